@@ -1,0 +1,120 @@
+#include "base/arena.h"
+#include "base/limits.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ONE_BLOCK_A_PIECE 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ONE_BLOCK_A_PIECE 1
+#endif
+#endif
+#ifndef ONE_BLOCK_A_PIECE
+#define ONE_BLOCK_A_PIECE 0
+#endif
+
+#define ALIGN _Alignof(max_align_t)
+
+struct fl_arena_block {
+	struct fl_arena_block *behind;
+	size_t size, used;
+	_Alignas(max_align_t) char bytes[];
+};
+
+static int add_block(struct fl_arena *arena, size_t need)
+{
+	size_t size = arena->block ? arena->block->size * 2 : FL_ARENA_BLOCK_FIRST;
+	struct fl_arena_block *block;
+
+	if (size > FL_ARENA_BLOCK_LAST)
+		size = FL_ARENA_BLOCK_LAST;
+	if (size < need || ONE_BLOCK_A_PIECE)
+		size = need;
+	block = fl_alloc(sizeof *block + size);
+	if (!block)
+		return -FL_E_NOMEM;
+	block->behind = arena->block;
+	block->size = size;
+	block->used = 0;
+	arena->block = block;
+	return 0;
+}
+
+void *fl_arena_get(struct fl_arena *arena, size_t size)
+{
+	size_t max = arena->max ? arena->max : FL_ARENA_MAX;
+	size_t need = (size + ALIGN - 1) / ALIGN * ALIGN;
+	void *piece;
+
+	if (size > max || need > max || arena->used > max - need)
+		return NULL;
+	if (need == 0)
+		need = ALIGN;
+	if (!arena->block || arena->block->size - arena->block->used < need)
+		if (add_block(arena, need) < 0)
+			return NULL;
+	piece = arena->block->bytes + arena->block->used;
+	arena->block->used += need;
+	arena->used += need;
+	return memset(piece, 0, need);
+}
+
+void *fl_arena_get_n(struct fl_arena *arena, size_t count, size_t size)
+{
+	size_t total;
+
+	return __builtin_mul_overflow(count, size, &total) ? NULL : fl_arena_get(arena, total);
+}
+
+struct fl_str fl_arena_str(struct fl_arena *arena, struct fl_str s)
+{
+	char *copy = fl_arena_get(arena, (size_t)s.len + 1);
+
+	if (!copy)
+		return (struct fl_str){ NULL, 0 };
+	if (s.len)
+		memcpy(copy, s.p, s.len);
+	return (struct fl_str){ copy, s.len };
+}
+
+struct fl_str fl_arena_printf(struct fl_arena *arena, const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	text = len < 0 ? NULL : fl_arena_get(arena, (size_t)len + 1);
+	if (!text)
+		return (struct fl_str){ NULL, 0 };
+	va_start(args, fmt);
+	(void)vsnprintf(text, (size_t)len + 1, fmt, args);
+	va_end(args);
+	return (struct fl_str){ text, (uint32_t)len };
+}
+
+void fl_arena_reset(struct fl_arena *arena)
+{
+	struct fl_arena_block *block = arena->block;
+
+	while (block && (block->behind || ONE_BLOCK_A_PIECE)) {
+		struct fl_arena_block *behind = block->behind;
+
+		fl_free(block);
+		block = behind;
+	}
+	if (block)
+		block->used = 0;
+	arena->block = block;
+	arena->used = 0;
+}
+
+void fl_arena_free(struct fl_arena *arena)
+{
+	fl_arena_reset(arena);
+	fl_free(arena->block);
+	arena->block = NULL;
+}

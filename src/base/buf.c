@@ -1,0 +1,160 @@
+#include "base/buf.h"
+#include <stdio.h>
+
+static const size_t first_cap = 64;
+
+void *fl_buf_room(struct fl_buf *buf, size_t len)
+{
+	size_t need, cap;
+	char *p;
+
+	if (buf->failed)
+		return NULL;
+	if (len > buf->max || buf->len > buf->max - len) {
+		buf->failed = FL_E_TOOBIG;
+		return NULL;
+	}
+	need = buf->len + len + 1;
+	if (need <= buf->cap)
+		return buf->p + buf->len;
+	cap = buf->cap ? buf->cap * 2 : first_cap;
+	if (cap < need)
+		cap = need;
+	if (cap > buf->max + 1)
+		cap = buf->max + 1;
+	p = fl_realloc(buf->p, cap);
+	if (!p) {
+		buf->failed = FL_E_NOMEM;
+		return NULL;
+	}
+	buf->p = p;
+	buf->cap = cap;
+	buf->p[buf->len] = 0;
+	return buf->p + buf->len;
+}
+
+void fl_buf_added(struct fl_buf *buf, size_t len)
+{
+	buf->len += len;
+	buf->p[buf->len] = 0;
+}
+
+void fl_buf_put(struct fl_buf *buf, const void *bytes, size_t len)
+{
+	void *room = fl_buf_room(buf, len);
+
+	if (!room)
+		return;
+	if (len)
+		memcpy(room, bytes, len);
+	fl_buf_added(buf, len);
+}
+
+void fl_buf_str(struct fl_buf *buf, struct fl_str s)
+{
+	fl_buf_put(buf, s.p, s.len);
+}
+
+void fl_buf_char(struct fl_buf *buf, char c)
+{
+	fl_buf_put(buf, &c, 1);
+}
+
+void fl_buf_vprintf(struct fl_buf *buf, const char *fmt, va_list args)
+{
+	va_list again;
+	char *room;
+	int len;
+
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	room = len < 0 ? NULL : fl_buf_room(buf, (size_t)len);
+	if (!room)
+		return;
+	(void)vsnprintf(room, (size_t)len + 1, fmt, args);
+	fl_buf_added(buf, (size_t)len);
+}
+
+void fl_buf_printf(struct fl_buf *buf, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fl_buf_vprintf(buf, fmt, args);
+	va_end(args);
+}
+
+/* What stands behind the backslash, 'u' for the long form, or 0 for a byte that stands for itself. */
+static char json_escape(unsigned char c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+		return (char)c;
+	case '\n':
+		return 'n';
+	case '\r':
+		return 'r';
+	case '\t':
+		return 't';
+	default:
+		return c < 0x20 ? 'u' : 0;
+	}
+}
+
+void fl_buf_json(struct fl_buf *buf, struct fl_str s)
+{
+	fl_buf_char(buf, '"');
+	while (s.len) {
+		uint32_t len = fl_str_utf8_len(s);
+		char escape = json_escape((unsigned char)s.p[0]);
+
+		if (len == 0)
+			fl_buf_str(buf, FL_S("\xef\xbf\xbd"));
+		else if (escape == 'u')
+			fl_buf_printf(buf, "\\u%04x", (unsigned char)s.p[0]);
+		else if (escape)
+			fl_buf_put(buf, (char[]){ '\\', escape }, 2);
+		else
+			fl_buf_put(buf, s.p, len);
+		s = fl_str_sub(s, len ? len : 1, s.len);
+	}
+	fl_buf_char(buf, '"');
+}
+
+void fl_buf_drop(struct fl_buf *buf, size_t len)
+{
+	if (len > buf->len)
+		len = buf->len;
+	if (len == 0)
+		return;
+	memmove(buf->p, buf->p + len, buf->len - len + 1);
+	buf->len -= len;
+}
+
+void fl_buf_clear(struct fl_buf *buf)
+{
+	fl_buf_drop(buf, buf->len);
+	buf->failed = FL_OK;
+}
+
+void fl_buf_free(struct fl_buf *buf)
+{
+	fl_free(buf->p);
+	*buf = FL_BUF(buf->max);
+}
+
+int fl_buf_check(const struct fl_buf *buf, const char *what, struct fl_err *err)
+{
+	if (!buf->failed)
+		return 0;
+	if (buf->failed == FL_E_TOOBIG)
+		return fl_fail(err, FL_E_TOOBIG, "%s: over %zu bytes", what, buf->max);
+	return fl_fail(err, buf->failed, "%s: %s", what, fl_name(&fl_code_names, (int)buf->failed));
+}
+
+struct fl_str fl_buf_view(const struct fl_buf *buf)
+{
+	return (struct fl_str){ buf->p, buf->len > UINT32_MAX ? UINT32_MAX : (uint32_t)buf->len };
+}

@@ -1,0 +1,13 @@
+/* limits.h - every ceiling of the program, each with its reason. */
+#pragma once
+
+#define FL_KIB 1024ull
+#define FL_MIB (1024ull * FL_KIB)
+
+/* Memory of one request or parse; the largest thing in one arena is a decoded list item or a YAML stream. */
+#define FL_ARENA_MAX (64 * FL_MIB)
+#define FL_ARENA_BLOCK_FIRST (4 * FL_KIB)   /* one page: most requests need no second block */
+#define FL_ARENA_BLOCK_LAST (256 * FL_KIB)  /* growth stops here: waste stays below a quarter MiB */
+
+#define FL_NS_PER_MS 1000000ull
+#define FL_NS_PER_S 1000000000ull

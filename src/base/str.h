@@ -1,0 +1,57 @@
+/* str.h - borrowed text: a pointer and a length, no terminator promised.
+ *
+ * The one who hands a fl_str over says how long it lives. An empty text may have any pointer, NULL included.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct fl_str {
+	const char *p;
+	uint32_t len;
+};
+
+/* A literal; and an initializer for tables. */
+#define FL_S(literal) ((struct fl_str)FL_S_INIT(literal))
+#define FL_S_INIT(literal) { "" literal, sizeof(literal) - 1 }
+
+/* For "%.*s". */
+#define FL_ARG(s) (int)(s).len, (s).len ? (s).p : ""
+
+/* Of a terminated string; NULL is empty. Longer than UINT32_MAX is cut: nothing of ours comes near. */
+struct fl_str fl_str(const char *terminated);
+
+static inline bool fl_str_eq(struct fl_str a, struct fl_str b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+/* Order by bytes, as Go and the API server do. */
+int fl_str_cmp(struct fl_str a, struct fl_str b);
+bool fl_str_starts(struct fl_str s, struct fl_str prefix);
+bool fl_str_ends(struct fl_str s, struct fl_str suffix);
+
+/* Where the byte stands, or -1. */
+int64_t fl_str_find(struct fl_str s, char byte);
+
+/* From `from`, at most `len` bytes; out of range is cut. */
+struct fl_str fl_str_sub(struct fl_str s, uint32_t from, uint32_t len);
+
+/* Without ASCII blanks, tabs and line ends at both ends. */
+struct fl_str fl_str_trim(struct fl_str s);
+
+/* Take what stands before the next `separator` off *rest; false when *rest is used up, which shows as a NULL pointer.
+ * "a,,b" gives a, "", b; "" gives one empty part; NULL none. Start with a copy of the whole text. */
+bool fl_str_split(struct fl_str *rest, char separator, struct fl_str *ret_part);
+
+/* Whole text, decimal, no blanks, no plus sign; false when it is anything else or does not fit. */
+bool fl_str_i64(struct fl_str s, int64_t *ret);
+bool fl_str_u64(struct fl_str s, uint64_t *ret);
+
+/* Is it UTF-8, without surrogates and overlong forms? */
+bool fl_str_utf8(struct fl_str s);
+
+/* Bytes of its first character, or 0 when it starts with none. */
+uint32_t fl_str_utf8_len(struct fl_str s);
