@@ -11,3 +11,13 @@
 
 #define FL_NS_PER_MS 1000000ull
 #define FL_NS_PER_S 1000000000ull
+
+/* ---- json ---- */
+
+/* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its text. */
+#define FL_JSON_MAX (32 * FL_MIB)
+/* Go stops at 10,000, but nothing real comes near 100, and yyjson's patches and comparison recurse: this many of their
+ * frames fit into a small stack. */
+#define FL_JSON_DEPTH 1000
+/* What a parser's memory keeps between documents: an object of 60 KB is parsed without an allocation. */
+#define FL_JSON_SPACE_KEEP (256 * FL_KIB)
