@@ -57,6 +57,7 @@ int fl_fail(struct fl_err *err, enum fl_code code, const char *fmt, ...)
 
 int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...)
 {
+	const char *said;
 	va_list args;
 	size_t len;
 
@@ -68,7 +69,8 @@ int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...)
 	set_text(err, fmt, args);
 	va_end(args);
 	len = strlen(err->text);
-	(void)snprintf(err->text + len, sizeof err->text - len, ": %s", strerrordesc_np(sys) ? strerrordesc_np(sys) : "?");
+	said = strerrordesc_np(sys);
+	(void)snprintf(err->text + len, sizeof err->text - len, ": %s", said ? said : "?");
 	return -(int)err->code;
 }
 

@@ -202,10 +202,11 @@ int main(int argc, char **argv)
 {
 	bool torturing = argc > 1 && strcmp(argv[1], "--torture") == 0;
 	bool listing = argc > 1 && strcmp(argv[1], "--list") == 0;
+	const char *seed = getenv("TEST_SEED");
 	int flags = torturing || listing, count = 0, failures = 0;
 
-	if (getenv("TEST_SEED"))
-		t.seed = strtoull(getenv("TEST_SEED"), NULL, 10);
+	if (seed)
+		t.seed = strtoull(seed, NULL, 10);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fl_mem_refuse = refuse_memory;
 	for (struct test *test = t.first; test; test = test->next) {
