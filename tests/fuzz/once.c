@@ -37,10 +37,12 @@ int main(int argc, char **argv)
 	int count = argc > 1 ? scandir(argv[1], &entries, NULL, alphasort) : -1, given = 0, unread = 0;
 	char path[4096];
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 0; i < count; i++) {
 		int result;
 
 		(void)snprintf(path, sizeof path, "%s/%s", argv[1], entries[i]->d_name);
+		printf("# %s\n", path); /* the last one said is the one that it died of */
 		result = give(path);
 		given += result > 0;
 		unread += result < 0;
