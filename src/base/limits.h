@@ -21,3 +21,9 @@
 #define FL_JSON_DEPTH 1000
 /* What a parser's memory keeps between documents: an object of 60 KB is parsed without an allocation. */
 #define FL_JSON_SPACE_KEEP (256 * FL_KIB)
+/* One object of a list or watch: the API server takes requests up to 3 MiB, etcd half of that. */
+#define FL_JSON_ITEM_MAX (4 * FL_MIB)
+/* What stands around a list's items: kind, metadata, a continue token of some hundred bytes; a Status with its causes. */
+#define FL_SPLIT_AROUND_MAX (64 * FL_KIB)
+/* What a waiting watch keeps of its buffer: most objects are smaller. */
+#define FL_SPLIT_KEEP (16 * FL_KIB)
