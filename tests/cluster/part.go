@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Part is one server of the cluster: etcd, the API server, a kubelet …
+type Part struct {
+	Name    string // the program's name
+	Machine *Machine
+
+	program string
+	args    []string
+	files   []*os.File   // further open files, from number 3
+	ready   func() error // nil once it serves
+}
+
+func (p *Part) title() string { return p.Name + " on " + p.Machine.Name }
+func (p *Part) pidFile() string {
+	return filepath.Join(p.Machine.cluster.dir, "parts", p.Machine.Name+"."+p.Name)
+}
+
+// LogFile is where the part writes.
+func (p *Part) LogFile() string {
+	return filepath.Join(p.Machine.cluster.LogDir(), p.Machine.Name+"."+p.Name+".log")
+}
+
+// Start starts the part and returns once it serves.
+func (p *Part) Start(ctx context.Context) error {
+	if err := p.launch(ctx); err != nil {
+		return err
+	}
+	return p.WaitReady(ctx)
+}
+
+// launch starts the part and returns at once.
+func (p *Part) launch(ctx context.Context) error {
+	log, err := os.OpenFile(p.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	// The part outlives ctx, which is about its start only.
+	cmd := p.Machine.command(context.WithoutCancel(ctx), p.Name, p.program, p.args...)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, p.files
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.title(), err)
+	}
+	began, err := startTime(cmd.Process.Pid)
+	if err != nil {
+		return fmt.Errorf("%s ended at once; its log %s:\n%s", p.title(), p.LogFile(), logTail(p.LogFile()))
+	}
+	err = os.WriteFile(p.pidFile(), fmt.Appendf(nil, "%d %d\n", cmd.Process.Pid, began), 0o644)
+	go cmd.Wait() // nobody else collects it
+	return err
+}
+
+// WaitReady waits until the part serves.
+func (p *Part) WaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	ended := false
+	err := eventually(ctx, 10*time.Millisecond, "wait for "+p.title(), func() error {
+		err := p.ready()
+		if err != nil && !p.Running() {
+			ended = true
+			cancel()
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ended:
+		return fmt.Errorf("%s ended instead of serving; its log %s ends:\n%s", p.title(), p.LogFile(), logTail(p.LogFile()))
+	default:
+		return fmt.Errorf("%w\nits log %s ends:\n%s", err, p.LogFile(), logTail(p.LogFile()))
+	}
+}
+
+// Kill ends the part at once (SIGKILL) and returns when it is gone. What it started lives on.
+func (p *Part) Kill(ctx context.Context) error { return p.end(ctx, unix.SIGKILL) }
+
+// Terminate asks the part to end (SIGTERM) and returns when it is gone.
+func (p *Part) Terminate(ctx context.Context) error { return p.end(ctx, unix.SIGTERM) }
+
+// Stop freezes the part (SIGSTOP): it keeps its connections and answers nothing.
+func (p *Part) Stop() error { return p.Signal(unix.SIGSTOP) }
+
+// Continue lets a stopped part go on (SIGCONT).
+func (p *Part) Continue() error { return p.Signal(unix.SIGCONT) }
+
+// Restart ends the part as an operator would, starts it again, and returns once it serves.
+func (p *Part) Restart(ctx context.Context) error {
+	if err := p.Terminate(ctx); err != nil {
+		return err
+	}
+	return p.Start(ctx)
+}
+
+// Signal sends any signal.
+func (p *Part) Signal(signal unix.Signal) error {
+	fd, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.PidfdSendSignal(fd, signal, nil, 0)
+}
+
+// Running tells whether the part's process lives.
+func (p *Part) Running() bool {
+	fd, err := p.open()
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return !hasEnded(fd, 0)
+}
+
+// Pid returns the process id of the running part.
+func (p *Part) Pid() (int, error) {
+	pid, _, err := p.recorded()
+	return pid, err
+}
+
+func (p *Part) end(ctx context.Context, signal unix.Signal) error {
+	fd, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.PidfdSendSignal(fd, signal, nil, 0); err != nil {
+		return fmt.Errorf("signal %s: %w", p.title(), err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for !hasEnded(fd, 100*time.Millisecond) {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s did not end on signal %v: %w", p.title(), signal, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// open returns a handle on the part's process, never on another one that got the same number.
+func (p *Part) open() (int, error) {
+	pid, began, err := p.recorded()
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, fmt.Errorf("%s was never started", p.title())
+	}
+	if err != nil {
+		return -1, err
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1, fmt.Errorf("%s is not running (process %d: %w)", p.title(), pid, err)
+	}
+	if now, err := startTime(pid); err != nil || now != began {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s is not running (process %d is another one)", p.title(), pid)
+	}
+	return fd, nil
+}
+
+func (p *Part) recorded() (pid int, began uint64, err error) {
+	text, err := os.ReadFile(p.pidFile())
+	if err != nil {
+		return 0, 0, err
+	}
+	_, err = fmt.Sscan(string(text), &pid, &began)
+	return pid, began, err
+}
+
+// hasEnded waits for the end of a process, at most as long as told.
+func hasEnded(fd int, atMost time.Duration) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, _ := unix.Poll(fds, int(atMost.Milliseconds()))
+	return n > 0
+}
+
+// startTime is the moment of a process's start, in the kernel's ticks since boot.
+func startTime(pid int) (uint64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in parentheses, may hold anything; field 3 follows it, field 22 is the time.
+	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 {
+		return 0, fmt.Errorf("/proc/%d/stat is too short", pid)
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
