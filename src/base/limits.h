@@ -27,3 +27,50 @@
 #define FL_SPLIT_AROUND_MAX (64 * FL_KIB)
 /* What a waiting watch keeps of its buffer: most objects are smaller. */
 #define FL_SPLIT_KEEP (16 * FL_KIB)
+
+/* ---- journal, supervisor ---- */
+
+/* Key and value of one record: a claim with 64 devices takes 4 KiB. */
+#define FL_JOURNAL_RECORD_MAX (16 * FL_KIB)
+/* Live records: a node holds some hundreds of some hundred bytes; ten times that is a bug somewhere, and is refused. */
+#define FL_JOURNAL_LIVE_MAX (1 * FL_MIB)
+/* The log is rewritten as a snapshot when it is this long and twice as long as what lives: read in a millisecond. */
+#define FL_JOURNAL_LOG_MAX (256 * FL_KIB)
+/* A file beyond this was not written by us: the largest snapshot, and the log when no new file could be begun. */
+#define FL_JOURNAL_FILE_MAX (4 * FL_MIB)
+/* Bytes that wait for the disk: a disk that stands still must not fill the memory. */
+#define FL_JOURNAL_QUEUE_MAX (256 * FL_KIB)
+/* Damaged files that are kept for people to look at; beyond, the oldest goes. */
+#define FL_JOURNAL_ASIDE_MAX 8
+
+/* One message between a program and its child: the answer about 16 GPUs with all their processes is 64 KiB. */
+#define FL_FRAME_MAX (256 * FL_KIB)
+/* Requests that wait for a child: what is asked beyond that would only time out. */
+#define FL_SUPERVISOR_QUEUE_MAX 64
+/* A line of a child's stderr; longer ones are cut. */
+#define FL_SUPERVISOR_LINE_MAX 1024
+
+/* ---- io ---- */
+
+/* Events taken from the kernel at a time: few enough to stop in time, enough that the call is 2 % of the work. */
+#define FL_TURN_EVENTS 64
+/* A turn stops here and goes on in the next: half of the promised 2 ms, so one callback may take the other half. */
+#define FL_TURN_BUDGET (1 * FL_NS_PER_MS)
+/* Connections that wait for accept; the kernel cuts it to somaxconn. A kubelet or API server never has this many. */
+#define FL_LISTEN_BACKLOG 4096
+/* fds handed to a child: stdin, stdout, stderr and a few pipes. */
+#define FL_SPAWN_FDS 16
+/* A job still running when its loop is freed: a disk that answers does so in this time, one that hangs never does. */
+#define FL_IO_FREE_WAIT (1 * FL_NS_PER_S)
+/* Stack of a worker: name lookup is the hungriest (its buffers alone take 64 KiB); only touched pages cost memory. */
+#define FL_WORKER_STACK (256 * FL_KIB)
+/* First piece of a file: tokens, certificates and state files come in one go. */
+#define FL_FILE_FIRST (4 * FL_KIB)
+/* A lock is tried again: soon, so that a hand-over takes a few ms; then slower, so that a standby costs nothing. */
+#define FL_LOCK_RETRY_FIRST (5 * FL_NS_PER_MS)
+#define FL_LOCK_RETRY_LAST (100 * FL_NS_PER_MS)
+/* A directory that is not there is tried again, and one without a kernel watch is listed, this often. */
+#define FL_NOTIFY_RETRY_FIRST (50 * FL_NS_PER_MS)
+#define FL_NOTIFY_RETRY_LAST (1 * FL_NS_PER_S)
+/* A path of the file operations: what Linux takes, terminator included. */
+#define FL_PATH_MAX 4096

@@ -1,87 +1,131 @@
-/* io.h - the one seam to the outside.
+/* io.h - the one seam to the outside: loop, time, readiness, sockets.
  *
  * Code above this floor never calls the kernel: clocks, timers, sockets, files, processes and chance come from a struct
- * fl_io. io/posix.c is the real one, on epoll; tests/sim has another, in which several hosts live in one process under
- * virtual time. A struct fl_io is one thread's event loop; nothing here may be called from another thread.
+ * fl_io. One thread's event loop; nothing here may be called from another thread. io/loop.c is the loop, above a table
+ * of calls (io/sys.h) that io/posix.c provides on epoll and tests/sim under virtual time with several hosts in one
+ * process. With the same inputs the order of callbacks is the same.
  *
- * Fds are numbers of this seam: only the same fl_io gives them meaning. Non-blocking calls return what they did, or a
- * negated enum fl_code; -FL_E_AGAIN means "wait for readiness".
+ * Further headers of the seam: op.h (what can wait), addr.h, file.h, job.h and fs.h (what may block), notify.h (a
+ * directory changed), child.h, signals.h.
+ *
+ * Fds are numbers of this seam: only the same fl_io gives them meaning; none is inherited by a child. Non-blocking calls
+ * return what they did, or a negated enum fl_code; -FL_E_AGAIN means "wait for readiness".
  */
 #pragma once
 #include "base/buf.h"
+#include "io/addr.h"
 #include "io/op.h"
 
 /* ---- the loop ---- */
-struct fl_io *fl_posix_new(struct fl_err *err);
-struct fl_io *fl_io_free(struct fl_io *io);   /* cancels nothing: whoever started something has ended it */
 
-int fl_io_run(struct fl_io *io, struct fl_err *err);                   /* until fl_io_stop */
-int fl_io_turn(struct fl_io *io, uint64_t until, struct fl_err *err);  /* what is due; waits for it until then */
+struct fl_io *fl_posix_new(struct fl_err *err);   /* the real one; owned by the caller; NULL on failure */
+
+/* Cancels nothing: whoever started something has ended it. NULL-safe, returns NULL. Files that were being written by a
+ * worker are waited for, up to FL_IO_FREE_WAIT; a worker that is stuck longer is left behind. */
+struct fl_io *fl_io_free(struct fl_io *io);
+static inline void fl_io_auto_(struct fl_io **io)
+{
+	fl_io_free(*io);
+}
+
+/* Turns until fl_io_stop is called. */
+int fl_io_run(struct fl_io *io, struct fl_err *err) FL_MUSTUSE;
+
+/* One turn: wait until something is ready, a timer is due or it is `until` (0: do not wait), then call back what came:
+ * polls and jobs, then timers, then ended operations. A turn that has taken FL_TURN_BUDGET leaves the rest, in order,
+ * to the next. What is set or ended in a turn comes in the next one. */
+int fl_io_turn(struct fl_io *io, uint64_t until, struct fl_err *err) FL_MUSTUSE;
 void fl_io_stop(struct fl_io *io);
 
+/* How long turns took, callbacks only: "no turn over 2 ms" is promised, and measured here. */
+struct fl_turns {
+	uint64_t count;
+	uint64_t longest;          /* ns */
+	uint64_t longest_call;     /* ns: the longest single callback of all */
+	const char *longest_name;  /* what that one called itself with fl_io_name, else "poll", "timer", "op", "job" */
+};
+const struct fl_turns *fl_io_turns(const struct fl_io *io);
+void fl_io_turns_reset(struct fl_io *io);
+void fl_io_name(struct fl_io *io, const char *name);   /* of the callback that runs now; a literal */
+
 /* ---- time and chance ---- */
-uint64_t fl_now(struct fl_io *io);    /* monotonic ns */
+
+uint64_t fl_now(struct fl_io *io);    /* monotonic ns, as of when the running callback began; never 0 */
+uint64_t fl_clock(struct fl_io *io);  /* the same clock, read now: to measure within a callback */
 int64_t fl_wall(struct fl_io *io);    /* ns since 1970: for people and certificates, never to measure */
 int fl_random(struct fl_io *io, void *bytes, size_t len, struct fl_err *err) FL_MUSTUSE;
 
-/* A set timer moves; one in the past fires in the next turn. Never fails, never fires from inside. */
+/* A set timer moves; one in the past fires in the next turn. Never fails, never fires from inside. FL_NEVER stops. */
 void fl_timer_set(struct fl_io *io, struct fl_timer *timer, uint64_t at);
 void fl_timer_stop(struct fl_io *io, struct fl_timer *timer);
 
 /* ---- readiness ---- */
-enum { FL_READABLE = 1, FL_WRITABLE = 2, FL_HUNGUP = 4 /* always told, never asked for */ };
 
-/* Level-triggered. ready() may stop or free any poll, its own included. */
+enum {
+	FL_READABLE = 1,
+	FL_WRITABLE = 2,
+	FL_HUNGUP = 4,             /* never asked for, always told, together with all that is wanted: try, and see */
+};
+
+/* Level-triggered: told again as long as it is so. ready() may stop or free any poll, its own included; a poll that was
+ * stopped is not told any more, not even what the kernel had reported before. One poll an fd; stopped before the fd is
+ * closed. Zeroed is stopped. */
 struct fl_poll {
 	void (*ready)(struct fl_poll *poll, unsigned what);
 	int fd;
-	unsigned want;             /* the loop's: what is asked for now; 0: not registered */
-	uint32_t place;            /* the loop's */
+	unsigned want;             /* the loop's: what is asked for now; 0: stopped */
 };
+
+/* want 0 is fl_poll_stop. Costs nothing when `want` is what it was. */
 int fl_poll_set(struct fl_io *io, struct fl_poll *poll, unsigned want, struct fl_err *err) FL_MUSTUSE;
 void fl_poll_stop(struct fl_io *io, struct fl_poll *poll);
 
 /* ---- sockets ---- */
-struct fl_addr {
-	enum { FL_ADDR_NONE, FL_ADDR_IP4, FL_ADDR_IP6, FL_ADDR_UNIX } kind;
-	uint16_t port;
-	uint8_t ip[16];            /* network order; IP4 uses the first four */
-	char path[108];            /* UNIX; terminated, so 107 bytes at most; a leading '@' is the abstract space */
-};
-int fl_addr_parse(struct fl_addr *ret, struct fl_str text, struct fl_err *err);   /* 1.2.3.4:80 [::1]:80 unix:/p */
-struct fl_str fl_addr_print(const struct fl_addr *addr, char buf[static 128]);
 
+struct fl_connect {
+	struct fl_op op;           /* result: a connected fd, the caller's to close */
+	struct fl_addr addr;       /* set before the start */
+	struct fl_poll poll;       /* the loop's */
+};
+void fl_connect(struct fl_io *io, struct fl_connect *connect);
+
+/* A listening fd. A unix socket's path gets `mode`; a stale one is replaced if it is a socket on which nobody listens,
+ * else FL_E_EXISTS. The path stays when the fd is closed. IP6 "[::]" takes IPv4 too. */
+int fl_listen(struct fl_io *io, const struct fl_addr *addr, unsigned mode, struct fl_err *err) FL_MUSTUSE;
+
+/* The next connection's fd. -FL_E_AGAIN: none waits. -FL_E_RETRY: one was turned away for want of fds; go on accepting.
+ * Any other failure did not take one off the queue: stop the poll for a while. ret_peer may be NULL. */
+int fl_accept(struct fl_io *io, int fd, struct fl_addr *ret_peer, struct fl_err *err) FL_MUSTUSE;
+
+int fl_local_addr(struct fl_io *io, int fd, struct fl_addr *ret, struct fl_err *err) FL_MUSTUSE;
+
+/* Who is at the other end of a unix socket. pid 0: not visible from here. */
 struct fl_cred {
 	int pid;
 	uint32_t uid, gid;
 };
-
-struct fl_connect {
-	struct fl_op op;           /* result: a connected fd, the caller's to close */
-	struct fl_addr addr;
-	int fd;                    /* the loop's */
-	struct fl_poll poll;
-};
-void fl_connect(struct fl_io *io, struct fl_connect *connect);
-
-/* A unix socket's stale path is removed first if nobody answers there; mode is that of the path. */
-int fl_listen(struct fl_io *io, const struct fl_addr *addr, unsigned mode, int *ret_fd, struct fl_err *err) FL_MUSTUSE;
-int fl_accept(struct fl_io *io, int fd, int *ret_fd, struct fl_addr *ret_peer, struct fl_err *err) FL_MUSTUSE;
-int fl_local_addr(struct fl_io *io, int fd, struct fl_addr *ret, struct fl_err *err) FL_MUSTUSE;
 int fl_peer_cred(struct fl_io *io, int fd, struct fl_cred *ret, struct fl_err *err) FL_MUSTUSE;
 
-/* > 0: bytes; 0: the other side has ended (read). Never raises SIGPIPE. */
+/* > 0: bytes, perhaps fewer than asked for; 0: the other side has ended (read). Never raises SIGPIPE. */
 int64_t fl_read(struct fl_io *io, int fd, void *bytes, size_t len) FL_MUSTUSE;
 int64_t fl_write(struct fl_io *io, int fd, const void *bytes, size_t len) FL_MUSTUSE;
-void fl_shutdown_write(struct fl_io *io, int fd);
-void fl_close(struct fl_io *io, int fd);
+void fl_shutdown_write(struct fl_io *io, int fd);   /* the other side reads the end; reading goes on */
+void fl_close(struct fl_io *io, int fd);            /* -1 is left alone */
 
-/* result: how many addresses were found, in the order in which to try them. */
+/* A pipe (0 reads, 1 writes) or a connected pair of unix stream sockets, non-blocking. Both fds are the caller's. */
+enum fl_pair_kind { FL_PIPE, FL_SOCKETPAIR };
+int fl_pair(struct fl_io *io, enum fl_pair_kind kind, int ret_fds[static 2], struct fl_err *err) FL_MUSTUSE;
+
+/* One message to a unix datagram socket (sd_notify, syslog): sent whole or not at all, never waited for. */
+int fl_datagram(struct fl_io *io, const struct fl_addr *to, struct fl_str message, struct fl_err *err) FL_MUSTUSE;
+
+/* result: how many addresses were found (>= 1), in the order in which to try them. A numeric host needs no name server. */
+#define FL_LOOKUP_MAX 8
 struct fl_lookup {
 	struct fl_op op;
 	const char *host;          /* borrowed until the start returns */
 	uint16_t port;
-	struct fl_addr found[8];
+	struct fl_addr found[FL_LOOKUP_MAX];
 	struct fl_job *job;        /* the loop's */
 };
 void fl_lookup(struct fl_io *io, struct fl_lookup *lookup);

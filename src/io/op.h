@@ -8,14 +8,16 @@
  *   - fl_op_cancel() is called before that: done() is never called, and whatever still goes on below (a worker stuck on
  *     a sick disk) no longer knows of the operation. The object may be freed at once.
  * Inside done() the operation is over: it may be started again, and what contains it may be freed.
+ * Operations are done in the order in which they ended.
+ *
+ *     get->op = (struct fl_op){ .done = got, .deadline = fl_now(io) + 2 * FL_NS_PER_S, .err = &get->err };
+ *     fl_connect(io, &get->connect);
  */
 #pragma once
 #include "base/err.h"
 #include "io/timer.h"
 
 struct fl_io;
-
-#define FL_NEVER UINT64_MAX
 
 struct fl_op {
 	/* The caller's, set before the start. */
@@ -25,12 +27,12 @@ struct fl_op {
 
 	int64_t result;               /* in done(): what the kind says, >= 0; or a negated enum fl_code */
 
-	/* The loop's. */
+	/* The loop's. Zeroed is idle. */
 	enum { FL_OP_IDLE, FL_OP_PENDING, FL_OP_ENDED } state;
 	struct fl_io *io;
 	void (*drop)(struct fl_op *op);
 	struct fl_timer timer;
-	struct fl_op *prev, *next;
+	struct fl_op *next, **from;   /* in the queue of the ended ones */
 };
 
 static inline bool fl_op_busy(const struct fl_op *op)
@@ -41,9 +43,13 @@ static inline bool fl_op_busy(const struct fl_op *op)
 /* At once and for good; an idle operation is left alone. */
 void fl_op_cancel(struct fl_op *op);
 
-/* For those who provide a kind of operation. Between begin and end the operation is pending; drop() is called when it
- * is cancelled or its deadline passes, and must let go of it without calling anything of the caller. end() and fail()
- * queue done() for the loop. Neither may be called after drop(). */
+/* ---- for those who provide a kind of operation ----
+ *
+ * begin() comes first, also where the start fails at once. Between begin and end the operation is pending. drop() is
+ * called when it is cancelled or its deadline passes: it must let go of what the operation holds, without calling
+ * anything of the caller and without touching the operation's result; after it neither end() nor fail() may be called.
+ * end() and fail() queue done() for the loop; the provider has let go by then, drop() is not called. Words in front of
+ * what is already in op->err are put with fl_wrap before fl_op_end(op, -code). */
 void fl_op_begin(struct fl_op *op, struct fl_io *io, void (*drop)(struct fl_op *op));
 void fl_op_end(struct fl_op *op, int64_t result);
 void fl_op_fail(struct fl_op *op, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4);

@@ -1,0 +1,44 @@
+/* job.h - straight-line code that may block, as an operation.
+ *
+ * A job is an object of its own on the heap: what it needs is in it before the start, what it found is in it
+ * afterwards. run() is executed where it may block (posix: by a worker thread, made on first use) and must neither
+ * allocate nor touch the loop or anything but the job and `fs`. The operation only waits for the job; when it is
+ * cancelled or too late it lets go, the job's memory stays until run() has returned, then release() frees it.
+ *
+ *     struct my_job { struct fl_job job; int fd; char bytes[4096]; ... };
+ *     job->job = (struct fl_job){ .run = my_run, .finish = my_finish, .release = my_release };
+ *     fl_job_start(io, &my->op, &job->job, FL_LANE_FILES);
+ */
+#pragma once
+#include "io/fs.h"
+#include "io/op.h"
+
+/* Jobs of one lane run one after the other, in the order of their start; lanes do not wait for each other. So writes
+ * keep their order, and a sick disk never holds up a name lookup, nor a missing directory a write. */
+enum fl_lane { FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_COUNT_ };
+
+struct fl_job {
+	void (*run)(struct fl_job *job, const struct fl_fs *fs);
+	/* On the loop, and only if the operation still waits: hand over what was found and end it (fl_op_end, fl_op_fail).
+	 * Or start the job again for the same operation (fl_job_again). NULL: end with `result`, or fail with the words
+	 * `what` and its errno. */
+	void (*finish)(struct fl_job *job, struct fl_op *op);
+	/* On the loop, always, once, last: give back what the job still holds, and the job. */
+	void (*release)(struct fl_job *job);
+
+	int64_t result;            /* run()'s: >= 0 or a negated errno */
+	const char *what;          /* run()'s: what failed, a literal: "fsync" */
+
+	/* The loop's and the implementation's. */
+	enum fl_lane lane;
+	bool again, done;
+	struct fl_op *op;          /* NULL: nobody waits any more */
+	struct fl_io *io;
+	struct fl_job *next;
+};
+
+/* Takes over the job, also when it cannot be started: then the operation fails and release() is called. */
+void fl_job_start(struct fl_io *io, struct fl_op *op, struct fl_job *job, enum fl_lane lane);
+
+/* Within finish() only: run it once more, in the same lane, instead of ending the operation. */
+void fl_job_again(struct fl_job *job);
