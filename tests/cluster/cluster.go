@@ -62,6 +62,9 @@ type Cluster struct {
 	progress    sync.Mutex
 }
 
+// ErrName refuses a name that could not be a part of paths.
+var ErrName = errors.New("is no name for a cluster: use up to 32 of a-z, 0-9 and -")
+
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 // Start starts a cluster and returns once all of it serves and all nodes are Ready.
@@ -137,7 +140,7 @@ func Kept(name string) bool {
 // describe lays out a cluster's machines and parts without touching anything.
 func describe(name string, options Options) (*Cluster, error) {
 	if !validName.MatchString(name) {
-		return nil, fmt.Errorf("%q is no name for a cluster: use up to 32 of a-z, 0-9 and -", name)
+		return nil, fmt.Errorf("%q %w", name, ErrName)
 	}
 	h, err := findHierarchies()
 	if err != nil {

@@ -27,7 +27,8 @@ type Image struct {
 	Name       string
 	Files      map[string]string // path in the image, such as bin/server: file of the host
 	Links      map[string]string // path in the image, such as bin/sh: where the link points
-	Entrypoint []string
+	Entrypoint []string          // what always runs
+	Command    []string          // its arguments, or what runs without an entrypoint, unless a Pod says otherwise
 	Env        []string
 }
 
@@ -47,7 +48,7 @@ func baseImages() ([]Image, error) {
 	files := map[string]string{"bin/busybox": busybox}
 	env := []string{"PATH=/bin"}
 	return []Image{
-		{Name: BusyboxImage, Files: files, Links: links, Entrypoint: []string{"/bin/sh"}, Env: env},
+		{Name: BusyboxImage, Files: files, Links: links, Command: []string{"/bin/sh"}, Env: env},
 		{Name: PauseImage, Files: files, Entrypoint: []string{"/bin/busybox", "tail", "-f", "/dev/null"}, Env: env},
 	}, nil
 }
@@ -101,7 +102,7 @@ func (image Image) addTo(blobs map[string][]byte) (map[string]any, error) {
 	config, err := json.Marshal(map[string]any{
 		"architecture": runtime.GOARCH,
 		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": image.Entrypoint, "Env": image.Env},
+		"config":       map[string]any{"Entrypoint": image.Entrypoint, "Cmd": image.Command, "Env": image.Env},
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": []any{layerEntry["digest"]}},
 	})
 	if err != nil {

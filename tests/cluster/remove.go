@@ -81,7 +81,7 @@ func (l *nameLock) release() {
 // It tells whether there was one.
 func Down(ctx context.Context, name string) (found bool, err error) {
 	if !validName.MatchString(name) {
-		return false, fmt.Errorf("%q is no name for a cluster", name)
+		return false, fmt.Errorf("%q %w", name, ErrName)
 	}
 	h, err := findHierarchies()
 	if err != nil {

@@ -26,7 +26,7 @@ type sharedCluster struct {
 // A test leaves it as it found it. A package that uses it calls Main from its TestMain.
 func ForTest(t testing.TB, options Options) *Cluster {
 	t.Helper()
-	skipIfImpossible(t)
+	SkipIfImpossible(t)
 	shared.Lock()
 	defer shared.Unlock()
 	key := options.key()
@@ -51,7 +51,7 @@ func ForTest(t testing.TB, options Options) *Cluster {
 // NewForTest returns a cluster for this test alone, which ends with it.
 func NewForTest(t testing.TB, options Options) *Cluster {
 	t.Helper()
-	skipIfImpossible(t)
+	SkipIfImpossible(t)
 	c, err := Start(t.Context(), testName(), options)
 	if err != nil {
 		t.Fatalf("the cluster did not start: %v", err)
@@ -98,7 +98,8 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-func skipIfImpossible(t testing.TB) {
+// SkipIfImpossible skips a test on a machine that cannot run a cluster.
+func SkipIfImpossible(t testing.TB) {
 	t.Helper()
 	if missing := Missing(); len(missing) > 0 {
 		t.Skip("skipped: " + strings.Join(missing, "; "))

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, err)
-	if errors.Is(err, errUsage) {
+	if errors.Is(err, errUsage) || errors.Is(err, cluster.ErrName) {
 		return 2
 	}
 	return 1

@@ -1,0 +1,107 @@
+package cluster_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"fairlead/tests/cluster"
+)
+
+// do runs tests/cluster/do as a person does.
+func do(t *testing.T, args ...string) (output string, status int) {
+	t.Helper()
+	program := os.Getenv("FAIRLEAD_CLUSTER_DO")
+	if program == "" {
+		t.Skip("skipped: run it through ./dev test cluster")
+	}
+	text, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
+	if err != nil && exitCode(err) < 0 {
+		t.Fatalf("%s: %v", program, err)
+	}
+	return string(text), exitCode(err)
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if ended, ok := err.(*exec.ExitError); ok {
+		return ended.ExitCode()
+	}
+	return -1
+}
+
+func TestAPersonStartsUsesAndEndsACluster(t *testing.T) {
+	cluster.SkipIfImpossible(t)
+	name := "person-" + itoa(os.Getpid())
+	t.Cleanup(func() { cluster.Down(t.Context(), name) })
+	wants := func(want string, status int, args ...string) string {
+		t.Helper()
+		output, got := do(t, args...)
+		if got != status || !strings.Contains(output, want) {
+			t.Fatalf("%s: status %d and\n%s\nwanted status %d and %q", strings.Join(args, " "), got, output, status, want)
+		}
+		return output
+	}
+	guide := wants("node-1 is Ready", 0, "up", "--nodes", "1", "--name", name)
+	wants("runs already", 0, "up", "--name", name)
+	wants("kube-scheduler           runs", 0, "status")
+	cluster.Must(t, cluster.RemoveLeftovers(t.Context()))
+
+	// The commands that it prints work when pasted, and so does the kubeconfig outside the test network.
+	commands := 0
+	for _, line := range strings.Split(guide, "\n") {
+		line = strings.TrimSpace(line)
+		rest, ok := strings.CutPrefix(line, "./dev cluster ")
+		if !ok {
+			continue
+		}
+		commands++
+		text, err := exec.Command("sh", "-c", os.Getenv("FAIRLEAD_CLUSTER_DO")+" "+rest).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", line, err, text)
+		}
+		if strings.Contains(rest, "logs") && !strings.Contains(string(text), "Fairlead says hello") {
+			t.Errorf("%s printed %s", line, text)
+		}
+	}
+	if commands != 3 {
+		t.Errorf("%d commands to try in\n%s", commands, guide)
+	}
+	wants("node-1", 0, "enter", "--name", name, "node-1", "cat", "/etc/hostname")
+	wants("no machine \"node-7\"; there are lan, control, node-1", 2, "enter", "--name", name, "node-7")
+	wants("has ended", 0, "down", "--name", name)
+	wants("no cluster", 0, "down", "--name", name)
+	wants("start one: ./dev cluster up --name "+name, 1, "kubectl", "--name", name, "get", "pods")
+	if found := trace(t, name); found != "" {
+		t.Errorf("left behind:\n%s", found)
+	}
+}
+
+func TestWrongOptionsAreRefusedWithTheRightOnes(t *testing.T) {
+	for _, try := range []struct {
+		args string
+		want string
+	}{
+		{"sail", "there are up, down, kubectl, enter, status, build, test and bench"},
+		{"up --node 3", "its options are --api-only, --name, --nodes"},
+		{"up --nodes 19", "--nodes takes 1 to 18"},
+		{"up --nodes 0", "--nodes takes 1 to 18"},
+		{"up --nodes 2 --api-only", "leave --nodes out"},
+		{"up --name Sea", "is no name for a cluster"},
+		{"up now", `"now" is not understood`},
+		{"down --all", "its options are --name"},
+		{"status --wide", "it takes no options"},
+		{"test NoSuchTestAnywhere", "there are:"},
+		{"test --list", "it takes names of tests only"},
+	} {
+		t.Run(try.args, func(t *testing.T) {
+			output, status := do(t, strings.Fields(try.args)...)
+			if status != 2 || !strings.Contains(output, try.want) {
+				t.Errorf("status %d and\n%s", status, output)
+			}
+		})
+	}
+}
