@@ -52,8 +52,10 @@ void test_row(const char *says);
 
 #define CHECK(cond) \
 	do { \
-		if (!test_check((cond), #cond, __FILE__, __LINE__)) \
+		if (!(cond)) { \
+			(void)test_check(false, #cond, __FILE__, __LINE__); \
 			return; \
+		} \
 	} while (0)
 #define CHECK_INT(got, want) \
 	do { \
