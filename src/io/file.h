@@ -32,8 +32,10 @@ void fl_file_replace(struct fl_io *io, struct fl_file_replace *replace);
  * of the process. Waits for it by trying again (FL_LOCK_RETRY_*), until the deadline. The file is never removed. */
 struct fl_file_lock {
 	struct fl_op op;
-	const char *path;          /* borrowed until the start returns */
-	struct fl_job *job;        /* the loop's */
+	const char *path;          /* borrowed while the operation is busy */
+
+	/* The loop's. */
+	struct fl_op attempt;
 	struct fl_timer retry;
 	uint64_t delay;
 };

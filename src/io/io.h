@@ -86,6 +86,7 @@ struct fl_connect {
 	struct fl_op op;           /* result: a connected fd, the caller's to close */
 	struct fl_addr addr;       /* set before the start */
 	struct fl_poll poll;       /* the loop's */
+	struct fl_timer retry;     /* the loop's: a unix socket with a full backlog is tried again */
 };
 void fl_connect(struct fl_io *io, struct fl_connect *connect);
 
@@ -126,6 +127,5 @@ struct fl_lookup {
 	const char *host;          /* borrowed until the start returns */
 	uint16_t port;
 	struct fl_addr found[FL_LOOKUP_MAX];
-	struct fl_job *job;        /* the loop's */
 };
 void fl_lookup(struct fl_io *io, struct fl_lookup *lookup);

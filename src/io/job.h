@@ -19,9 +19,9 @@ enum fl_lane { FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_COUNT_ };
 
 struct fl_job {
 	void (*run)(struct fl_job *job, const struct fl_fs *fs);
-	/* On the loop, and only if the operation still waits: hand over what was found and end it (fl_op_end, fl_op_fail).
-	 * Or start the job again for the same operation (fl_job_again). NULL: end with `result`, or fail with the words
-	 * `what` and its errno. */
+	/* On the loop, and only if the operation still waits: hand over what was found and end it (fl_op_end, fl_op_fail);
+	 * where the result must be given back if nobody takes it, set op->drop first. Or start the job again for the same
+	 * operation (fl_job_again). NULL: end with `result`, or fail with the words `what` and its errno. */
 	void (*finish)(struct fl_job *job, struct fl_op *op);
 	/* On the loop, always, once, last: give back what the job still holds, and the job. */
 	void (*release)(struct fl_job *job);
@@ -31,10 +31,12 @@ struct fl_job {
 
 	/* The loop's and the implementation's. */
 	enum fl_lane lane;
-	bool again, done;
+	bool again;
+	bool returned;             /* the implementation's: run() is over */
 	struct fl_op *op;          /* NULL: nobody waits any more */
 	struct fl_io *io;
-	struct fl_job *next;
+	struct fl_job *next;       /* the implementation's, while it has the job */
+	struct fl_job *flying, **from;
 };
 
 /* Takes over the job, also when it cannot be started: then the operation fails and release() is called. */

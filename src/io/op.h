@@ -31,6 +31,7 @@ struct fl_op {
 	enum { FL_OP_IDLE, FL_OP_PENDING, FL_OP_ENDED } state;
 	struct fl_io *io;
 	void (*drop)(struct fl_op *op);
+	void *held;                   /* the kind's: what it waits for */
 	struct fl_timer timer;
 	struct fl_op *next, **from;   /* in the queue of the ended ones */
 };
@@ -45,11 +46,13 @@ void fl_op_cancel(struct fl_op *op);
 
 /* ---- for those who provide a kind of operation ----
  *
- * begin() comes first, also where the start fails at once. Between begin and end the operation is pending. drop() is
- * called when it is cancelled or its deadline passes: it must let go of what the operation holds, without calling
- * anything of the caller and without touching the operation's result; after it neither end() nor fail() may be called.
- * end() and fail() queue done() for the loop; the provider has let go by then, drop() is not called. Words in front of
- * what is already in op->err are put with fl_wrap before fl_op_end(op, -code). */
+ * begin() comes first, also where the start fails at once. Between begin and end the operation is pending. end() and
+ * fail() queue done() for the loop. drop() is called, with nothing of the caller called from it,
+ *   - while the operation is pending, when it is cancelled or too late: it lets go of all that is held; after it neither
+ *     end() nor fail() may be called;
+ *   - when it has ended well (state FL_OP_ENDED, result >= 0) and is cancelled before done(): it gives back what the
+ *     result holds, an fd for example.
+ * It may be NULL where neither needs anything. */
 void fl_op_begin(struct fl_op *op, struct fl_io *io, void (*drop)(struct fl_op *op));
 void fl_op_end(struct fl_op *op, int64_t result);
 void fl_op_fail(struct fl_op *op, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4);

@@ -39,8 +39,11 @@ struct fl_spawned {
 };
 
 struct fl_sys {
-	/* Closes what the implementation itself holds, waits for running jobs (within reason) and frees sys. The loop has
-	 * taken back every job it could (job_drop) before. */
+	/* The end, in two steps. settle(): wait for the jobs that are running, within reason; mark job->returned in those
+	 * that are over; the others are left behind for ever with what they use. The loop has taken back what it could
+	 * (job_drop) before and calls wait() no more; close() it still may. free(): close what the implementation itself
+	 * holds and free sys. */
+	void (*settle)(struct fl_sys *sys);
 	void (*free)(struct fl_sys *sys);
 	const struct fl_fs *fs;
 
@@ -62,8 +65,7 @@ struct fl_sys {
 
 	/* ---- jobs ---- */
 
-	/* Queue job->run(job, fs) behind the others of job->lane. -EAGAIN: no worker to be had. While it is here the job's
-	 * `next` is the implementation's. */
+	/* Queue job->run(job, fs) behind the others of job->lane. -EAGAIN: no worker to be had. */
 	int (*job_start)(struct fl_sys *sys, struct fl_job *job);
 
 	/* true: it has not begun, never will, and will not be told. false: wait() will tell. */
