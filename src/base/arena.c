@@ -41,23 +41,32 @@ static int add_block(struct fl_arena *arena, size_t need)
 	return 0;
 }
 
-void *fl_arena_get(struct fl_arena *arena, size_t size)
+/* Not zeroed, for those who fill all of it anyway. */
+static void *get(struct fl_arena *arena, size_t size)
 {
 	size_t max = arena->max ? arena->max : FL_ARENA_MAX;
-	size_t need = (size + ALIGN - 1) / ALIGN * ALIGN;
+	size_t need = size ? size : 1;
 	void *piece;
 
-	if (size > max || need > max || arena->used > max - need)
+	/* A piece alone in its block needs no room to align the next, and its last byte is the last of the block. */
+	if (!ONE_BLOCK_A_PIECE && need <= max)
+		need = (need + ALIGN - 1) / ALIGN * ALIGN;
+	if (need > max || arena->used > max - need)
 		return NULL;
-	if (need == 0)
-		need = ALIGN;
-	if (!arena->block || arena->block->size - arena->block->used < need)
+	if (!arena->block || arena->block->size - arena->block->used < need || ONE_BLOCK_A_PIECE)
 		if (add_block(arena, need) < 0)
 			return NULL;
 	piece = arena->block->bytes + arena->block->used;
 	arena->block->used += need;
 	arena->used += need;
-	return memset(piece, 0, need);
+	return piece;
+}
+
+void *fl_arena_get(struct fl_arena *arena, size_t size)
+{
+	void *piece = get(arena, size);
+
+	return piece ? memset(piece, 0, size) : NULL;
 }
 
 void *fl_arena_get_n(struct fl_arena *arena, size_t count, size_t size)
@@ -69,12 +78,13 @@ void *fl_arena_get_n(struct fl_arena *arena, size_t count, size_t size)
 
 struct fl_str fl_arena_str(struct fl_arena *arena, struct fl_str s)
 {
-	char *copy = fl_arena_get(arena, (size_t)s.len + 1);
+	char *copy = get(arena, (size_t)s.len + 1);
 
 	if (!copy)
 		return (struct fl_str){ NULL, 0 };
 	if (s.len)
 		memcpy(copy, s.p, s.len);
+	copy[s.len] = 0;
 	return (struct fl_str){ copy, s.len };
 }
 
@@ -87,7 +97,7 @@ struct fl_str fl_arena_printf(struct fl_arena *arena, const char *fmt, ...)
 	va_start(args, fmt);
 	len = vsnprintf(NULL, 0, fmt, args);
 	va_end(args);
-	text = len < 0 ? NULL : fl_arena_get(arena, (size_t)len + 1);
+	text = len < 0 ? NULL : get(arena, (size_t)len + 1);
 	if (!text)
 		return (struct fl_str){ NULL, 0 };
 	va_start(args, fmt);
@@ -100,7 +110,8 @@ void fl_arena_reset(struct fl_arena *arena)
 {
 	struct fl_arena_block *block = arena->block;
 
-	while (block && (block->behind || ONE_BLOCK_A_PIECE)) {
+	/* A first block made for one huge piece would be held for ever. */
+	while (block && (block->behind || block->size > FL_ARENA_BLOCK_LAST || ONE_BLOCK_A_PIECE)) {
 		struct fl_arena_block *behind = block->behind;
 
 		fl_free(block);

@@ -1,7 +1,8 @@
 /* arena.h - memory that goes away all at once: one arena a request, a turn, a parse.
  *
- * Blocks grow geometrically up to a ceiling; a reset keeps the first block, so that an arena used over and over stops
- * allocating. Under AddressSanitizer every piece is an allocation of its own, so that an overrun is seen.
+ * Blocks grow geometrically up to a ceiling; a reset keeps the first block (unless one huge piece asked for it), so that
+ * an arena used over and over stops allocating. Under AddressSanitizer every piece is an allocation of its own, so that
+ * an overrun is seen.
  */
 #pragma once
 #include "base/mem.h"
@@ -16,7 +17,7 @@ struct fl_arena {
 
 /* Zero-initialised is a valid, empty arena: struct fl_arena a = { 0 }; */
 
-/* Zeroed, aligned for anything; NULL when refused. */
+/* Zeroed, aligned for anything; NULL when refused. A size of 0 gives a pointer of its own. */
 void *fl_arena_get(struct fl_arena *arena, size_t size) FL_MUSTUSE;
 void *fl_arena_get_n(struct fl_arena *arena, size_t count, size_t size) FL_MUSTUSE;
 

@@ -1,16 +1,18 @@
 #include "base/buf.h"
+#include <assert.h>
 #include <stdio.h>
 
 static const size_t first_cap = 64;
 
 void *fl_buf_room(struct fl_buf *buf, size_t len)
 {
+	size_t max = buf->max < PTRDIFF_MAX ? buf->max : PTRDIFF_MAX - 1;   /* so that one more never overflows */
 	size_t need, cap;
 	char *p;
 
 	if (buf->failed)
 		return NULL;
-	if (len > buf->max || buf->len > buf->max - len) {
+	if (len > max || buf->len > max - len) {
 		buf->failed = FL_E_TOOBIG;
 		return NULL;
 	}
@@ -20,8 +22,8 @@ void *fl_buf_room(struct fl_buf *buf, size_t len)
 	cap = buf->cap ? buf->cap * 2 : first_cap;
 	if (cap < need)
 		cap = need;
-	if (cap > buf->max + 1)
-		cap = buf->max + 1;
+	if (cap > max + 1)
+		cap = max + 1;
 	p = fl_realloc(buf->p, cap);
 	if (!p) {
 		buf->failed = FL_E_NOMEM;
@@ -35,6 +37,7 @@ void *fl_buf_room(struct fl_buf *buf, size_t len)
 
 void fl_buf_added(struct fl_buf *buf, size_t len)
 {
+	assert(len < buf->cap - buf->len);
 	buf->len += len;
 	buf->p[buf->len] = 0;
 }
@@ -62,14 +65,26 @@ void fl_buf_char(struct fl_buf *buf, char c)
 
 void fl_buf_vprintf(struct fl_buf *buf, const char *fmt, va_list args)
 {
+	size_t left = buf->cap - buf->len;
 	va_list again;
 	char *room;
 	int len;
 
+	if (buf->failed)
+		return;
+	/* Mostly it fits behind what is there, and one pass is enough. */
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, fmt, again);
+	len = vsnprintf(left ? buf->p + buf->len : NULL, left, fmt, again);
 	va_end(again);
-	room = len < 0 ? NULL : fl_buf_room(buf, (size_t)len);
+	if (len >= 0 && (size_t)len < left && buf->len + (size_t)len <= buf->max) {
+		buf->len += (size_t)len;
+		return;
+	}
+	if (left)
+		buf->p[buf->len] = 0;
+	if (len < 0)
+		buf->failed = FL_E_TOOBIG;   /* longer than an int can say */
+	room = fl_buf_room(buf, (size_t)len);
 	if (!room)
 		return;
 	(void)vsnprintf(room, (size_t)len + 1, fmt, args);
@@ -105,21 +120,28 @@ static char json_escape(unsigned char c)
 
 void fl_buf_json(struct fl_buf *buf, struct fl_str s)
 {
-	fl_buf_char(buf, '"');
-	while (s.len) {
-		uint32_t len = fl_str_utf8_len(s);
-		char escape = json_escape((unsigned char)s.p[0]);
+	uint32_t done = 0, i = 0;   /* done: what stands before it is in the buffer; up to i it may go in as it is */
 
+	fl_buf_char(buf, '"');
+	while (i < s.len) {
+		uint32_t len = fl_str_utf8_len(fl_str_sub(s, i, s.len));
+		char escape = json_escape((unsigned char)s.p[i]);
+
+		if (len && !escape) {
+			i += len;
+			continue;
+		}
+		fl_buf_put(buf, s.p + done, i - done);
 		if (len == 0)
 			fl_buf_str(buf, FL_S("\xef\xbf\xbd"));
 		else if (escape == 'u')
-			fl_buf_printf(buf, "\\u%04x", (unsigned char)s.p[0]);
-		else if (escape)
-			fl_buf_put(buf, (char[]){ '\\', escape }, 2);
+			fl_buf_printf(buf, "\\u%04x", (unsigned char)s.p[i]);
 		else
-			fl_buf_put(buf, s.p, len);
-		s = fl_str_sub(s, len ? len : 1, s.len);
+			fl_buf_put(buf, (char[]){ '\\', escape }, 2);
+		done = ++i;
 	}
+	if (i > done)
+		fl_buf_put(buf, s.p + done, i - done);
 	fl_buf_char(buf, '"');
 }
 

@@ -2,7 +2,7 @@
  *
  * A failure sticks: writers append without looking and ask once at the end. What was there before the failure stays
  * readable; p is NULL only while nothing was ever put in. Always followed by a NUL that is not counted, unless p is
- * NULL.
+ * NULL. What is put in must not lie in the buffer itself.
  */
 #pragma once
 #include "base/mem.h"
@@ -16,6 +16,9 @@ struct fl_buf {
 };
 
 #define FL_BUF(ceiling) ((struct fl_buf){ .max = (ceiling) })
+
+/* Over a char array of the caller's: never allocates, never to be freed, refuses what does not fit. */
+#define FL_BUF_IN(array) ((struct fl_buf){ .p = (array), .cap = sizeof(array), .max = sizeof(array) - 1 })
 
 void fl_buf_put(struct fl_buf *buf, const void *bytes, size_t len);
 void fl_buf_str(struct fl_buf *buf, struct fl_str s);

@@ -35,10 +35,36 @@ enum fl_code fl_code_of_errno(int sys)
 	return FL_E_IO;
 }
 
+/* A full text may have lost the end of its last character: end before that one. */
+static void cut(char text[static FL_ERR_TEXT])
+{
+	uint32_t len = FL_ERR_TEXT - 1, back = 1;
+
+	while (back < 4 && ((unsigned char)text[len - back] & 0xc0) == 0x80)
+		back++;
+	if ((unsigned char)text[len - back] >= 0xc0 && !fl_str_utf8_len((struct fl_str){ text + len - back, back }))
+		text[len - back] = 0;
+}
+
+/* Through a text of its own, because the arguments may well lie in err->text. */
 static void set_text(struct fl_err *err, const char *fmt, va_list args)
 {
-	if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0)
-		err->text[0] = 0;
+	char text[FL_ERR_TEXT];
+	int len = vsnprintf(text, sizeof text, fmt, args);
+
+	if (len < 0)
+		text[0] = 0;
+	memcpy(err->text, text, sizeof text);
+	if (len >= FL_ERR_TEXT)
+		cut(err->text);
+}
+
+static void append(struct fl_err *err, const char *words)
+{
+	size_t len = strlen(err->text);
+
+	if ((size_t)snprintf(err->text + len, sizeof err->text - len, ": %s", words) >= sizeof err->text - len)
+		cut(err->text);
 }
 
 int fl_fail(struct fl_err *err, enum fl_code code, const char *fmt, ...)
@@ -57,9 +83,8 @@ int fl_fail(struct fl_err *err, enum fl_code code, const char *fmt, ...)
 
 int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...)
 {
-	const char *said;
+	const char *said = strerrordesc_np(sys);
 	va_list args;
-	size_t len;
 
 	if (!err)
 		return -(int)fl_code_of_errno(sys);
@@ -68,9 +93,7 @@ int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...)
 	va_start(args, fmt);
 	set_text(err, fmt, args);
 	va_end(args);
-	len = strlen(err->text);
-	said = strerrordesc_np(sys);
-	(void)snprintf(err->text + len, sizeof err->text - len, ": %s", said ? said : "?");
+	append(err, said ? said : "?");
 	return -(int)err->code;
 }
 
@@ -78,7 +101,6 @@ int fl_wrap(struct fl_err *err, const char *fmt, ...)
 {
 	char old[FL_ERR_TEXT];
 	va_list args;
-	size_t len;
 
 	if (!err)
 		return -FL_E_IO;
@@ -86,8 +108,7 @@ int fl_wrap(struct fl_err *err, const char *fmt, ...)
 	va_start(args, fmt);
 	set_text(err, fmt, args);
 	va_end(args);
-	len = strlen(err->text);
-	(void)snprintf(err->text + len, sizeof err->text - len, ": %s", old);
+	append(err, old);
 	return -(int)err->code;
 }
 

@@ -1,6 +1,6 @@
 #include "base/hmap.h"
 
-/* The upper half of a hash is compared before the object is asked for its key; the lower half picks the slot. */
+/* The whole hash is compared before the object is asked for its key: one cache miss less for each neighbour. */
 struct fl_hmap_slot {
 	void *object;
 	uint64_t hash;
@@ -52,13 +52,16 @@ static void place(struct fl_hmap_slot *slots, uint32_t cap, struct fl_hmap_slot 
 	slots[i] = slot;
 }
 
+static bool full(const struct fl_hmap *map)
+{
+	return map->len >= map->cap - map->cap / 4;
+}
+
 static int grow(struct fl_hmap *map)
 {
 	uint32_t cap = map->cap ? map->cap * 2 : first_cap;
 	struct fl_hmap_slot *slots;
 
-	if (map->len < map->cap - map->cap / 4)
-		return 0;
 	slots = cap ? fl_zalloc_n(cap, sizeof *slots) : NULL;
 	if (!slots)
 		return -FL_E_NOMEM;
@@ -75,14 +78,17 @@ int fl_hmap_put(struct fl_hmap *map, void *object, void **ret_old)
 {
 	struct fl_str key = map->key(object);
 	uint64_t hash = hash_of(map, key);
-	uint32_t i;
+	uint32_t i = map->cap ? slot_of(map, hash, key) : 0;
+	void *old = map->cap ? map->slots[i].object : NULL;
 
-	if (grow(map) < 0)
-		return -FL_E_NOMEM;
-	i = slot_of(map, hash, key);
-	map->len += map->slots[i].object == NULL;
+	if (!old && full(map)) {
+		if (grow(map) < 0)
+			return -FL_E_NOMEM;
+		i = slot_of(map, hash, key);
+	}
+	map->len += !old;
 	if (ret_old)
-		*ret_old = map->slots[i].object;
+		*ret_old = old;
 	map->slots[i] = (struct fl_hmap_slot){ object, hash };
 	return 0;
 }

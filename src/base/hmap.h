@@ -20,7 +20,7 @@ void fl_hmap_free(struct fl_hmap *map);
 
 void *fl_hmap_get(const struct fl_hmap *map, struct fl_str key);
 
-/* 0 or -FL_E_NOMEM. What had the same key is replaced and handed back in *ret_old (NULL: nothing). */
+/* 0 or -FL_E_NOMEM. What had the same key is replaced, which never fails, and handed back in *ret_old (NULL: nothing). */
 int fl_hmap_put(struct fl_hmap *map, void *object, void **ret_old) FL_MUSTUSE;
 
 /* Take it out and return it; NULL when it was not there. Never fails. */
@@ -32,3 +32,8 @@ void *fl_hmap_next(const struct fl_hmap *map, uint32_t *at);
 
 /* The hash itself, for those who need one of their own. */
 uint64_t fl_siphash13(const uint64_t seed[2], const void *bytes, size_t len);
+
+static inline void fl_hmap_auto_(struct fl_hmap *map)
+{
+	fl_hmap_free(map);
+}

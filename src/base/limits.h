@@ -4,6 +4,10 @@
 #define FL_KIB 1024ull
 #define FL_MIB (1024ull * FL_KIB)
 
+/* One block of memory: nothing planned comes near (a map of 10 million objects has 256 MiB), so a larger wish is a length
+ * that somebody else chose. */
+#define FL_ALLOC_MAX (1024 * FL_MIB)
+
 /* Memory of one request or parse; the largest thing in one arena is a decoded list item or a YAML stream. */
 #define FL_ARENA_MAX (64 * FL_MIB)
 #define FL_ARENA_BLOCK_FIRST (4 * FL_KIB)   /* one page: most requests need no second block */

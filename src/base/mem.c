@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/limits.h"
 #include <stdlib.h>
 
 bool (*fl_mem_refuse)(size_t size);
@@ -12,7 +13,7 @@ static void *counted(void *p)
 
 static bool refused(size_t size)
 {
-	return size > PTRDIFF_MAX || (fl_mem_refuse && fl_mem_refuse(size));
+	return size > FL_ALLOC_MAX || (fl_mem_refuse && fl_mem_refuse(size));
 }
 
 void *fl_alloc(size_t size)

@@ -7,7 +7,7 @@
 #pragma once
 #include "base/err.h"
 
-/* NULL when refused. Sizes that overflow are refused, zero gives a valid pointer. */
+/* NULL when refused. Sizes that overflow or pass FL_ALLOC_MAX are refused, zero gives a valid pointer. */
 void *fl_alloc(size_t size) FL_MUSTUSE;
 void *fl_zalloc(size_t size) FL_MUSTUSE;
 void *fl_zalloc_n(size_t count, size_t size) FL_MUSTUSE;

@@ -3,7 +3,8 @@
  *     enum fl_unit { FL_UNIT_CARD, FL_UNIT_MIG, FL_UNIT_COUNT_ };
  *     FL_NAMES(fl_unit_names, FL_UNIT_COUNT_, [FL_UNIT_CARD] = "Card", [FL_UNIT_MIG] = "MIG");
  *
- * A value without a name does not compile where it is the last one, and is refused by a test where it is not.
+ * A value without a name does not compile where it is the last one, and is refused by a test where it is not
+ * (tests/base/test_names.c finds every table of the program in the section that FL_NAMES lists it in).
  */
 #pragma once
 #include "base/str.h"
@@ -16,7 +17,8 @@ struct fl_names {
 #define FL_NAMES(var, count, ...) \
 	static const char *const var##_at[] = { __VA_ARGS__ }; \
 	_Static_assert(sizeof var##_at / sizeof *var##_at == (count), #var ": name every value"); \
-	const struct fl_names var = { var##_at, (count) }
+	const struct fl_names var = { var##_at, (count) }; \
+	static const struct fl_names *const var##_listed __attribute__((used, section("fl_names_all"))) = &var
 
 /* "?" for a value outside the enum: a name is for people and must never crash a log line. */
 const char *fl_name(const struct fl_names *names, int value);

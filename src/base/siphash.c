@@ -1,5 +1,7 @@
 #include "base/hmap.h"
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read in the machine's order");
+
 static inline uint64_t rotl(uint64_t x, unsigned bits)
 {
 	return x << bits | x >> (64 - bits);

@@ -124,7 +124,15 @@ uint32_t fl_str_utf8_len(struct fl_str s)
 
 bool fl_str_utf8(struct fl_str s)
 {
-	for (uint32_t i = 0, len; i < s.len; i += len) {
+	uint32_t ascii = 0;
+
+	/* Nearly all text is ASCII: eight bytes at a time as long as no top bit is set. */
+	for (uint64_t word; s.len - ascii >= sizeof word; ascii += (uint32_t)sizeof word) {
+		memcpy(&word, s.p + ascii, sizeof word);
+		if (word & 0x8080808080808080u)
+			break;
+	}
+	for (uint32_t i = ascii, len; i < s.len; i += len) {
 		len = utf8_len((const unsigned char *)s.p + i, s.len - i);
 		if (len == 0)
 			return false;

@@ -1,4 +1,5 @@
 #include "base/vec.h"
+#include <assert.h>
 
 int fl_vec_grow_(void **at, uint32_t *cap, uint32_t len, uint32_t more, size_t size)
 {
@@ -23,6 +24,7 @@ void fl_vec_remove_(void *at, uint32_t *len, uint32_t index, size_t size)
 {
 	char *gone = (char *)at + index * size;
 
+	assert(index < *len);
 	(*len)--;
 	memmove(gone, gone + size, (*len - index) * size);
 }

@@ -59,7 +59,7 @@ void test_row(const char *says);
 	} while (0)
 #define CHECK_INT(got, want) \
 	do { \
-		if (!test_check_int((got), (want), #got, __FILE__, __LINE__)) \
+		if (!test_check_int((int64_t)(got), (int64_t)(want), #got, __FILE__, __LINE__)) \
 			return; \
 	} while (0)
 #define CHECK_STR(got, want) \
