@@ -62,6 +62,8 @@
 #define FL_TURN_BUDGET (1 * FL_NS_PER_MS)
 /* Connections that wait for accept; the kernel cuts it to somaxconn. A kubelet or API server never has this many. */
 #define FL_LISTEN_BACKLOG 4096
+/* A unix socket whose backlog is full is tried again: a server that accepts at all does so within a few ms. */
+#define FL_CONNECT_RETRY (5 * FL_NS_PER_MS)
 /* fds handed to a child: stdin, stdout, stderr and a few pipes. */
 #define FL_SPAWN_FDS 16
 /* A job still running when its loop is freed: a disk that answers does so in this time, one that hangs never does. */
@@ -76,5 +78,33 @@
 /* A directory that is not there is tried again, and one without a kernel watch is listed, this often. */
 #define FL_NOTIFY_RETRY_FIRST (50 * FL_NS_PER_MS)
 #define FL_NOTIFY_RETRY_LAST (1 * FL_NS_PER_S)
-/* A path of the file operations: what Linux takes, terminator included. */
-#define FL_PATH_MAX 4096
+/* Name of a host: RFC 1035, and a dot at its end. */
+#define FL_HOST_MAX 254
+
+/* ---- http ---- */
+
+/* One head, all fields together, as they stand in a list: a bearer token takes 1.5 KiB, its old Kerberos cousins 12. */
+#define FL_HTTP_HEAD_MAX (32 * FL_KIB)
+#define FL_HTTP_FIELDS_MAX 128              /* fields of one head; a browser behind three proxies sends 40 */
+#define FL_H1_LINE_MAX 256                  /* chunk size with extensions, which nobody sends */
+#define FL_HTTP_BODY_MAX (8 * FL_MIB)       /* a collected request: the API server's AdmissionReview holds two objects of 3 MiB */
+#define FL_HTTP_REPLY_MAX (32 * FL_MIB)     /* a collected response: as large as a JSON document may be */
+/* What one reader of a streamed answer may lag behind: some hundred watch events. Beyond it is cut and lists again. */
+#define FL_HTTP_QUEUE_MAX (1 * FL_MIB)
+#define FL_HTTP_CONNS_MAX 10000             /* open connections of one server: 15 KiB each with TLS is 150 MiB */
+#define FL_HTTP_HANDSHAKES_MAX 64           /* at once: 0.5 ms each, so the last one of them waits 32 ms */
+#define FL_HTTP_HANDSHAKE_TIMEOUT (10 * FL_NS_PER_S)
+#define FL_HTTP_HEAD_TIMEOUT (10 * FL_NS_PER_S)     /* for a whole head, from its first byte or the accept */
+#define FL_HTTP_IDLE_TIMEOUT (150 * FL_NS_PER_S)    /* a kept connection without a request; Go clients drop theirs at 90 s */
+#define FL_HTTP_BODY_TIMEOUT (15 * FL_NS_PER_S)     /* without a byte of the body */
+#define FL_HTTP_WRITE_TIMEOUT (30 * FL_NS_PER_S)    /* without the peer's socket taking a byte */
+#define FL_HTTP_LINGER (2 * FL_NS_PER_S)            /* for the peer to read our last words */
+#define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
+
+#define FL_H2_STREAMS 250                           /* open at once on a connection, as Go's server has it */
+#define FL_H2_STREAM_WINDOW (256 * FL_KIB)          /* fills 2 Gbit/s at 1 ms; a paused stream keeps this much */
+#define FL_H2_CONN_WINDOW (16 * FL_MIB)             /* never what holds a stream up */
+#define FL_H2_QUEUE_MAX 1000                        /* frames owed to a peer that does not read: beyond it is cut */
+#define FL_H2_RESETS_BURST 200                      /* rapid reset: streams that a peer may open and reset at once ... */
+#define FL_H2_RESETS_RATE 50                        /* ... and a second after that */
+#define FL_H2_CONTINUATIONS 4                       /* frames of 16 KiB after the first: twice FL_HTTP_HEAD_MAX */
