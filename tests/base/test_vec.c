@@ -19,8 +19,8 @@ TEST(taking_one_out_closes_the_gap)
 {
 	FL_AUTO(fl_vec) FL_VEC(char) v = { 0 };
 
-	for (char c = 'a'; c < 'e'; c++)
-		OK(fl_vec_push(&v, c));
+	for (const char *c = "abcd"; *c; c++)
+		OK(fl_vec_push(&v, *c));
 	fl_vec_remove(&v, 1);
 	CHECK_STR(((struct fl_str){ v.at, v.len }), "acd");
 	fl_vec_remove(&v, 2);
