@@ -42,7 +42,7 @@ static void put_escape(struct fl_buf *buf, unsigned char c)
 		fl_buf_put(buf, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
 }
 
-void fl_json_put_str(struct fl_buf *buf, struct fl_str s)
+static void put_odd_str(struct fl_buf *buf, struct fl_str s)
 {
 	fl_buf_char(buf, '"');
 	while (s.len) {
@@ -65,6 +65,39 @@ void fl_json_put_str(struct fl_buf *buf, struct fl_str s)
 		s = fl_str_sub(s, len ? len : 1, s.len);
 	}
 	fl_buf_char(buf, '"');
+}
+
+/* A text with what stands before and behind it: in one piece, since that is what a document mostly consists of. */
+static void put_str(struct fl_buf *buf, bool comma, struct fl_str s, bool colon)
+{
+	size_t need = (size_t)s.len + 2 + comma + colon;
+	char *room;
+
+	if (plain_run(s.p, s.len) < s.len) {
+		if (comma)
+			fl_buf_char(buf, ',');
+		put_odd_str(buf, s);
+		if (colon)
+			fl_buf_char(buf, ':');
+		return;
+	}
+	room = fl_buf_room(buf, need);
+	if (!room)
+		return;
+	if (comma)
+		*room++ = ',';
+	*room++ = '"';
+	if (s.len)
+		room = mempcpy(room, s.p, s.len);
+	*room++ = '"';
+	if (colon)
+		*room = ':';
+	fl_buf_added(buf, need);
+}
+
+void fl_json_put_str(struct fl_buf *buf, struct fl_str s)
+{
+	put_str(buf, false, s, false);
 }
 
 /* ---- numbers ---- */
@@ -193,16 +226,14 @@ void fl_jw_end_arr(struct fl_jw *w)
 
 void fl_jw_key(struct fl_jw *w, struct fl_str key)
 {
-	before(w);
-	fl_json_put_str(w->buf, key);
-	fl_buf_char(w->buf, ':');
+	put_str(w->buf, w->comma, key, true);
 	w->comma = false;
 }
 
 void fl_jw_str(struct fl_jw *w, struct fl_str s)
 {
-	before(w);
-	fl_json_put_str(w->buf, s);
+	put_str(w->buf, w->comma, s, false);
+	w->comma = true;
 }
 
 static void put_integer(struct fl_jw *w, bool negative, uint64_t size)
