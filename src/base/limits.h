@@ -108,3 +108,23 @@
 #define FL_H2_RESETS_BURST 200                      /* rapid reset: streams that a peer may open and reset at once ... */
 #define FL_H2_RESETS_RATE 50                        /* ... and a second after that */
 #define FL_H2_CONTINUATIONS 4                       /* frames of 16 KiB after the first: twice FL_HTTP_HEAD_MAX */
+
+/* ---- binding tables ---- */
+
+/* Objects in lists in objects: the deepest kind (a Pod template's parts are RAW) has 8. */
+#define FL_BIND_DEPTH 32
+/* A path, or one scalar as text: field names are short, and a label key takes 317 bytes. */
+#define FL_BIND_PATH (1 * FL_KIB)
+/* Faults told of one object: a person repairs them one by one, and a cache of broken objects stays small. */
+#define FL_FAULTS 8
+/* Of a value that could not be bound: enough to find it again. */
+#define FL_FAULT_FOUND 60
+/* A misspelt name longer than this gets no "did you mean". */
+#define FL_NAME_NEAR 40
+
+/* ---- grpc ---- */
+
+#define FL_GRPC_MESSAGE_MAX (4 * FL_MIB)   /* a request: what grpc-go takes by default */
+#define FL_GRPC_REPLY_MAX (16 * FL_MIB)    /* a reply: PodResources of a node with thousands of containers */
+#define FL_GRPC_QUEUE_MAX (8 * FL_MIB)     /* what a caller may leave untaken: two of the largest messages */
+#define FL_GRPC_WORDS_MAX (4 * FL_KIB)     /* a status message; grpc-go refuses header lists over 16 KiB */
