@@ -22,10 +22,10 @@ struct fl_spawn {
 	int death_signal;             /* sent to it when our thread ends; 0: none */
 };
 
-/* How it ended: by exit(code), or by a signal. */
+/* How it ended: by exit(code), or by a signal; neither when the process table does not know any more. */
 struct fl_exit {
-	int code;                     /* 0-255; -1: by a signal */
-	int signo;                    /* 0: by exit */
+	int code;                     /* 0-255; -1: not by exit */
+	int signo;                    /* 0: not by a signal */
 };
 
 struct fl_child;
@@ -41,7 +41,6 @@ void fl_child_start(struct fl_io *io, struct fl_child_start *start, const struct
 struct fl_child_wait {
 	struct fl_op op;
 	struct fl_exit exit;
-	struct fl_child *child;       /* the loop's */
 };
 void fl_child_wait(struct fl_child *child, struct fl_child_wait *wait);
 

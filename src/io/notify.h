@@ -17,11 +17,12 @@ struct fl_notify {
 
 	/* The loop's; hint may be read. */
 	struct fl_err hint;           /* FL_OK: watched by the kernel. Else why it is looked at by the clock */
+	struct fl_io *io;             /* NULL: not started */
 	struct fl_op op;              /* setting up, or looking by the clock */
 	struct fl_timer timer;
-	struct fl_io *io;
-	uint64_t seen;                /* what the directory looked like */
 	uint64_t delay;
+	uint64_t seen;                /* what the directory looked like */
+	bool told;                    /* of the beginning */
 	int watch;                    /* the kernel's number; -1: none */
 	struct fl_notify *next, **from;
 };

@@ -1,0 +1,47 @@
+/* loop.h - the inside of a struct fl_io: for the files of this folder only. */
+#pragma once
+#include "base/limits.h"
+#include "io/notify.h"
+#include "io/sys.h"
+
+struct fl_io {
+	struct fl_sys *sys;
+	uint64_t now;
+	struct fl_timers timers;
+
+	/* The ended operations: those of this turn, then those that end meanwhile. */
+	struct fl_op *doing, *ended, **ended_last;
+
+	/* What wait() told; at..len are still to be called back, token NULL: nobody wants to know any more. */
+	unsigned at, len;
+	bool stopped;
+	uint64_t turn_began;
+	const char *name;
+	struct fl_turns turns;
+
+	struct fl_job *flying;               /* all jobs that the implementation has */
+
+	/* notify.c */
+	struct fl_notify *notifies, **notifies_last;
+	struct fl_notify *notify_next;       /* the one to look at next while changes are told */
+	struct fl_poll notify_poll;          /* fd -1: not open */
+	struct fl_timer notify_more;
+	unsigned notify_setups;              /* jobs in flight that may add a watch */
+
+	/* child.c */
+	struct fl_child *undead;
+	unsigned undead_count;
+
+	struct fl_event batch[FL_TURN_EVENTS];
+};
+
+void fl_op_append(struct fl_op *op);                       /* op.c: to the ended ones */
+void fl_op_run(struct fl_op *op);                          /* op.c: take it out and call done() */
+void fl_job_returned(struct fl_job *job);                  /* job.c */
+void fl_jobs_take_back(struct fl_io *io);                  /* job.c: those that have not begun */
+void fl_jobs_release(struct fl_io *io);                    /* job.c: those that are over */
+void fl_children_free(struct fl_io *io);                   /* child.c */
+void fl_notifies_close(struct fl_io *io);                  /* notify.c: when no directory is watched */
+
+/* An operation that fails before it has begun anything. */
+#define fl_op_refuse(op, io, ...) (fl_op_begin((op), (io), NULL), fl_op_fail((op), __VA_ARGS__))

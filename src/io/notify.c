@@ -1,0 +1,278 @@
+#include "io/notify.h"
+#include "io/loop.h"
+#include <assert.h>
+#include <errno.h>
+
+/* Set up the kernel's watch, or find out what the directory looks like: both may block. */
+struct look_job {
+	struct fl_job job;
+	int notify_fd;        /* -1: no kernel watches */
+	int watch;            /* -1: none; `result` says why */
+	bool told;            /* the watch is somebody's */
+	uint64_t seen;        /* else: a digest of all names and what they stand for; 0: no such directory */
+	char dir[];
+};
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+	h = (h ^ value) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+/* Names come in any order, so their digests are added. */
+static uint64_t digest_of(const struct fl_fs *fs, int dir, const char *name)
+{
+	struct fl_stat stat = { 0 };
+	uint64_t h = 1;
+
+	for (const char *p = name; *p; p++)
+		h = mix(h, (unsigned char)*p);
+	if (fs->stat(fs, dir, name, AT_SYMLINK_NOFOLLOW, &stat) == 0)
+		h = mix(mix(mix(mix(h, stat.ino), (uint64_t)stat.mtime), (uint64_t)stat.ctime), stat.size);
+	return h;
+}
+
+static int64_t look(struct look_job *look, const struct fl_fs *fs)
+{
+	int fd = fs->open(fs, AT_FDCWD, look->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	struct fl_stat stat = { 0 };
+	char buf[2048];
+	int64_t len;
+
+	if (fd < 0)
+		return fd;
+	if (fs->stat(fs, fd, "", AT_EMPTY_PATH, &stat) == 0)
+		look->seen = mix(mix(1, stat.ino), (uint64_t)stat.ctime);
+	while ((len = fs->list(fs, fd, buf, sizeof buf)) > 0) {
+		const char *name;
+		size_t at = 0;
+
+		while ((name = fl_list_next(buf, (size_t)len, &at, NULL)))
+			look->seen += digest_of(fs, fd, name);
+	}
+	look->seen |= 1;
+	fs->close(fs, fd);
+	return len;
+}
+
+static void run(struct fl_job *job, const struct fl_fs *fs)
+{
+	struct look_job *looking = fl_container(job, struct look_job, job);
+
+	if (looking->notify_fd >= 0)
+		looking->watch = fs->notify_add(fs, looking->notify_fd, looking->dir);
+	if (looking->watch >= 0) {
+		job->result = 0;
+		return;
+	}
+	job->result = look(looking, fs);
+	if (job->result >= 0)   /* it is there, but is not watched: say why */
+		job->result = looking->notify_fd >= 0 ? looking->watch : -EMFILE;
+}
+
+static bool is_used(const struct fl_io *io, int watch)
+{
+	for (const struct fl_notify *n = io->notifies; n; n = n->next)
+		if (n->watch == watch)
+			return true;
+	return false;
+}
+
+/* Not while a job may be about to be told the same number: its directory would go unwatched. What stays is dropped when
+ * it tells something. */
+static void drop_watch(struct fl_io *io, int watch)
+{
+	if (watch >= 0 && io->notify_setups == 0 && io->notify_poll.fd >= 0 && !is_used(io, watch))
+		io->sys->notify_drop(io->sys, io->notify_poll.fd, watch);
+}
+
+static void release(struct fl_job *job)
+{
+	struct look_job *looking = fl_container(job, struct look_job, job);
+
+	job->io->notify_setups--;
+	if (!looking->told)
+		drop_watch(job->io, looking->watch);
+	if (!job->io->notifies)
+		fl_notifies_close(job->io);
+	fl_free(looking);
+}
+
+static void start_look(struct fl_notify *notify);
+
+static void look_again(struct fl_timer *timer)
+{
+	start_look(fl_container(timer, struct fl_notify, timer));
+}
+
+static void finish(struct fl_job *job, struct fl_op *op)
+{
+	struct look_job *looking = fl_container(job, struct look_job, job);
+	struct fl_notify *notify = fl_container(op, struct fl_notify, op);
+
+	notify->watch = looking->watch;
+	looking->told = true;
+	if (looking->seen != notify->seen)
+		notify->told = false;
+	notify->seen = looking->seen;
+	if (looking->watch < 0)
+		fl_op_fail_sys(op, (int)-job->result, "watch '%s'", looking->dir);
+	else
+		fl_op_end(op, 0);
+}
+
+static void looked(struct fl_op *op)
+{
+	struct fl_notify *notify = fl_container(op, struct fl_notify, op);
+	bool tell = !notify->told;
+
+	if (op->result >= 0) {
+		notify->hint = (struct fl_err){ .code = FL_OK };
+		notify->delay = FL_NOTIFY_RETRY_FIRST;
+		tell = true;
+	} else {
+		if (notify->seen)   /* by the clock, steadily */
+			notify->delay = FL_NOTIFY_RETRY_LAST;
+		fl_timer_set(notify->io, &notify->timer, fl_now(notify->io) + notify->delay);
+		notify->delay = notify->delay * 2 < FL_NOTIFY_RETRY_LAST ? notify->delay * 2 : FL_NOTIFY_RETRY_LAST;
+	}
+	notify->told = true;
+	if (tell)
+		notify->changed(notify, "");
+}
+
+/* ---- what the kernel tells ---- */
+
+static void tell(struct fl_io *io, const struct fl_change *change)
+{
+	bool used = change->watch < 0 || change->gone;
+
+	for (struct fl_notify *n = io->notifies; n; n = io->notify_next) {
+		io->notify_next = n->next;
+		if (n->watch < 0 || (change->watch >= 0 && n->watch != change->watch))
+			continue;
+		used = true;
+		if (change->gone) {
+			n->watch = -1;
+			start_look(n);
+		}
+		n->changed(n, change->watch < 0 ? "" : change->name);
+	}
+	io->notify_next = NULL;
+	if (!used)
+		drop_watch(io, change->watch);
+}
+
+static void drain(struct fl_io *io)
+{
+	struct fl_change change;
+
+	for (unsigned i = 0; io->notify_poll.fd >= 0; i++) {
+		if (i == FL_TURN_EVENTS) {   /* the implementation may hold more than its fd shows */
+			fl_timer_set(io, &io->notify_more, fl_now(io));
+			return;
+		}
+		if (io->sys->notify_read(io->sys, io->notify_poll.fd, &change) <= 0)
+			return;
+		tell(io, &change);
+	}
+}
+
+static void drain_ready(struct fl_poll *poll, unsigned what)
+{
+	(void)what;
+	drain(fl_container(poll, struct fl_io, notify_poll));
+}
+
+static void drain_more(struct fl_timer *timer)
+{
+	drain(fl_container(timer, struct fl_io, notify_more));
+}
+
+/* Without it directories are looked at by the clock; each look tries again. */
+static void open_notify(struct fl_io *io)
+{
+	struct fl_poll *poll = &io->notify_poll;
+
+	if (poll->fd >= 0)
+		return;
+	io->notify_more = (struct fl_timer){ .fire = drain_more };
+	*poll = (struct fl_poll){ .ready = drain_ready, .fd = io->sys->notify_open(io->sys) };
+	if (poll->fd >= 0 && fl_poll_set(io, poll, FL_READABLE, NULL) < 0) {
+		fl_close(io, poll->fd);
+		poll->fd = -1;
+	}
+}
+
+/* ---- start and stop ---- */
+
+static void start_look(struct fl_notify *notify)
+{
+	size_t dir = strlen(notify->dir) + 1;
+	struct fl_io *io = notify->io;
+	struct look_job *job = fl_zalloc(sizeof *job + dir);
+
+	fl_timer_stop(io, &notify->timer);
+	fl_op_cancel(&notify->op);
+	notify->op = (struct fl_op){ .done = looked, .err = &notify->hint };
+	if (!job) {
+		fl_op_refuse(&notify->op, io, FL_E_NOMEM, "watch '%s'", notify->dir);
+		return;
+	}
+	open_notify(io);
+	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->notify_fd = io->notify_poll.fd;
+	job->watch = -1;
+	memcpy(job->dir, notify->dir, dir);
+	io->notify_setups++;
+	fl_job_start(io, &notify->op, &job->job, FL_LANE_NOTIFY);
+}
+
+void fl_notify_start(struct fl_io *io, struct fl_notify *notify)
+{
+	assert(!notify->io);
+	notify->io = io;
+	notify->hint = (struct fl_err){ .code = FL_OK };
+	notify->timer = (struct fl_timer){ .fire = look_again };
+	notify->delay = FL_NOTIFY_RETRY_FIRST;
+	notify->seen = 0;
+	notify->told = false;
+	notify->watch = -1;
+	notify->next = NULL;
+	notify->from = io->notifies_last;
+	*io->notifies_last = notify;
+	io->notifies_last = &notify->next;
+	start_look(notify);
+}
+
+void fl_notify_stop(struct fl_notify *notify)
+{
+	struct fl_io *io = notify->io;
+
+	if (!io)
+		return;
+	if (io->notify_next == notify)
+		io->notify_next = notify->next;
+	*notify->from = notify->next;
+	if (notify->next)
+		notify->next->from = notify->from;
+	else
+		io->notifies_last = notify->from;
+	fl_op_cancel(&notify->op);
+	fl_timer_stop(io, &notify->timer);
+	notify->io = NULL;
+	drop_watch(io, notify->watch);
+	if (!io->notifies)
+		fl_notifies_close(io);
+}
+
+/* An instance is one of 128 that all processes of a user share, so it is not kept. A worker may still use it. */
+void fl_notifies_close(struct fl_io *io)
+{
+	if (io->notify_poll.fd < 0 || io->notify_setups > 0)
+		return;
+	fl_poll_stop(io, &io->notify_poll);
+	fl_timer_stop(io, &io->notify_more);
+	fl_close(io, io->notify_poll.fd);
+	io->notify_poll.fd = -1;
+}
