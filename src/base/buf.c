@@ -114,7 +114,7 @@ static char json_escape(unsigned char c)
 	case '\t':
 		return 't';
 	default:
-		return c < 0x20 ? 'u' : 0;
+		return c < 0x20 || c == 0x7f ? 'u' : 0;
 	}
 }
 
@@ -127,18 +127,21 @@ void fl_buf_json(struct fl_buf *buf, struct fl_str s)
 		uint32_t len = fl_str_utf8_len(fl_str_sub(s, i, s.len));
 		char escape = json_escape((unsigned char)s.p[i]);
 
-		if (len && !escape) {
+		bool c1 = len == 2 && (unsigned char)s.p[i] == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0;
+
+		if (len && !escape && !c1) {
 			i += len;
 			continue;
 		}
 		fl_buf_put(buf, s.p + done, i - done);
 		if (len == 0)
 			fl_buf_str(buf, FL_S("\xef\xbf\xbd"));
-		else if (escape == 'u')
-			fl_buf_printf(buf, "\\u%04x", (unsigned char)s.p[i]);
+		else if (c1 || escape == 'u')
+			fl_buf_printf(buf, "\\u%04x", (unsigned char)s.p[i + c1]);
 		else
 			fl_buf_put(buf, (char[]){ '\\', escape }, 2);
-		done = ++i;
+		i += len ? len : 1;
+		done = i;
 	}
 	if (i > done)
 		fl_buf_put(buf, s.p + done, i - done);

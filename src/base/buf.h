@@ -26,7 +26,8 @@ void fl_buf_char(struct fl_buf *buf, char c);
 void fl_buf_printf(struct fl_buf *buf, const char *fmt, ...) FL_PRINTF(2, 3);
 void fl_buf_vprintf(struct fl_buf *buf, const char *fmt, va_list args) FL_PRINTF(2, 0);
 
-/* As a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */
+/* As a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. Every control character is escaped, those
+ * above ASCII too, so that no text can steer the terminal on which somebody reads it. */
 void fl_buf_json(struct fl_buf *buf, struct fl_str s);
 
 /* Room for `len` more bytes at the end, to be filled and then counted by fl_buf_added; NULL when refused. */

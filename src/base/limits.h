@@ -16,6 +16,14 @@
 #define FL_NS_PER_MS 1000000ull
 #define FL_NS_PER_S 1000000000ull
 
+/* ---- log ---- */
+
+#define FL_LOG_LINE 4096        /* PIPE_BUF: a pipe takes it whole, so lines of two processes never mix */
+#define FL_LOG_VALUE 1024       /* one long text from outside leaves room for the others */
+#define FL_LOG_BURST 20         /* a line a card of the largest machine, and some to spare */
+#define FL_LOG_EVERY FL_NS_PER_S
+#define FL_LOG_SITES 256        /* places that log in one process, 24 bytes each */
+
 /* ---- json ---- */
 
 /* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its text. */
@@ -116,7 +124,7 @@
 /* A path, or one scalar as text: field names are short, and a label key takes 317 bytes. */
 #define FL_BIND_PATH (1 * FL_KIB)
 /* Faults told of one object: a person repairs them one by one, and a cache of broken objects stays small. */
-#define FL_FAULTS 8
+#define FL_FAULTS_MAX 8
 /* Of a value that could not be bound: enough to find it again. */
 #define FL_FAULT_FOUND 60
 /* A misspelt name longer than this gets no "did you mean". */
@@ -128,3 +136,7 @@
 #define FL_GRPC_REPLY_MAX (16 * FL_MIB)    /* a reply: PodResources of a node with thousands of containers */
 #define FL_GRPC_QUEUE_MAX (8 * FL_MIB)     /* what a caller may leave untaken: two of the largest messages */
 #define FL_GRPC_WORDS_MAX (4 * FL_KIB)     /* a status message; grpc-go refuses header lists over 16 KiB */
+#define FL_GRPC_CLIENT_WINDOW (1 * FL_MIB) /* a stream's: a node's whole PodResources without waiting */
+#define FL_GRPC_CONNECT_TIMEOUT (10 * FL_NS_PER_S)   /* a unix socket answers at once or is as good as dead */
+/* A selector comes in a URL, and servers take 8 KiB of that. */
+#define FL_SELECTOR_MAX (16 * FL_KIB)

@@ -1,0 +1,99 @@
+/* log.h - one JSON object a line.
+ *
+ *     fl_log(log, FL_INFO, "device list sent", FL_KV_STR("resource", name), FL_KV_INT("devices", n));
+ *     fl_log(log, FL_WARN, "cannot write the CDI file, will retry in 5 s", FL_KV_TEXT("path", path), FL_KV_ERR(&err));
+ *
+ *     {"ts":"2025-01-02T03:04:05.678901Z","level":"info","role":"node","msg":"device list sent","resource":"nvidia.com/gpu",
+ *      "devices":8,"at":"plugin.c:71"}
+ *
+ * Libraries return, programs log: one line a failure, at the place that knows what follows from it. A NULL log is
+ * silent. Nothing here allocates or fails. Texts from outside are made safe: what is not UTF-8 is replaced, control
+ * characters are escaped. A value is cut after FL_LOG_VALUE bytes and then ends in an ellipsis; a line never passes
+ * FL_LOG_LINE: what finds no room is left out and the line says "cut":true.
+ *
+ * Each place in the code may log FL_LOG_BURST lines at once and one more each FL_LOG_EVERY; the next line that comes
+ * through from there says how many were "suppressed". FL_DEBUG is exempt: whoever turns it on wants all.
+ */
+#pragma once
+#include "base/buf.h"
+#include "base/limits.h"
+
+enum fl_level { FL_DEBUG, FL_INFO, FL_WARN, FL_ERROR, FL_LEVEL_COUNT_ };
+extern const struct fl_names fl_level_names;        /* debug info warn error */
+
+enum fl_log_format { FL_LOG_JSON, FL_LOG_TEXT, FL_LOG_FORMAT_COUNT_ };
+extern const struct fl_names fl_log_format_names;   /* json text: the latter for a person at a console */
+
+/* Where lines go and where time comes from: io/ gives the real ones. */
+struct fl_log_to {
+	void (*line)(void *self, const char *line, size_t len);   /* one call a line, its line end included */
+	uint64_t (*now)(void *self);                              /* monotonic ns, for the rate */
+	int64_t (*wall)(void *self);                              /* ns since 1970, for people */
+	void *self;
+};
+
+/* A place that has logged; found by file and line, so that a run under a simulated clock is always the same. */
+struct fl_log_site {
+	const char *file;
+	uint32_t line;
+	uint32_t suppressed;
+	uint64_t paid_until;   /* ns: each line moves it on by FL_LOG_EVERY; FL_LOG_BURST of that ahead of now is too far */
+};
+
+struct fl_log {
+	enum fl_level level;   /* may be set at any time: less than this is not even put together */
+	enum fl_log_format format;
+	const char *role;      /* in every line when not NULL; borrowed */
+	struct fl_log_to to;
+	struct fl_log_site sites[FL_LOG_SITES];
+};
+
+void fl_log_init(struct fl_log *log, const struct fl_log_to *to, const char *role);
+
+/* One line for each place whose last lines were suppressed. Call it now and then, and at the end. */
+void fl_log_flush(struct fl_log *log);
+
+/* A text that is never shown: no FL_KV but FL_KV_SECRET takes one. Tokens, keys and passwords travel as this. */
+struct fl_secret {
+	struct fl_str hidden;
+};
+
+struct fl_kv {
+	const char *key;       /* a literal: letters, digits and underscores */
+	enum {
+		FL_KV_TYPE_END, FL_KV_TYPE_STR, FL_KV_TYPE_TEXT, FL_KV_TYPE_INT, FL_KV_TYPE_UINT, FL_KV_TYPE_NUM,
+		FL_KV_TYPE_BOOL, FL_KV_TYPE_DURATION, FL_KV_TYPE_ERR, FL_KV_TYPE_SECRET,
+	} type;
+	union {
+		struct fl_str str;
+		const char *text;
+		int64_t i;
+		uint64_t u;
+		double num;
+		bool is;
+		const struct fl_err *err;
+		struct fl_secret secret;
+	};
+};
+
+#define FL_KV_STR(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_STR, .str = (value) })
+#define FL_KV_TEXT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_TEXT, .text = (value) })   /* NULL: null */
+#define FL_KV_INT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_INT, .i = (value) })
+#define FL_KV_UINT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_UINT, .u = (value) })
+#define FL_KV_NUM(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_NUM, .num = (value) })
+#define FL_KV_BOOL(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_BOOL, .is = (value) })
+#define FL_KV_DURATION(key_, ns) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_DURATION, .i = (ns) })   /* "1.5s" */
+#define FL_KV_SECRET(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_SECRET, .secret = (value) })
+/* As "error" (its words) and "code"; left out when NULL. */
+#define FL_KV_ERR(value) ((struct fl_kv){ .key = "error", .type = FL_KV_TYPE_ERR, .err = (value) })
+
+/* The message is a literal: what varies is a key of its own. The values are looked at only when the level is on. */
+#define fl_log(log, level_, message, ...) \
+	do { \
+		struct fl_log *log_ = (log); \
+		if (log_ && (level_) >= log_->level) \
+			fl_log_(log_, (level_), __FILE_NAME__, __LINE__, "" message, \
+				(const struct fl_kv[]){ __VA_ARGS__ __VA_OPT__(, ) { .type = FL_KV_TYPE_END } }); \
+	} while (0)
+void fl_log_(struct fl_log *log, enum fl_level level, const char *file, uint32_t line, const char *message,
+	     const struct fl_kv *kv);
