@@ -24,6 +24,15 @@
 #define FL_LOG_EVERY FL_NS_PER_S
 #define FL_LOG_SITES 256        /* places that log in one process, 24 bytes each */
 
+/* ---- metrics ---- */
+
+#define FL_METRIC_LABELS 6          /* more make a metric that nobody can query */
+#define FL_METRIC_NAME 100          /* bytes of a name; the longest of DCGM has 60 */
+#define FL_METRIC_VALUE 253         /* bytes of a label's value: a DNS name, hence any object's */
+#define FL_METRIC_BUCKETS_MAX 32
+#define FL_METRIC_SERIES 2000       /* of one family unless its row says otherwise: 16 cards × 100 Pods, some room */
+#define FL_METRICS_TEXT (16 * FL_MIB)   /* one scrape: 100,000 series of 160 bytes */
+
 /* ---- json ---- */
 
 /* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its text. */

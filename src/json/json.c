@@ -40,6 +40,8 @@ static const char *hint(struct fl_str text, const yyjson_read_err *why)
 		return "texts stand in double quotes";
 	if (at == '#' || at == '/')
 		return "JSON has no comments; write YAML where you need them";
+	if (at == ',')
+		return "remove this comma";
 	if (at == '}' || at == ']')
 		return "is there a comma too many before it?";
 	if (at == '"' || at == '{' || at == '[')
