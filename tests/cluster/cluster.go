@@ -92,6 +92,10 @@ func Start(ctx context.Context, name string, options Options) (*Cluster, error) 
 		c.lock.release()
 		return nil, fmt.Errorf("the cluster %q runs already; end it first: ./dev cluster down --name %s", name, name)
 	}
+	if err := allowWatches(options.Nodes); err != nil {
+		c.lock.release()
+		return nil, err
+	}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.end(context.WithoutCancel(ctx), true))
 	}
@@ -278,8 +282,11 @@ func (n *Node) start(ctx context.Context, apiServes <-chan struct{}) error {
 	if err := n.Kubelet.launch(ctx); err != nil {
 		return err
 	}
-	if err := n.cluster.WaitNodeReady(ctx, n.Name, true); err != nil {
-		return fmt.Errorf("%w\nthe kubelet's log %s ends:\n%s", err, n.Kubelet.LogFile(), logTail(n.Kubelet.LogFile()))
+	err := n.Kubelet.whileRunning(ctx, func(ctx context.Context) error {
+		return n.cluster.WaitNodeReady(ctx, n.Name, true)
+	})
+	if err != nil {
+		return err
 	}
 	n.cluster.tell(n.Name + " is Ready")
 	return nil
@@ -322,18 +329,21 @@ func (c *Cluster) tell(what string) {
 
 // inParallel runs all steps at once; the first that fails cancels the others, and its error is returned.
 func inParallel(ctx context.Context, steps ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var all sync.WaitGroup
+	var once sync.Once
+	var first error
 	for _, step := range steps {
 		all.Go(func() {
 			if err := step(ctx); err != nil {
-				cancel(err)
+				once.Do(func() { first = err })
+				cancel()
 			}
 		})
 	}
 	all.Wait()
-	return context.Cause(ctx)
+	return first
 }
 
 // Machines are all machines of the cluster.

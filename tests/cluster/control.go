@@ -35,6 +35,7 @@ func (c *Cluster) controlParts() {
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true",
+		"--shutdown-watch-termination-grace-period=1s", // else it waits a minute for its watchers
 		"--client-ca-file="+pki("ca.crt"),
 		"--tls-cert-file="+pki("apiserver.crt"),
 		"--tls-private-key-file="+pki("apiserver.key"),

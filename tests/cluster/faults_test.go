@@ -136,7 +136,7 @@ func TestContainersOutliveKubeletAndContainerd(t *testing.T) {
 	node := c.Node(2)
 	startAgain(t, node.Kubelet)
 	startAgain(t, node.Containerd)
-	pod := runPod(t, c, cluster.NewPod("steady", node.Name, "sh", "-c", "echo $$ > /tmp/pid; exec sleep 1000"))
+	pod := runPod(t, c, cluster.NewPod("steady", node.Name, "sh", "-c", "echo steady > /tmp/state; exec sleep 1000"))
 	cluster.Must(t, node.Kubelet.Kill(t.Context()))
 	cluster.Must(t, node.Containerd.Kill(t.Context()))
 	cluster.Must(t, c.WaitNodeReady(t.Context(), node.Name, false))
@@ -148,7 +148,7 @@ func TestContainersOutliveKubeletAndContainerd(t *testing.T) {
 	if a, b := pod.Status.ContainerStatuses[0], after.Status.ContainerStatuses[0]; a.ContainerID != b.ContainerID || b.RestartCount != 0 {
 		t.Errorf("container %s became %s, with %d restarts", a.ContainerID, b.ContainerID, b.RestartCount)
 	}
-	execWants(t, c, "1", "steady", "cat", "/tmp/pid")
+	execWants(t, c, "steady", "steady", "cat", "/tmp/state")
 }
 
 func TestANodeWithAFrozenKubeletIsNotReady(t *testing.T) {

@@ -58,7 +58,7 @@ func (p *Part) launch(ctx context.Context) error {
 	}
 	began, err := startTime(cmd.Process.Pid)
 	if err != nil {
-		return fmt.Errorf("%s ended at once; its log %s:\n%s", p.title(), p.LogFile(), logTail(p.LogFile()))
+		return p.withLog(fmt.Errorf("%s ended at once", p.title()))
 	}
 	err = os.WriteFile(p.pidFile(), fmt.Appendf(nil, "%d %d\n", cmd.Process.Pid, began), 0o644)
 	go cmd.Wait() // nobody else collects it
@@ -78,14 +78,10 @@ func (p *Part) WaitReady(ctx context.Context) error {
 		}
 		return err
 	})
-	switch {
-	case err == nil:
-		return nil
-	case ended:
-		return fmt.Errorf("%s ended instead of serving; its log %s ends:\n%s", p.title(), p.LogFile(), logTail(p.LogFile()))
-	default:
-		return fmt.Errorf("%w\nits log %s ends:\n%s", err, p.LogFile(), logTail(p.LogFile()))
+	if ended {
+		err = fmt.Errorf("%s ended instead of serving", p.title())
 	}
+	return p.withLog(err)
 }
 
 // Kill ends the part at once (SIGKILL) and returns when it is gone. What it started lives on.
@@ -121,11 +117,39 @@ func (p *Part) Signal(signal unix.Signal) error {
 // Running tells whether the part's process lives.
 func (p *Part) Running() bool {
 	fd, err := p.open()
+	unix.Close(fd)
+	return err == nil
+}
+
+// whileRunning waits with f, whose context ends when the part does.
+func (p *Part) whileRunning(ctx context.Context, f func(context.Context) error) error {
+	fd, err := p.open()
 	if err != nil {
-		return false
+		return p.withLog(err)
 	}
-	defer unix.Close(fd)
-	return !hasEnded(fd, 0)
+	ctx, cancel := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		defer unix.Close(fd)
+		for ctx.Err() == nil {
+			if hasEnded(fd, 100*time.Millisecond) {
+				cancel(fmt.Errorf("%s ended", p.title()))
+			}
+		}
+	}()
+	err = f(ctx)
+	cancel(nil)
+	<-watched
+	return p.withLog(err)
+}
+
+// withLog adds to an error what the part said last.
+func (p *Part) withLog(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w\nthe log of %s, %s, ends:\n%s", err, p.title(), p.LogFile(), logTail(p.LogFile()))
 }
 
 // Pid returns the process id of the running part.
@@ -166,9 +190,9 @@ func (p *Part) open() (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("%s is not running (process %d: %w)", p.title(), pid, err)
 	}
-	if now, err := startTime(pid); err != nil || now != began {
+	if now, err := startTime(pid); err != nil || now != began || hasEnded(fd, 0) {
 		unix.Close(fd)
-		return -1, fmt.Errorf("%s is not running (process %d is another one)", p.title(), pid)
+		return -1, fmt.Errorf("%s is not running", p.title())
 	}
 	return fd, nil
 }

@@ -63,7 +63,7 @@ func TestAPersonStartsUsesAndEndsACluster(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", line, err, text)
 		}
-		if strings.Contains(rest, "logs") && !strings.Contains(string(text), "Fairlead says hello") {
+		if strings.Contains(rest, "run hello") && !strings.Contains(string(text), "Fairlead says hello") {
 			t.Errorf("%s printed %s", line, text)
 		}
 	}

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"fairlead/tests/cluster"
 )
@@ -73,20 +75,27 @@ func TestAPodThatEndsSucceeds(t *testing.T) {
 
 func TestPodsReachOneAnotherAcrossNodes(t *testing.T) {
 	c := fourNodes(t)
-	server := runPod(t, c, cluster.NewPod("server", "node-1", "sh", "-c", "echo ahoy > /tmp/index.html; exec httpd -f -p 8080 -h /tmp"))
-	url := "http://" + server.Status.PodIP + ":8080/"
+	pod := cluster.NewPod("server", "node-1", "nc", "-ll", "-p", "8080", "-e", "echo", "ahoy")
+	pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
+		PeriodSeconds: 1,
+		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}},
+	}
+	server := runPod(t, c, pod)
 	for _, node := range []string{"node-1", "node-2"} {
 		t.Run("from "+node, func(t *testing.T) {
 			name := "client-on-" + node
 			runPod(t, c, cluster.NewPod(name, node, "sleep", "1000"))
-			execWants(t, c, "ahoy", name, "wget", "-q", "-O-", "-T", "5", url)
+			execWants(t, c, "ahoy", name, "nc", "-w", "5", server.Status.PodIP, "8080")
 		})
 	}
-	for _, machine := range []*cluster.Machine{c.LAN, c.Control} {
-		t.Run("from "+machine.Name, func(t *testing.T) {
-			got, err := machine.Command(t.Context(), "/bin/busybox", "wget", "-q", "-O-", "-T", "5", url).Output()
+	for _, machine := range []*cluster.Machine{c.LAN, c.Control, c.Node(2).Machine} {
+		t.Run("from the machine "+machine.Name, func(t *testing.T) {
+			connection, err := machine.Dial(cluster.Within(t, 5*time.Second), server.Status.PodIP+":8080")
 			cluster.Must(t, err)
-			if got != "ahoy\n" {
+			defer connection.Close()
+			got, err := io.ReadAll(connection)
+			cluster.Must(t, err)
+			if string(got) != "ahoy\n" {
 				t.Errorf("the answer is %q", got)
 			}
 		})

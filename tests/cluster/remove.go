@@ -72,6 +72,7 @@ func (l *nameLock) release() {
 	}
 	if _, err := os.Stat(strings.TrimSuffix(l.file.Name(), lockSuffix)); errors.Is(err, fs.ErrNotExist) {
 		os.Remove(l.file.Name())
+		restoreWatches()
 		os.Remove(baseDir) // only if it was the last
 	}
 	l.file.Close()
@@ -132,7 +133,9 @@ func allNames(h hierarchies) []string {
 	found := map[string]bool{}
 	entries, _ := os.ReadDir(baseDir)
 	for _, entry := range entries {
-		found[strings.TrimSuffix(entry.Name(), lockSuffix)] = true
+		if name, isLock := strings.CutSuffix(entry.Name(), lockSuffix); isLock || entry.IsDir() {
+			found[name] = true
+		}
 	}
 	for _, hierarchy := range append(h.controllers, h.unified) {
 		groups, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))

@@ -174,8 +174,8 @@ func show(name string) error {
 		fmt.Printf("  %s get configmap hello -o yaml\n", kubectl)
 	} else {
 		fmt.Printf("  %s get nodes -o wide\n", kubectl)
-		fmt.Printf("  %s run hello --image=%s --image-pull-policy=Never --restart=Never -- echo \"Fairlead says hello\"\n", kubectl, cluster.BusyboxImage)
-		fmt.Printf("  %s logs --pod-running-timeout=20s hello\n", kubectl)
+		fmt.Printf("  %s run hello --image=%s --image-pull-policy=Never --restart=Never --rm --attach -- sh -c \"sleep 1; echo Fairlead says hello\"\n", kubectl, cluster.BusyboxImage)
+		fmt.Printf("  %s get events\n", kubectl)
 	}
 	fmt.Printf("End it: ./dev cluster down%s\n", nameOption(name))
 	return nil
