@@ -105,7 +105,7 @@ func (c *Cluster) WaitFor(ctx context.Context, what string, resource schema.Grou
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s %s: waiting until it %s: %w; it was last seen as:\n%s\nlook on with: ./dev cluster kubectl describe",
+			return fmt.Errorf("%s %s: waiting until it %s: %w; it was last seen as:\n%s",
 				resource.Resource, name, what, errors.Join(context.Cause(ctx), err), wait.lastSeen())
 		case <-time.After(50 * time.Millisecond): // the API server is away, or the watch ended
 		}

@@ -80,6 +80,7 @@ func Start(ctx context.Context, name string, options Options) (*Cluster, error) 
 	if err := RemoveLeftovers(ctx); err != nil {
 		return nil, err
 	}
+	removeOldLogs()
 	c, err := describe(name, options)
 	if err != nil {
 		return nil, err

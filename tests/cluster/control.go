@@ -68,15 +68,12 @@ func (c *Cluster) controlParts() {
 		"--bind-address=127.0.0.1")
 }
 
-// part describes one server. The options' own flags come last, so that they win.
+// part describes one of Kubernetes' servers. The options' own flags come last, so that they win.
 func (c *Cluster) part(machine *Machine, program string, ready func() error, args ...string) *Part {
-	return &Part{
-		Name:    program,
-		Machine: machine,
-		program: filepath.Join(c.programs, program),
-		args:    append(args, c.options.Flags[program]...),
-		ready:   ready,
-	}
+	part := machine.Part(filepath.Join(c.programs, program), args...)
+	part.args = append(part.args, c.options.Flags[program]...)
+	part.ready = ready
+	return part
 }
 
 // dialReady is satisfied when something on the control machine accepts connections.
@@ -161,11 +158,19 @@ func (c *Cluster) makeCertificates() error {
 		c.writeKubeconfig(filepath.Join(pki, "scheduler.kubeconfig"), "system:kube-scheduler"))
 }
 
-// writeKubeconfig writes a kubeconfig for a user, valid inside the test network.
-func (c *Cluster) writeKubeconfig(path, user string, groups ...string) error {
+// KubeconfigFor returns a kubeconfig for any user, valid inside the test network, nodes included.
+func (c *Cluster) KubeconfigFor(user string, groups ...string) ([]byte, error) {
 	who, err := c.authority.issue(user, groups)
+	if err != nil {
+		return nil, err
+	}
+	return c.authority.kubeconfig(apiServerURL, who), nil
+}
+
+func (c *Cluster) writeKubeconfig(path, user string, groups ...string) error {
+	text, err := c.KubeconfigFor(user, groups...)
 	if err != nil {
 		return err
 	}
-	return writeSecret(path, c.authority.kubeconfig(apiServerURL, who))
+	return writeSecret(path, text)
 }

@@ -199,6 +199,32 @@ func TestAnAPIServerWithoutNetworkIsOutOfReach(t *testing.T) {
 	}
 }
 
+func TestAServerUnderTestIsAPartLikeAnyOther(t *testing.T) {
+	c := fourNodes(t)
+	node := c.Node(1)
+	config, err := c.KubeconfigFor("tester", "system:masters")
+	cluster.Must(t, err)
+	cluster.Must(t, node.WriteFile("/run/tester.conf", config, 0o600))
+	text, err := node.Command(t.Context(), "kubectl", "--kubeconfig=/run/tester.conf", "auth", "whoami", "-o", "name").Output()
+	if err != nil {
+		t.Error(text, err)
+	}
+	server := node.Part("/bin/busybox", "nc", "-ll", "-p", "7000", "-e", "echo", "served").ReadyWhen(func() error {
+		connection, err := c.LAN.Dial(t.Context(), node.Address+":7000")
+		if err == nil {
+			connection.Close()
+		}
+		return err
+	})
+	cluster.Must(t, server.Start(t.Context()))
+	cluster.Must(t, server.Restart(t.Context()))
+	cluster.Must(t, server.Kill(t.Context()))
+	err = node.Part("/bin/busybox", "nc", "-no-such-option").ReadyWhen(func() error { return errors.New("never") }).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "ended instead of serving") || !strings.Contains(err.Error(), "Usage: nc") {
+		t.Errorf("a server that does not start gives: %v", err)
+	}
+}
+
 // unlikeNodes is a cluster of two nodes that differ, for the tests of what a node is made of.
 func unlikeNodes(t *testing.T) *cluster.Cluster {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // programsVariable names the environment variable that holds the folder of Kubernetes' programs.
@@ -47,6 +48,18 @@ func cacheDir() string {
 		dir = "/var/cache"
 	}
 	return filepath.Join(dir, "fairlead")
+}
+
+// removeOldLogs removes the logs of clusters that failed more than a day ago.
+func removeOldLogs() {
+	logs, _ := filepath.Glob(filepath.Join(cacheDir(), "logs", "*"))
+	for _, dir := range logs {
+		info, err := os.Stat(dir)
+		_, missing := os.Stat(clusterDir(filepath.Base(dir)))
+		if err == nil && missing != nil && time.Since(info.ModTime()) > 24*time.Hour {
+			os.RemoveAll(dir)
+		}
+	}
 }
 
 func writeSecret(path string, content []byte) error { return os.WriteFile(path, content, 0o600) }

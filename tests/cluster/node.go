@@ -49,7 +49,7 @@ func (c *Cluster) newNode(number int) *Node {
 		node.mounts = c.options.Mounts(number)
 	}
 	node.Containerd = c.part(node.Machine, "containerd", node.containerdReady)
-	node.Containerd.program = "containerd"
+	node.Containerd.program = "containerd" // in the node's own /usr/local/bin
 	node.Kubelet = c.part(node.Machine, "kubelet", node.kubeletReady,
 		"--config=/etc/kubernetes/kubelet.yaml",
 		"--kubeconfig=/etc/kubernetes/kubelet.conf",

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Part is one server of the cluster: etcd, the API server, a kubelet …
+// Part is one server of the cluster: etcd, the API server, a kubelet, or one under test.
 type Part struct {
 	Name    string // the program's name
 	Machine *Machine
@@ -23,6 +23,18 @@ type Part struct {
 	args    []string
 	files   []*os.File   // further open files, from number 3
 	ready   func() error // nil once it serves
+}
+
+// Part describes a further server for the machine, such as one under test. Start starts it; from then
+// on it is killed, stopped and restarted like any other part, and ends with the machine.
+func (m *Machine) Part(program string, args ...string) *Part {
+	return &Part{Name: filepath.Base(program), Machine: m, program: program, args: args}
+}
+
+// ReadyWhen says how to tell that the part serves; without it, running is enough.
+func (p *Part) ReadyWhen(ready func() error) *Part {
+	p.ready = ready
+	return p
 }
 
 func (p *Part) title() string { return p.Name + " on " + p.Machine.Name }
@@ -71,7 +83,10 @@ func (p *Part) WaitReady(ctx context.Context) error {
 	defer cancel()
 	ended := false
 	err := eventually(ctx, 10*time.Millisecond, "wait for "+p.title(), func() error {
-		err := p.ready()
+		var err error
+		if p.ready != nil {
+			err = p.ready()
+		}
 		if err != nil && !p.Running() {
 			ended = true
 			cancel()

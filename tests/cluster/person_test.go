@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,6 +79,50 @@ func TestAPersonStartsUsesAndEndsACluster(t *testing.T) {
 	wants("start one: ./dev cluster up --name "+name, 1, "kubectl", "--name", name, "get", "pods")
 	if found := trace(t, name); found != "" {
 		t.Errorf("left behind:\n%s", found)
+	}
+}
+
+func TestInterruptingAStartEndsAllOfIt(t *testing.T) {
+	cluster.SkipIfImpossible(t)
+	name := "interrupt-" + itoa(os.Getpid())
+	cmd := exec.Command(os.Getenv("FAIRLEAD_CLUSTER_DO"), "up", "--nodes", "2", "--name", name)
+	progress, err := cmd.StderrPipe()
+	cluster.Must(t, err)
+	cluster.Must(t, cmd.Start())
+	lines := bufio.NewScanner(progress)
+	for lines.Scan() && !strings.Contains(lines.Text(), "the API server answers") {
+	}
+	cluster.Must(t, cmd.Process.Signal(os.Interrupt))
+	for lines.Scan() {
+	}
+	if status := exitCode(cmd.Wait()); status != 1 {
+		t.Errorf("status %d", status)
+	}
+	cluster.Must(t, os.RemoveAll(os.Getenv("FAIRLEAD_CACHE")+"/logs/"+name)) // kept, since it did not start
+	if found := trace(t, name); found != "" {
+		t.Errorf("left behind:\n%s", found)
+	}
+}
+
+func TestWithoutGoTheTestsAreSkippedNotPassed(t *testing.T) {
+	program := os.Getenv("FAIRLEAD_CLUSTER_DO")
+	if program == "" {
+		t.Skip("skipped: run it through ./dev test cluster")
+	}
+	bin := t.TempDir()
+	for _, tool := range []string{"sh", "dirname", "id", "find", "grep", "wc"} {
+		path, err := exec.LookPath(tool)
+		cluster.Must(t, err)
+		cluster.Must(t, os.Symlink(path, filepath.Join(bin, tool)))
+	}
+	cmd := exec.Command(program, "test")
+	cmd.Env = []string{"PATH=" + bin, "HOME=" + t.TempDir()}
+	text, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	last := lines[len(lines)-1]
+	if err != nil || !strings.Contains(string(text), "Go is missing; install") ||
+		!strings.HasPrefix(last, "0 passed, 0 failed, ") || last == "0 passed, 0 failed, 0 skipped" {
+		t.Errorf("%v and\n%s", err, text)
 	}
 }
 

@@ -23,20 +23,15 @@ func (c *Cluster) StartRelay(ctx context.Context, program string) error {
 	}
 	defer file.Close()
 	address := listener.Addr().String()
-	relay := &Part{
-		Name:    "relay",
-		Machine: c.LAN,
-		program: program,
-		args:    []string{"relay", controlAddress + ":6443"},
-		files:   []*os.File{file},
-		ready: func() error {
-			connection, err := net.Dial("tcp", address)
-			if err == nil {
-				connection.Close()
-			}
-			return err
-		},
-	}
+	relay := c.LAN.Part(program, "relay", controlAddress+":6443").ReadyWhen(func() error {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			connection.Close()
+		}
+		return err
+	})
+	relay.Name = "relay"
+	relay.files = []*os.File{file}
 	if err := relay.Start(ctx); err != nil {
 		return err
 	}
