@@ -116,6 +116,7 @@
 #define FL_HTTP_BODY_TIMEOUT (15 * FL_NS_PER_S)     /* without a byte of the body */
 #define FL_HTTP_WRITE_TIMEOUT (30 * FL_NS_PER_S)    /* without the peer's socket taking a byte */
 #define FL_HTTP_LINGER (2 * FL_NS_PER_S)            /* for the peer to read our last words */
+#define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* when accept fails, for want of fds mostly: until it is tried again */
 #define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
 
 #define FL_H2_STREAMS 250                           /* open at once on a connection, as Go's server has it */

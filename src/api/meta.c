@@ -1,0 +1,30 @@
+#include "api/meta.h"
+
+FL_NAMES(fl_condition_status_names, FL_CONDITION_STATUS_COUNT_, [FL_CONDITION_FALSE] = "False",
+	 [FL_CONDITION_TRUE] = "True", [FL_CONDITION_UNKNOWN] = "Unknown");
+FL_NAMES(fl_selector_op_names, FL_SELECTOR_OP_COUNT_, [FL_SELECTOR_IN] = "In", [FL_SELECTOR_NOT_IN] = "NotIn",
+	 [FL_SELECTOR_EXISTS] = "Exists", [FL_SELECTOR_DOES_NOT_EXIST] = "DoesNotExist");
+
+FL_BIND(fl_owner_ref, FL_OWNER_REF)
+FL_BIND(fl_meta, FL_META)
+FL_BIND(fl_condition, FL_CONDITION)
+FL_BIND(fl_selector_term, FL_SELECTOR_TERM)
+FL_BIND(fl_label_selector, FL_LABEL_SELECTOR, .atomic = true)
+FL_BIND(fl_status_cause, FL_STATUS_CAUSE)
+FL_BIND(fl_status_details, FL_STATUS_DETAILS)
+FL_BIND(fl_status, FL_STATUS)
+
+const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type)
+{
+	for (uint32_t i = 0; i < conditions->len; i++)
+		if (fl_str_eq(conditions->at[i].type, type))
+			return &conditions->at[i];
+	return NULL;
+}
+
+bool fl_condition_true(const struct fl_condition_list *conditions, struct fl_str type)
+{
+	const struct fl_condition *condition = fl_condition_find(conditions, type);
+
+	return condition && condition->has.status && condition->status == FL_CONDITION_TRUE;
+}

@@ -1,0 +1,112 @@
+/* meta.h - what all kinds share: ObjectMeta, conditions, selectors; and Status, the API server's answer.
+ *
+ * A kind's root table begins with FL_OBJECT and, if it has a status with conditions, that one has FL_CONDITIONS:
+ *
+ *     #define FL_GPU_POOL(X) \
+ *             FL_OBJECT(X) \
+ *             X(OBJ(fl_gpu_pool_spec), spec, "spec", .required = true, .help = "What the pool is made of.")
+ */
+#pragma once
+#include "json/bind_kind.h"
+
+#define FL_OWNER_REF(X) \
+	X(STR, api_version, "apiVersion", .required = true, .interned = true, .help = "Group and version of the owner.") \
+	X(STR, kind, "kind", .required = true, .interned = true, .help = "Kind of the owner.") \
+	X(STR, name, "name", .required = true, .help = "Name of the owner.") \
+	X(STR, uid, "uid", .required = true, .help = "UID of the owner: another object of the same name is none.") \
+	X(BOOL, controller, "controller", .help = "Is this the owner that manages the object?") \
+	X(BOOL, block_owner_deletion, "blockOwnerDeletion", .help = "Does foreground deletion of the owner wait for it?")
+FL_STRUCT(fl_owner_ref, FL_OWNER_REF);
+
+/* What every cache needs to know of an object. */
+#define FL_META_NAMES(X) \
+	X(STR, name, "name", .help = "Name, unique in its namespace.") \
+	X(STR, space, "namespace", .interned = true, .help = "Namespace; absent when cluster-scoped.") \
+	X(STR, uid, "uid", .help = "Unique over space and time.") \
+	X(STR, resource_version, "resourceVersion", .help = "Changes with each write.") \
+	X(TIME, deletion_timestamp, "deletionTimestamp", .help = "Set: it goes when its finalizers are gone.")
+
+#define FL_META(X) \
+	FL_META_NAMES(X) \
+	X(STR, generate_name, "generateName", .help = "Prefix from which the API server makes a name.") \
+	X(I64, generation, "generation", .help = "Counts changes of the spec.") \
+	X(TIME, creation_timestamp, "creationTimestamp", .help = "When it was made.") \
+	X(MAP, labels, "labels", .help = "What selectors find it by.") \
+	X(MAP, annotations, "annotations", .help = "Further facts for tools.") \
+	X(LIST(fl_owner_ref), owner_references, "ownerReferences", .list_key = "uid", \
+	  .help = "It goes when all of these are gone.") \
+	X(STRS, finalizers, "finalizers", .list_set = true, .help = "Who must clean up before it goes.")
+FL_STRUCT(fl_meta, FL_META);
+
+/* The first rows of every root. */
+#define FL_OBJECT(X) \
+	FL_FAULTS(X) \
+	X(OBJ(fl_meta), meta, "metadata", .help = "Standard object metadata.")
+
+/* ---- conditions ---- */
+enum fl_condition_status { FL_CONDITION_FALSE, FL_CONDITION_TRUE, FL_CONDITION_UNKNOWN, FL_CONDITION_STATUS_COUNT_ };
+extern const struct fl_names fl_condition_status_names;
+
+/* metav1.Condition, with its own bounds. */
+#define FL_CONDITION(X) \
+	X(STR, type, "type", .required = true, LENGTH(0, 316), .example = "Ready", .interned = true, \
+	  .pattern = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?" \
+		     "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$", \
+	  .help = "What it is about, in CamelCase.") \
+	X(ENUM(fl_condition_status), status, "status", .required = true, .help = "Is it so?") \
+	X(STR, reason, "reason", .required = true, LENGTH(1, 1024), .example = "AllChecksPassed", .interned = true, \
+	  .pattern = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", .help = "Why, in one word for programs.") \
+	X(STR, message, "message", .required = true, LENGTH(0, 32768), .help = "Why, and what to do, for people.") \
+	X(TIME, last_transition_time, "lastTransitionTime", .required = true, .stamped = true, \
+	  .help = "When the status last changed.") \
+	X(I64, observed_generation, "observedGeneration", BETWEEN(0, INT64_MAX), \
+	  .help = "The generation of the spec that this was said of.")
+FL_STRUCT(fl_condition, FL_CONDITION);
+
+#define FL_CONDITIONS(X) \
+	X(LIST(fl_condition), conditions, "conditions", .list_key = "type", .help = "What is so, each said by its owner.")
+
+/* The condition of that type, or NULL. */
+const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type);
+bool fl_condition_true(const struct fl_condition_list *conditions, struct fl_str type);
+
+/* ---- selectors ---- */
+enum fl_selector_op { FL_SELECTOR_IN, FL_SELECTOR_NOT_IN, FL_SELECTOR_EXISTS, FL_SELECTOR_DOES_NOT_EXIST,
+		      FL_SELECTOR_OP_COUNT_ };
+extern const struct fl_names fl_selector_op_names;
+
+#define FL_SELECTOR_TERM(X) \
+	X(STR, key, "key", .required = true, .help = "Label key.") \
+	X(ENUM(fl_selector_op), op, "operator", .required = true, .help = "How key and values belong together.") \
+	X(STRS, values, "values", .help = "For In and NotIn: the values. For the others: none.")
+FL_STRUCT(fl_selector_term, FL_SELECTOR_TERM);
+
+/* metav1.LabelSelector: all of it must hold; an empty one selects everything. */
+#define FL_LABEL_SELECTOR(X) \
+	X(MAP, match_labels, "matchLabels", .help = "Labels that must have exactly these values.") \
+	X(LIST(fl_selector_term), match_expressions, "matchExpressions", .help = "Further terms, all of which must hold.")
+FL_STRUCT(fl_label_selector, FL_LABEL_SELECTOR);
+
+/* ---- the API server's answer when there is no object to answer with ---- */
+#define FL_STATUS_CAUSE(X) \
+	X(STR, reason, "reason", .help = "Machine-readable.") \
+	X(STR, message, "message", .help = "For people.") \
+	X(STR, field, "field", .help = "Path of the field that caused it.")
+FL_STRUCT(fl_status_cause, FL_STATUS_CAUSE);
+
+#define FL_STATUS_DETAILS(X) \
+	X(STR, name, "name", .help = "Object that it is about.") \
+	X(STR, group, "group", .help = "Its group.") \
+	X(STR, kind, "kind", .help = "Its resource.") \
+	X(STR, uid, "uid", .help = "Its UID.") \
+	X(LIST(fl_status_cause), causes, "causes", .help = "Each thing wrong.") \
+	X(I32, retry_after_seconds, "retryAfterSeconds", .help = "Try again after this time.")
+FL_STRUCT(fl_status_details, FL_STATUS_DETAILS);
+
+#define FL_STATUS(X) \
+	X(STR, status, "status", .help = "Success or Failure.") \
+	X(STR, message, "message", .help = "For people.") \
+	X(STR, reason, "reason", .help = "In one word for programs: NotFound, Conflict, Expired ...") \
+	X(OBJ(fl_status_details), details, "details", .help = "More about it.") \
+	X(I32, code, "code", .help = "HTTP status.")
+FL_STRUCT(fl_status, FL_STATUS);

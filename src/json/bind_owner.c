@@ -1,0 +1,299 @@
+#include "json/bind_owner.h"
+#include "base/limits.h"
+#include "json/bind_in.h"
+
+/* The first step of a path: a field, perhaps an element of it, and what comes after. */
+struct part {
+	const struct fl_field *field;
+	struct fl_str inside;          /* between the brackets; NULL: none */
+	struct fl_str rest;
+};
+
+static bool ends_name(char c)
+{
+	return c == '.' || c == '[';
+}
+
+/* One bound value, whatever its type: room for a key that a path names. */
+union scalar {
+	struct fl_str str;
+	struct fl_intstr intstr;
+	struct fl_quantity quantity;
+	int64_t number;
+	double real;
+};
+
+/* The key fields that the text names, one after another: "name=x,port=1". */
+static bool key_is(const struct fl_field *key, struct fl_str *rest, union scalar *ret)
+{
+	struct fl_str item;
+	int64_t equals;
+
+	if (!fl_str_split(rest, ',', &item) || (equals = fl_str_find(item, '=')) < 0 ||
+	    !fl_str_eq(fl_str_sub(item, 0, (uint32_t)equals), key->json))
+		return false;
+	return fl_value_read(key, fl_str_sub(item, (uint32_t)equals + 1, UINT32_MAX), ret);
+}
+
+static bool keys_well_formed(const struct fl_field *f, struct fl_str inside)
+{
+	const struct fl_field *key;
+	union scalar value;
+	uint32_t at = 0;
+
+	while ((key = fl_key_next(f, &at)))
+		if (!key_is(key, &inside, &value))
+			return false;
+	return inside.p == NULL;
+}
+
+static bool first_part(const struct fl_bind *bind, struct fl_str path, struct part *ret)
+{
+	uint32_t n = 0;
+	int64_t end;
+
+	while (n < path.len && !ends_name(path.p[n]))
+		n++;
+	*ret = (struct part){ .field = fl_field_find(bind, fl_str_sub(path, 0, n)) };
+	ret->rest = fl_str_sub(path, n, UINT32_MAX);
+	if (!ret->field || bind->atomic)
+		return false;
+	if (fl_str_starts(ret->rest, FL_S("["))) {
+		end = fl_str_find(ret->rest, ']');
+		if (end < 0 || (ret->field->shape != FL_MAP && !ret->field->list_key))
+			return false;
+		ret->inside = fl_str_sub(ret->rest, 1, (uint32_t)end - 1);
+		ret->rest = fl_str_sub(ret->rest, (uint32_t)end + 1, UINT32_MAX);
+		if (ret->field->list_key && !keys_well_formed(ret->field, ret->inside))
+			return false;
+	}
+	if (!ret->rest.len)
+		return true;
+	if (!fl_str_starts(ret->rest, FL_S(".")) || ret->field->type != FL_T_OBJ ||
+	    (ret->field->shape != FL_ONE && !ret->inside.p))
+		return false;
+	ret->rest = fl_str_sub(ret->rest, 1, UINT32_MAX);
+	return ret->rest.len > 0;
+}
+
+static bool path_leads(const struct fl_bind *bind, struct fl_str path)
+{
+	struct part part;
+
+	if (!first_part(bind, path, &part))
+		return false;
+	return !part.rest.len || path_leads(part.field->of(), part.rest);
+}
+
+int fl_owner_check(const struct fl_owner *owner, struct fl_err *err)
+{
+	for (const char *const *path = owner->paths; *path; path++)
+		if (!path_leads(owner->kind->root(), fl_str(*path)))
+			return fl_fail(err, FL_E_INVALID, "owner %s: %s has no field '%s'", owner->manager,
+				       owner->kind->kind, *path);
+	return 0;
+}
+
+/* Is `outer` the same field as `inner` or one above it? */
+static bool covers(const char *outer, const char *inner)
+{
+	size_t len = strlen(outer);
+
+	return strncmp(outer, inner, len) == 0 && (inner[len] == '\0' || ends_name(inner[len]));
+}
+
+int fl_owners_apart(const struct fl_owner *a, const struct fl_owner *b, struct fl_err *err)
+{
+	if (a->kind != b->kind)
+		return 0;
+	for (const char *const *x = a->paths; *x; x++)
+		for (const char *const *y = b->paths; *y; y++)
+			if (covers(*x, *y) || covers(*y, *x))
+				return fl_fail(err, FL_E_CONFLICT, "%s of %s is written by %s and by %s",
+					       covers(*x, *y) ? *y : *x, a->kind->kind, a->manager, b->manager);
+	return 0;
+}
+
+/* ---- the part that is owned ---- */
+
+struct take {
+	struct fl_arena *arena;
+	bool frame;    /* the objects and lists around what is owned are there even when it is not: for a difference */
+	bool nomem;
+};
+
+static bool is_element(const struct fl_field *f, struct fl_seq in, uint32_t i, struct fl_str inside)
+{
+	const struct fl_field *key;
+	union scalar value;
+	uint32_t at = 0;
+
+	if (f->shape == FL_MAP)
+		return fl_str_eq(fl_elem_key(f, in, i), inside);
+	while ((key = fl_key_next(f, &at)))
+		if (!key_is(key, &inside, &value) ||
+		    fl_value_cmp(key, fl_member(key, fl_elem(f, in, i)), &value) != 0)
+			return false;
+	return true;
+}
+
+static int64_t find_element(const struct fl_field *f, struct fl_seq in, struct fl_str inside)
+{
+	for (uint32_t i = 0; i < in.len; i++)
+		if (is_element(f, in, i, inside))
+			return i;
+	return -1;
+}
+
+/* Room for one more element; a map stays sorted. */
+static uint32_t insert(const struct fl_field *f, struct fl_seq *seq, struct fl_str key)
+{
+	size_t stride = fl_stride(f);
+	uint32_t at = seq->len;
+
+	while (f->shape == FL_MAP && at > 0 && fl_str_cmp(fl_elem_key(f, *seq, at - 1), key) > 0)
+		at--;
+	memmove(seq->at + (at + 1) * stride, seq->at + at * stride, (seq->len - at) * stride);
+	memset(seq->at + at * stride, 0, stride);
+	seq->len++;
+	return at;
+}
+
+static void copy_keys(const struct fl_field *f, const void *from, void *to)
+{
+	const struct fl_bind *bind = f->of();
+	const struct fl_field *key;
+	uint32_t at = 0;
+
+	while ((key = fl_key_next(f, &at))) {
+		memcpy(fl_member(key, to), fl_member(key, from), fl_member_size(key));
+		fl_has_set(bind, to, key, fl_has(bind, from, key));
+	}
+}
+
+static void take(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to);
+
+static void take_element(struct take *t, const struct part *part, const void *from, void *to)
+{
+	const struct fl_field *f = part->field;
+	struct fl_seq src = fl_seq_get(from), dst = fl_seq_get(to);
+	int64_t i = find_element(f, src, part->inside), j;
+
+	if (i < 0)
+		return;
+	if (!dst.at && !(dst.at = fl_arena_get_n(t->arena, src.len, fl_stride(f)))) {
+		t->nomem = true;
+		return;
+	}
+	j = find_element(f, dst, part->inside);
+	if (j < 0)
+		j = insert(f, &dst, part->inside);
+	if (f->shape == FL_MAP)
+		memcpy(dst.at + (size_t)j * fl_stride(f), src.at + (size_t)i * fl_stride(f), sizeof(struct fl_str));
+	else
+		copy_keys(f, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
+	if (part->rest.len)
+		take(t, f->of(), part->rest, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
+	else
+		memcpy(fl_elem(f, dst, (uint32_t)j), fl_elem(f, src, (uint32_t)i), f->size);
+	fl_seq_set(to, dst);
+}
+
+static bool is_empty(const struct fl_field *f, const void *member)
+{
+	return f->shape == FL_ONE ? fl_bits(member) == 0 : fl_seq_get(member).len == 0;
+}
+
+static void take(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to)
+{
+	const struct fl_field *f;
+	struct part part;
+
+	if (!first_part(bind, path, &part))
+		return;   /* fl_owner_check tells */
+	f = part.field;
+	if (!part.inside.p && !part.rest.len) {
+		memcpy(fl_member(f, to), fl_member(f, from), fl_member_size(f));
+		fl_has_set(bind, to, f, fl_has(bind, from, f));
+		return;
+	}
+	if (fl_has(bind, from, f)) {
+		if (part.inside.p)
+			take_element(t, &part, fl_member(f, from), fl_member(f, to));
+		else
+			take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));
+	} else if (t->frame && !part.inside.p) {
+		take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));   /* zeroed, or defaults: all absent */
+	}
+	if (t->frame || !is_empty(f, fl_member(f, to)))
+		fl_has_set(bind, to, f, true);
+}
+
+static int owned(const struct fl_owner *owner, const void *object, bool frame, struct fl_arena *arena, void *ret,
+		 struct fl_err *err)
+{
+	struct take t = { .arena = arena, .frame = frame };
+	const struct fl_bind *bind = owner->kind->root();
+
+	memset(ret, 0, bind->size);
+	for (const char *const *path = owner->paths; *path; path++)
+		take(&t, bind, fl_str(*path), object, ret);
+	return t.nomem ? fl_fail(err, FL_E_NOMEM, "no memory for the fields of %s", owner->manager) : 0;
+}
+
+int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_arena *arena, void *ret,
+		  struct fl_err *err)
+{
+	return owned(owner, object, false, arena, ret, err);
+}
+
+int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
+		  struct fl_strs *ret_paths, struct fl_err *err)
+{
+	const struct fl_bind *bind = owner->kind->root();
+	void *mine = fl_arena_get(arena, bind->size), *theirs = fl_arena_get(arena, bind->size);
+	int r;
+
+	*ret_paths = (struct fl_strs){ NULL, 0 };
+	if (!mine || !theirs)
+		return fl_fail(err, FL_E_NOMEM, "no memory to compare what %s owns", owner->manager);
+	r = owned(owner, want, true, arena, mine, err);
+	if (r < 0)
+		return r;
+	r = owned(owner, have, true, arena, theirs, err);
+	return r < 0 ? r : fl_diff_ours(bind, mine, theirs, arena, ret_paths, err);
+}
+
+static void set_text(const struct fl_bind *bind, void *object, struct fl_str json, struct fl_str text)
+{
+	const struct fl_field *f = fl_field_find(bind, json);
+
+	if (!f || !text.len)
+		return;
+	memcpy(fl_member(f, object), &text, sizeof text);
+	fl_has_set(bind, object, f, true);
+}
+
+int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_str uid,
+		   const void *want, struct fl_arena *arena, struct fl_jw *w, struct fl_err *err)
+{
+	const struct fl_bind *bind = owner->kind->root();
+	const struct fl_field *meta = fl_field_find(bind, FL_S("metadata"));
+	void *part = fl_arena_get(arena, bind->size), *in;
+	int r;
+
+	if (!meta || meta->type != FL_T_OBJ)
+		return fl_fail(err, FL_E_UNSUPPORTED, "%s has no metadata: nothing to apply to", owner->kind->kind);
+	if (!part)
+		return fl_fail(err, FL_E_NOMEM, "no memory to write what %s owns", owner->manager);
+	r = owned(owner, want, false, arena, part, err);
+	if (r < 0)
+		return r;
+	in = fl_member(meta, part);
+	set_text(meta->of(), in, FL_S("name"), name);
+	set_text(meta->of(), in, FL_S("namespace"), space);
+	set_text(meta->of(), in, FL_S("uid"), uid);
+	fl_has_set(bind, part, meta, true);
+	fl_kind_encode(owner->kind, part, w);
+	return fl_buf_check(w->buf, "an apply patch", err);
+}

@@ -1,0 +1,43 @@
+/* bind_owner.h - one writer for each field.
+ *
+ * An owner is a field manager and the fields of one kind that it alone writes. A path names fields by their JSON names,
+ * elements of a list-map by their keys, members of a map by theirs:
+ *
+ *     static const struct fl_owner owner = {
+ *             .manager = "fairlead-capacity", .kind = &fl_gpu_pool_kind,
+ *             .paths = (const char *const[]){ "status.capacity", "status.conditions[type=CapacityLow]",
+ *                                             "metadata.labels[gpu.deckhouse.io/node]", NULL },
+ *     };
+ *
+ * A path owns all below it. What is owned, absent from what is wanted and present in what is there, is a difference
+ * too: apply takes it away.
+ */
+#pragma once
+#include "json/bind_kind.h"
+
+struct fl_owner {
+	const char *manager;
+	const struct fl_kind *kind;
+	const char *const *paths;      /* NULL at the end */
+};
+
+/* The part of an object that is the owner's, and nothing else; *ret is a root struct of the kind. Shares texts and
+ * lists with the object. */
+int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_arena *arena, void *ret,
+		  struct fl_err *err) FL_MUSTUSE;
+
+/* The owner's paths at which `have` is not as `want` says. The order of list-maps and sets does not count, and neither
+ * does what apply stamps (lastTransitionTime). */
+int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
+		  struct fl_strs *ret_paths, struct fl_err *err) FL_MUSTUSE;
+
+/* The body of a server-side apply: the owner's part of `want` with apiVersion, kind and the name. An empty uid is left
+ * out; one that is given makes the API server refuse when the object is another by now. */
+int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_str uid,
+		   const void *want, struct fl_arena *arena, struct fl_jw *w, struct fl_err *err) FL_MUSTUSE;
+
+/* Does every path lead somewhere? FL_E_INVALID names the first that does not. */
+int fl_owner_check(const struct fl_owner *owner, struct fl_err *err) FL_MUSTUSE;
+
+/* Do two owners write the same field? FL_E_CONFLICT names both and the path. For tests, over all pairs. */
+int fl_owners_apart(const struct fl_owner *a, const struct fl_owner *b, struct fl_err *err) FL_MUSTUSE;

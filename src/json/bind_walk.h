@@ -1,0 +1,48 @@
+/* bind_walk.h - what every bound struct can do: be read, written, compared, copied and checked.
+ *
+ * A bound struct owns nothing: its texts and lists lie in an arena, in the document that it was read from, or are
+ * literals, and live as long as those. Zeroed is empty and valid. Texts are UTF-8; maps are sorted by key.
+ */
+#pragma once
+#include "json/bind.h"
+#include "json/write.h"
+
+/* The texts stay in the document, which must then outlive the object; otherwise they are copied to the arena. */
+#define FL_DECODE_BORROW 1u
+/* For what a person wrote: a field that no table names is a fault too, and any fault refuses the whole. */
+#define FL_DECODE_STRICT 2u
+
+/* Read an object. A value of the wrong type is left out, and told in the root's `faults` (at most FL_FAULTS_MAX of them);
+ * so is one out of the range of its C type; that bounds and patterns hold is fl_check's business. FL_E_INVALID: no JSON
+ * object at all, or strict: "spec.resource.slice: no such field; did you mean 'slices'?". */
+int fl_decode(const struct fl_bind *bind, yyjson_val *json, struct fl_arena *arena, unsigned flags, void *ret_object,
+	      struct fl_err *err) FL_MUSTUSE;
+
+/* Write an object: what is there, in the order of the table. */
+void fl_encode(const struct fl_bind *bind, const void *object, struct fl_jw *w);
+
+/* Is the same there with the same value? Order counts in every list. A quantity is its number, "0.5" and "500m" are
+ * one. */
+bool fl_equal(const struct fl_bind *bind, const void *a, const void *b);
+
+/* The paths at which two objects differ, in the order of the table: "spec.replicas", "metadata.labels[app]",
+ * "status.conditions[type=Ready].reason"; an atomic list, a set and a list-map in another order by their own path. None
+ * exactly when they are equal. Paths lie in the arena. */
+int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_strs *ret_paths,
+	    struct fl_err *err) FL_MUSTUSE;
+
+/* All of it, texts included, into the arena; *ret needs nothing of the original. */
+int fl_copy(const struct fl_bind *bind, const void *object, struct fl_arena *arena, void *ret,
+	    struct fl_err *err) FL_MUSTUSE;
+
+/* Is the object as its table says? The same bounds as the CRD has, so that what the API server would refuse is known
+ * before; CEL rules are the API server's. `old` is what was there before, for what must not change; NULL when new. The
+ * number of faults found (at most FL_FAULTS_MAX), in *ret_faults. */
+int fl_check(const struct fl_bind *bind, const void *old, const void *object, struct fl_arena *arena,
+	     struct fl_fault_list *ret_faults, struct fl_err *err) FL_MUSTUSE;
+
+/* Put every member that is absent on its default; for a struct that a program makes and then reads. */
+void fl_defaults(const struct fl_bind *bind, void *object);
+
+/* The row of that JSON name, or NULL. */
+const struct fl_field *fl_field_find(const struct fl_bind *bind, struct fl_str json);
