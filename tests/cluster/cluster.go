@@ -244,7 +244,8 @@ func (c *Cluster) layOut(ctx context.Context) error {
 }
 
 func (c *Cluster) startControl(ctx context.Context, apiServes chan<- struct{}) error {
-	if err := c.Etcd.launch(ctx); err != nil {
+	// Without etcd the API server's first attempt to connect fails, and it waits before the next.
+	if err := c.Etcd.Start(ctx); err != nil {
 		return err
 	}
 	if err := c.APIServer.Start(ctx); err != nil {

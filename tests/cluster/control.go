@@ -105,16 +105,15 @@ func (m *Machine) Dial(ctx context.Context, address string) (connection net.Conn
 	return connection, err
 }
 
-// answers tells whether an HTTPS address that a person would look at answers 200.
+// answers tells whether an HTTP or HTTPS address of the machine answers 200.
 func (m *Machine) answers(url string) error {
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // who answers is not the question here
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return m.Dial(ctx, address)
-		},
-	}}
-	response, err := client.Get(url)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := m.prober().Do(request)
 	if err != nil {
 		return err
 	}
@@ -124,6 +123,19 @@ func (m *Machine) answers(url string) error {
 		err = fmt.Errorf("%s: %s", response.Status, text)
 	}
 	return err
+}
+
+// prober is one client a machine, since a handshake for every question would slow down who is to answer.
+func (m *Machine) prober() *http.Client {
+	m.probing.Do(func() {
+		m.probe = &http.Client{Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // who answers is not the question here
+			DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+				return m.Dial(ctx, address)
+			},
+		}}
+	})
+	return m.probe
 }
 
 // makeCertificates writes all keys, certificates and kubeconfigs of the control machine.

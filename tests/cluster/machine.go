@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +35,8 @@ type Machine struct {
 
 	cluster   *Cluster
 	ownMounts bool
+	probing   sync.Once
+	probe     *http.Client
 }
 
 func (m *Machine) netFile() string   { return filepath.Join(m.cluster.dir, "ns", m.Name+".net") }

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -396,23 +394,7 @@ func (n *Node) containerdReady() error {
 	return err
 }
 
-func (n *Node) kubeletReady() error {
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return n.Dial(ctx, address)
-		},
-	}}
-	response, err := client.Get("http://127.0.0.1:10248/healthz")
-	if err != nil {
-		return err
-	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
-	}
-	return nil
-}
+func (n *Node) kubeletReady() error { return n.answers("http://127.0.0.1:10248/healthz") }
 
 func newBootID() []byte {
 	var b [16]byte

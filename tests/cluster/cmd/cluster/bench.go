@@ -74,6 +74,7 @@ func timeDo(ctx context.Context, args ...string) (float64, error) {
 func printRow(name string, seconds []float64, bar float64) {
 	slices.Sort(seconds)
 	median := float64(int(seconds[len(seconds)/2]*1000)) / 1000
-	text, _ := json.Marshal(row{name, median, "s", fmt.Sprintf("<= %g", bar), median <= bar})
-	fmt.Println(string(text))
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	out.Encode(row{name, median, "s", fmt.Sprintf("<= %g", bar), median <= bar})
 }

@@ -73,6 +73,9 @@ func run(ctx context.Context, args []string) int {
 		fmt.Print(usage)
 		return 0
 	}
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; what was started has been ended")
+	}
 	fmt.Fprintln(os.Stderr, err)
 	if errors.Is(err, errUsage) || errors.Is(err, cluster.ErrName) {
 		return 2
@@ -192,11 +195,8 @@ func down(ctx context.Context, args []string) error {
 			name = running[0]
 		}
 	}
-	if err := cluster.RemoveLeftovers(ctx); err != nil {
-		return err
-	}
 	found, err := cluster.Down(ctx, name)
-	if err != nil {
+	if err := errors.Join(err, cluster.RemoveLeftovers(ctx)); err != nil {
 		return err
 	}
 	if !found {
