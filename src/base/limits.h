@@ -150,3 +150,8 @@
 #define FL_GRPC_CONNECT_TIMEOUT (10 * FL_NS_PER_S)   /* a unix socket answers at once or is as good as dead */
 /* A selector comes in a URL, and servers take 8 KiB of that. */
 #define FL_SELECTOR_MAX (16 * FL_KIB)
+/* YAML: a bundle of CRDs has 5 MB. libyaml's time grows with the square of the nesting, and nothing real nests beyond 60
+ * (a CRD's schema of a Pod template). Aliases save writing, not megabytes. */
+#define FL_YAML_MAX (16 * FL_MIB)
+#define FL_YAML_DEPTH 100
+#define FL_YAML_ALIAS_MAX (1 * FL_MIB)

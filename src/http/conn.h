@@ -38,15 +38,18 @@ struct fl_conn {
 	uint64_t last_read;                /* when bytes came last, monotonic ns */
 	bool ready;                        /* plain, or the handshake is done */
 
+	bool truncated;                    /* TLS: the peer ended without saying so; what came may lack its end */
+
 	/* The connection's own. */
-	bool paused, got_eof, told_eof, finishing, failed, in_dispatch, again;
+	bool paused, resumed, got_eof, told_eof, finishing, shut, failed, in_dispatch;
+	bool watched;                      /* the write timer runs */
 	struct fl_poll poll;
 	struct fl_timer wake;              /* flush, resume or tell the end, in the next turn */
 	struct fl_timer slow;              /* handshake, then write progress */
 	bool *gone;
 	struct fl_buf in;                  /* came and not taken */
 	struct fl_buf out;                 /* not taken by the socket yet; with TLS it is in the engine */
-	struct fl_err *err;                /* what it failed of, until it is told */
+	struct fl_err *err;                /* what it failed of, until it is told; NULL: there was no memory for it */
 };
 
 /* Takes over `fd`, a connected socket; set user (and arg) before. Nothing is told before the next turn. */

@@ -35,6 +35,7 @@ struct fl_h1 {
 	/* The parser's. */
 	enum fl_h1_kind kind;
 	bool no_body;              /* response: the request was HEAD */
+	bool told;                 /* the last event was a view into `text` */
 	uint8_t version;           /* minor: 0 or 1 */
 	uint8_t state;
 	uint64_t left;             /* of the body or chunk */

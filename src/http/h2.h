@@ -10,7 +10,8 @@
  * A stream's life. Server: request() is called with the whole head; fl_h2_accept() within it takes the stream, else it is
  * refused. Client: fl_h2_request(). Then head(), data(), end() as they come, and closed() exactly once, last, unless the
  * owner has ended it with fl_h2_reset(), after which nothing is told. Inside closed() the object may be freed. Any
- * function may be called from any callback.
+ * function may be called from any callback; after fl_h2_free from within fl_h2_recv or fl_h2_send these return
+ * -FL_E_CLOSED.
  *
  * Header fields are checked by nghttp2, and by ourselves where no_http_messaging turns that off.
  */
@@ -38,7 +39,8 @@ struct fl_h2_stream {
 	bool got_head, got_end;    /* of what the peer sends: final head, end */
 	bool sent_head, sent_end;  /* of what we send */
 	bool pulls;                /* there is a body of ours */
-	bool reached;              /* client: the peer has sent something for it, so it may have acted */
+	bool reached;              /* the peer has sent something for it, so it may have acted */
+	struct fl_h2_stream *next, **from;
 };
 
 struct fl_h2_user {

@@ -12,6 +12,7 @@ struct fl_listener {
 	bool held;
 	struct fl_poll poll;
 	struct fl_timer again;     /* after a failure: a while later */
+	bool *gone;
 };
 
 /* `mode` is a unix socket's. */

@@ -1,0 +1,38 @@
+/* tls_in.h - the inside of TLS, for tls.c, tls_context.c and tls_error.c. */
+#pragma once
+#define OPENSSL_NO_DEPRECATED
+#include "http/tls.h"
+#include <openssl/ssl.h>
+
+struct fl_tls_context {
+	SSL_CTX *ssl;
+	BIO_METHOD *bio;           /* ours: reads from what was fed, writes into `out` */
+	int64_t expires;
+	uint32_t refs;
+	bool server;
+	enum fl_tls_peer peer;
+};
+
+struct fl_tls {
+	SSL *ssl;
+	struct fl_tls_context *context;
+	const char *in;            /* borrowed from fl_tls_feed */
+	size_t in_len;
+	struct fl_buf out;
+	struct fl_tls_subject *subject;
+	X509_NAME *subject_name;   /* what `subject` points into */
+	char *server_name;         /* whom a client expects; NULL: a server */
+	bool ended, broken;
+};
+
+/* Empty OpenSSL's queue of errors into words: "<what>: <reason>". The code is FL_E_NOMEM where memory was the reason. */
+int fl_tls_fail(struct fl_err *err, enum fl_code code, const char *what);
+
+/* Why a handshake failed, with what the certificates say. */
+int fl_tls_fail_handshake(struct fl_tls *tls, struct fl_err *err);
+
+/* "1 Jan 2026 12:00:00 GMT" of an ASN.1 time; lives in buf. */
+const char *fl_tls_time_text(const ASN1_TIME *time, char buf[static 64]);
+int64_t fl_tls_time_seconds(const ASN1_TIME *time);
+
+BIO_METHOD *fl_tls_bio_method(void);
