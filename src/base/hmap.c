@@ -57,11 +57,20 @@ static bool full(const struct fl_hmap *map)
 	return map->len >= map->cap - map->cap / 4;
 }
 
-static int grow(struct fl_hmap *map)
+static bool fits(uint64_t len, uint32_t cap)
 {
-	uint32_t cap = map->cap ? map->cap * 2 : first_cap;
+	return len <= cap - cap / 4;
+}
+
+int fl_hmap_reserve(struct fl_hmap *map, uint32_t more)
+{
+	uint32_t cap = map->cap ? map->cap : first_cap;
 	struct fl_hmap_slot *slots;
 
+	if (map->cap && fits((uint64_t)map->len + more, map->cap))
+		return 0;
+	while (cap && !fits((uint64_t)map->len + more, cap))
+		cap *= 2;
 	slots = cap ? fl_zalloc_n(cap, sizeof *slots) : NULL;
 	if (!slots)
 		return -FL_E_NOMEM;
@@ -82,7 +91,7 @@ int fl_hmap_put(struct fl_hmap *map, void *object, void **ret_old)
 	void *old = map->cap ? map->slots[i].object : NULL;
 
 	if (!old && full(map)) {
-		if (grow(map) < 0)
+		if (fl_hmap_reserve(map, 1) < 0)
 			return -FL_E_NOMEM;
 		i = slot_of(map, hash, key);
 	}

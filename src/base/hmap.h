@@ -23,6 +23,9 @@ void *fl_hmap_get(const struct fl_hmap *map, struct fl_str key);
 /* 0 or -FL_E_NOMEM. What had the same key is replaced, which never fails, and handed back in *ret_old (NULL: nothing). */
 int fl_hmap_put(struct fl_hmap *map, void *object, void **ret_old) FL_MUSTUSE;
 
+/* 0 or -FL_E_NOMEM: so many more put() cannot fail. */
+int fl_hmap_reserve(struct fl_hmap *map, uint32_t more) FL_MUSTUSE;
+
 /* Take it out and return it; NULL when it was not there. Never fails. */
 void *fl_hmap_del(struct fl_hmap *map, struct fl_str key);
 

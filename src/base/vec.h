@@ -25,7 +25,7 @@
 	fl_vec_remove_((vec)->at, &(vec)->len, (index), sizeof *(vec)->at)   /* keeps the order */
 #define fl_vec_free(vec) (fl_free((vec)->at), (vec)->at = NULL, (vec)->len = (vec)->cap = 0, (void)0)
 #define fl_vec_each(item, vec) \
-	for (__typeof__((vec)->at) item = (vec)->at, item##_end_ = (vec)->len ? item + (vec)->len : item; \
+	for (__typeof__(*(vec)->at) *item = (vec)->at, *item##_end_ = (vec)->len ? item + (vec)->len : item; \
 	     item != item##_end_; item++)
 
 int fl_vec_grow_(void **at, uint32_t *cap, uint32_t len, uint32_t more, size_t size) FL_MUSTUSE;

@@ -1,0 +1,99 @@
+/* metrics.h - numbers for Prometheus: counters, gauges and histograms, text format 0.0.4.
+ *
+ *     enum { ALLOCATIONS, LATENCY, CARDS };
+ *     static const struct fl_metric metrics[] = {
+ *             [ALLOCATIONS] = { "fairlead_allocations_total", "Allocate calls.", FL_COUNTER, .labels = { "resource" } },
+ *             [LATENCY] = { "fairlead_allocate_seconds", "How long Allocate took.", FL_HISTOGRAM, FL_METRIC_BUCKETS(buckets) },
+ *             [CARDS] = { "fairlead_cards", "Cards by state.", FL_GAUGE, .labels = { "state" }, .collect = cards_now },
+ *     };
+ *
+ *     fl_metrics_add(registry, metrics, FL_LEN(metrics), self, families, err)     once, at the start
+ *     series = fl_series(families[ALLOCATIONS], (struct fl_str[]){ resource });   once for each set of label values
+ *     fl_count(series, 1);                                                        as often as you like
+ *
+ * A series in hand costs an addition, no lookup and no allocation, and there always is one: what finds no memory, or
+ * comes after the family's limit, is counted in the family's overflow series (each label "overflow"), and
+ * fairlead_metrics_refused_total tells how often. Values may also be asked for at scrape time (`collect`), which
+ * keeps nothing. One registry is one thread's.
+ */
+#pragma once
+#include "base/buf.h"
+#include "base/limits.h"
+
+#define FL_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+enum fl_metric_kind { FL_COUNTER, FL_GAUGE, FL_HISTOGRAM, FL_METRIC_KIND_COUNT_ };
+extern const struct fl_names fl_metric_kind_names;   /* counter gauge histogram, as TYPE has it */
+
+struct fl_metrics;   /* the registry */
+struct fl_family;    /* a metric in it */
+struct fl_series;    /* one set of label values */
+struct fl_scrape;    /* a text being written */
+
+/* A row; it and what it points to live as long as the registry. */
+struct fl_metric {
+	const char *name;                       /* [a-zA-Z_:][a-zA-Z0-9_:]*; of a counter it ends in _total */
+	const char *help;                       /* a sentence */
+	enum fl_metric_kind kind;
+	const char *labels[FL_METRIC_LABELS];   /* names, the first NULL ends them */
+	const double *buckets;                  /* histogram: upper bounds, ascending, without +Inf */
+	uint32_t bucket_count;
+	uint32_t max_series;                    /* 0: FL_METRIC_SERIES */
+	/* Counter or gauge: called at each scrape to say the values with fl_scrape_value; then it has no series. */
+	void (*collect)(struct fl_scrape *scrape, void *self);
+};
+#define FL_METRIC_BUCKETS(array) .buckets = (array), .bucket_count = FL_LEN(array)
+
+/* Seconds of a call: from 100 µs to 10 s. */
+extern const double fl_latency_buckets[16];
+
+/* The registry and all that is in it; owned by the caller. The seed as for any map. */
+struct fl_metrics *fl_metrics_new(const uint64_t seed[2], struct fl_err *err) FL_MUSTUSE;
+struct fl_metrics *fl_metrics_free(struct fl_metrics *metrics);
+
+/* All rows of a table or none; ret_families[i] is the family of row i. -FL_E_EXISTS for a name that is taken,
+ * -FL_E_INVALID for one that Prometheus would refuse, -FL_E_NOMEM. `self` is handed to collect(). */
+int fl_metrics_add(struct fl_metrics *metrics, const struct fl_metric *rows, uint32_t count, void *self,
+		   struct fl_family **ret_families, struct fl_err *err) FL_MUSTUSE;
+
+/* The series with these values, one for each label in the row's order; made when it is new. Never NULL. Borrowed until
+ * removed. What is not UTF-8 is replaced; what is longer than FL_METRIC_VALUE is cut. NULL values: no labels. */
+struct fl_series *fl_series(struct fl_family *family, const struct fl_str *values);
+
+/* A device that went away: its series is no longer told, and the handle is gone. The overflow series stays. */
+void fl_series_remove(struct fl_series *series);
+
+/* Hot path. A counter only grows; fl_set on one is for a sum that somebody else keeps. */
+static inline void fl_count(struct fl_series *series, double more);
+static inline void fl_set(struct fl_series *series, double value);
+void fl_observe(struct fl_series *series, double value);   /* histogram only */
+
+/* From collect(): a value now, of a counter or gauge. Say each set of label values once; what comes after the family's
+ * limit is left out and told. */
+void fl_scrape_value(struct fl_scrape *scrape, const struct fl_str *values, double value);
+
+/* Append the text of all families; what has no sample is left out. What the buffer says at its end holds. */
+int fl_metrics_write(struct fl_metrics *metrics, struct fl_buf *buf, struct fl_err *err) FL_MUSTUSE;
+
+/* ---- inside, for the hot path ---- */
+
+struct fl_series {
+	double value;                /* histogram: the sum of all observations */
+	struct fl_family *family;
+	struct fl_series *next, **from;
+	uint32_t len;                /* of the label text, which stands behind the counts */
+	uint32_t is_overflow;
+	uint64_t counts[];           /* histogram: a count for each bucket, the last for +Inf; not added up */
+};
+
+static inline void fl_count(struct fl_series *series, double more)
+{
+	series->value += more;
+}
+
+static inline void fl_set(struct fl_series *series, double value)
+{
+	series->value = value;
+}
+
+FL_DEFINE_AUTO(fl_metrics, struct fl_metrics *, (void)fl_metrics_free);
