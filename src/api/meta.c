@@ -2,8 +2,8 @@
 
 FL_NAMES(fl_condition_status_names, FL_CONDITION_STATUS_COUNT_, [FL_CONDITION_FALSE] = "False",
 	 [FL_CONDITION_TRUE] = "True", [FL_CONDITION_UNKNOWN] = "Unknown");
-FL_NAMES(fl_selector_op_names, FL_SELECTOR_OP_COUNT_, [FL_SELECTOR_IN] = "In", [FL_SELECTOR_NOT_IN] = "NotIn",
-	 [FL_SELECTOR_EXISTS] = "Exists", [FL_SELECTOR_DOES_NOT_EXIST] = "DoesNotExist");
+FL_NAMES(fl_term_op_names, FL_TERM_OP_COUNT_, [FL_TERM_IN] = "In", [FL_TERM_NOT_IN] = "NotIn",
+	 [FL_TERM_EXISTS] = "Exists", [FL_TERM_DOES_NOT_EXIST] = "DoesNotExist");
 
 FL_BIND(fl_owner_ref, FL_OWNER_REF)
 FL_BIND(fl_meta, FL_META)

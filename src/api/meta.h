@@ -71,13 +71,13 @@ const struct fl_condition *fl_condition_find(const struct fl_condition_list *con
 bool fl_condition_true(const struct fl_condition_list *conditions, struct fl_str type);
 
 /* ---- selectors ---- */
-enum fl_selector_op { FL_SELECTOR_IN, FL_SELECTOR_NOT_IN, FL_SELECTOR_EXISTS, FL_SELECTOR_DOES_NOT_EXIST,
-		      FL_SELECTOR_OP_COUNT_ };
-extern const struct fl_names fl_selector_op_names;
+enum fl_term_op { FL_TERM_IN, FL_TERM_NOT_IN, FL_TERM_EXISTS, FL_TERM_DOES_NOT_EXIST,
+		      FL_TERM_OP_COUNT_ };
+extern const struct fl_names fl_term_op_names;
 
 #define FL_SELECTOR_TERM(X) \
 	X(STR, key, "key", .required = true, .help = "Label key.") \
-	X(ENUM(fl_selector_op), op, "operator", .required = true, .help = "How key and values belong together.") \
+	X(ENUM(fl_term_op), op, "operator", .required = true, .help = "How key and values belong together.") \
 	X(STRS, values, "values", .help = "For In and NotIn: the values. For the others: none.")
 FL_STRUCT(fl_selector_term, FL_SELECTOR_TERM);
 
