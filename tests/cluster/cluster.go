@@ -199,6 +199,7 @@ func (c *Cluster) machines() []*Machine {
 
 func (c *Cluster) start(ctx context.Context) error {
 	c.began = time.Now()
+	c.tell("starting " + c.summary())
 	if err := c.layOut(ctx); err != nil {
 		return err
 	}
@@ -241,6 +242,17 @@ func (c *Cluster) layOut(ctx context.Context) error {
 		return err
 	}
 	return c.connectClients()
+}
+
+func (c *Cluster) summary() string {
+	switch len(c.Nodes) {
+	case 0:
+		return "an API server"
+	case 1:
+		return "a cluster of one node"
+	default:
+		return fmt.Sprintf("a cluster of %d nodes", len(c.Nodes))
+	}
 }
 
 func (c *Cluster) startControl(ctx context.Context, apiServes chan<- struct{}) error {

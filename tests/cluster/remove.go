@@ -143,7 +143,7 @@ func allNames(h hierarchies) []string {
 			found[strings.TrimPrefix(filepath.Base(group), cgroupPrefix)] = true
 		}
 	}
-	return sortedKeys(found)
+	return slices.DeleteFunc(sortedKeys(found), func(name string) bool { return !validName.MatchString(name) })
 }
 
 // remove ends all processes of a cluster, then takes its cgroups, mounts, namespaces and folder away.

@@ -14,6 +14,7 @@ import (
 var shared = struct {
 	sync.Mutex
 	clusters map[string]*sharedCluster
+	ended    bool // Main will end them
 }{clusters: map[string]*sharedCluster{}}
 
 type sharedCluster struct {
@@ -29,6 +30,9 @@ func ForTest(t testing.TB, options Options) *Cluster {
 	SkipIfImpossible(t)
 	shared.Lock()
 	defer shared.Unlock()
+	if !shared.ended {
+		t.Fatal("nobody would end the cluster; give the package a TestMain that calls cluster.Main")
+	}
 	key := options.key()
 	s := shared.clusters[key]
 	if s == nil {
@@ -70,6 +74,7 @@ func NewForTest(t testing.TB, options Options) *Cluster {
 // Main runs the tests of a package and ends the clusters that they shared:
 // func TestMain(m *testing.M) { cluster.Main(m) }
 func Main(m *testing.M) {
+	shared.ended = true
 	code := m.Run()
 	for _, s := range shared.clusters {
 		if s.err != nil {

@@ -129,8 +129,7 @@ func up(ctx context.Context, args []string) error {
 		return fmt.Errorf("cluster up: --nodes takes 1 to %d; for none, use --api-only; %w", cluster.MostNodes, errUsage)
 	}
 	if cluster.Kept(name) {
-		fmt.Fprintf(os.Stderr, "the cluster %q runs already; to end it: ./dev cluster down%s\n", name, nameOption(name))
-		return show(name)
+		return runsAlready(name)
 	}
 	c, err := cluster.Start(ctx, name, options)
 	if err != nil {
@@ -139,6 +138,22 @@ func up(ctx context.Context, args []string) error {
 	if err := leaveRunning(ctx, c); err != nil {
 		return errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 	}
+	return show(name)
+}
+
+// runsAlready shows a cluster instead of starting it, unless some of it has died meanwhile.
+func runsAlready(name string) error {
+	c, err := cluster.Open(name)
+	if err != nil {
+		return err
+	}
+	for _, part := range c.Parts() {
+		if !part.Running() {
+			return fmt.Errorf("of the cluster %q, %s on %s has died, see %s; end it and start another: ./dev cluster down%s",
+				name, part.Name, part.Machine.Name, part.LogFile(), nameOption(name))
+		}
+	}
+	fmt.Fprintf(os.Stderr, "the cluster %q runs already, with %d nodes\n", name, len(c.Nodes))
 	return show(name)
 }
 
