@@ -33,6 +33,14 @@
 #define FL_METRIC_SERIES 2000       /* of one family unless its row says otherwise: 16 cards × 100 Pods, some room */
 #define FL_METRICS_TEXT (16 * FL_MIB)   /* one scrape: 100,000 series of 160 bytes */
 
+/* ---- options ---- */
+
+#define FL_OPTIONS 64               /* of one command: a bit each, and more than a person reads */
+#define FL_OPTION_NAME 40
+#define FL_OPTION_VALUES 10000      /* of a list on the command line: its shell has a limit of its own, near 2 MiB */
+#define FL_HELP_COLUMNS 80          /* of a terminal that nobody has widened */
+#define FL_HELP_MAX (256 * FL_KIB)  /* the manual of all commands */
+
 /* ---- json ---- */
 
 /* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its text. */
@@ -61,6 +69,10 @@
 #define FL_JOURNAL_FILE_MAX (4 * FL_MIB)
 /* Bytes that wait for the disk: a disk that stands still must not fill the memory. */
 #define FL_JOURNAL_QUEUE_MAX (256 * FL_KIB)
+/* Of a journal's name, so that file names fit into small buffers. */
+#define FL_JOURNAL_NAME_MAX 64
+/* What is told of the files at the start: one line for each that is looked at, and one for a disk that is full. */
+#define FL_JOURNAL_FACTS_MAX 9
 /* Damaged files that are kept for people to look at; beyond, the oldest goes. */
 #define FL_JOURNAL_ASIDE_MAX 8
 
@@ -85,6 +97,8 @@
 #define FL_SPAWN_FDS 16
 /* A job still running when its loop is freed: a disk that answers does so in this time, one that hangs never does. */
 #define FL_IO_FREE_WAIT (1 * FL_NS_PER_S)
+/* A dying child that the kernel would not watch for want of memory is looked at this often. */
+#define FL_REAP_RETRY (100 * FL_NS_PER_MS)
 /* Stack of a worker: name lookup is the hungriest (its buffers alone take 64 KiB); only touched pages cost memory. */
 #define FL_WORKER_STACK (256 * FL_KIB)
 /* First piece of a file: tokens, certificates and state files come in one go. */

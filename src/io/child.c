@@ -70,7 +70,7 @@ static void watch_undead(struct fl_timer *timer)
 	if (reap(child))
 		bury(child);
 	else if (fl_poll_set(child->io, &child->process, FL_READABLE, NULL) < 0)
-		fl_timer_set(child->io, timer, fl_now(child->io) + FL_NS_PER_S);
+		fl_timer_set(child->io, timer, fl_now(child->io) + FL_REAP_RETRY);
 }
 
 struct fl_child *fl_child_free(struct fl_child *child)
@@ -99,7 +99,7 @@ struct fl_child *fl_child_free(struct fl_child *child)
 	io->undead = child;
 	io->undead_count++;
 	if (fl_poll_set(io, &child->process, FL_READABLE, NULL) < 0)
-		fl_timer_set(io, &child->again, fl_now(io) + FL_NS_PER_S);
+		fl_timer_set(io, &child->again, fl_now(io) + FL_REAP_RETRY);
 	return NULL;
 }
 

@@ -131,8 +131,6 @@ static void looked(struct fl_op *op)
 		notify->delay = FL_NOTIFY_RETRY_FIRST;
 		tell = true;
 	} else {
-		if (notify->seen)   /* by the clock, steadily */
-			notify->delay = FL_NOTIFY_RETRY_LAST;
 		fl_timer_set(notify->io, &notify->timer, fl_now(notify->io) + notify->delay);
 		notify->delay = notify->delay * 2 < FL_NOTIFY_RETRY_LAST ? notify->delay * 2 : FL_NOTIFY_RETRY_LAST;
 	}
@@ -154,6 +152,7 @@ static void tell(struct fl_io *io, const struct fl_change *change)
 		used = true;
 		if (change->gone) {
 			n->watch = -1;
+			n->told = false;   /* what the look finds may be another state than the one that is told now */
 			start_look(n);
 		}
 		n->changed(n, change->watch < 0 ? "" : change->name);

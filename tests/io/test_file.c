@@ -1,0 +1,462 @@
+#include "base/limits.h"
+#include "io/file.h"
+#include "io/fs.h"
+#include "test.h"
+#include "test_io.h"
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- read ---- */
+
+static const struct {
+	const char *says;
+	size_t size, max;
+	int64_t result;
+} read_rows[] = {
+	{ "an empty file", 0, 100, 0 },
+	{ "a small one", 10, 100, 10 },
+	{ "as large as is allowed", 100, 100, 100 },
+	{ "one byte too large", 101, 100, -FL_E_TOOBIG },
+	{ "exactly one first piece", 4096, 10000, 4096 },
+	{ "in several pieces", 50000, 60000, 50000 },
+	{ "far too large", 50000, 5000, -FL_E_TOOBIG },
+	{ "nothing is allowed, nothing is there", 0, 0, 0 },
+	{ "nothing is allowed, something is there", 1, 0, -FL_E_TOOBIG },
+};
+
+static char content[50001];
+
+static const char *content_of(size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		content[i] = (char)('a' + i % 23);
+	content[size] = 0;
+	return content;
+}
+
+TEST(files_are_read_whole)
+{
+	EACH_ROW (row, read_rows) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(row->max);
+		struct fl_err err = { 0 };
+		struct fl_file_read read = { .op.err = &err, .path = test_path(test_dir(), "f"), .into = &buf };
+
+		GOT(io);
+		CHECK(test_write_file(read.path, content_of(row->size)));
+		fl_file_read(io, &read);
+		if (row->result < 0) {
+			REFUSED(test_op(io, &read.op), -(enum fl_code)row->result);
+			CHECK(!buf.p);
+		} else {
+			OK_ERR(test_op(io, &read.op), &err);
+			CHECK_INT(read.op.result, row->result);
+			CHECK_INT(buf.len, row->size);
+			CHECK(memcmp(buf.p, content, row->size) == 0 && buf.p[row->size] == 0);
+			fl_buf_char(&buf, '!');   /* it is a buffer like any other */
+			CHECK_INT(buf.failed, row->size == row->max ? FL_E_TOOBIG : test_tortured() ? buf.failed : FL_OK);
+		}
+		CHECK_INT(test_io_open_fds(io), 0);
+	}
+}
+
+TEST(a_read_that_fails_leaves_the_buffer_alone)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(100);
+	struct fl_err err = { 0 };
+	struct fl_file_read read = { .op.err = &err, .path = "/nonexistent/token", .into = &buf };
+
+	GOT(io);
+	fl_buf_str(&buf, FL_S("old"));
+	OK(fl_buf_check(&buf, "test", NULL));
+	fl_file_read(io, &read);
+	REFUSED(test_op(io, &read.op), FL_E_NOTFOUND);
+	CHECK_STR(fl_buf_view(&buf), "old");
+	if (!test_tortured())
+		CHECK_STR(fl_str(err.text), "read '/nonexistent/token': No such file or directory");
+	read.path = "/tmp";
+	fl_file_read(io, &read);
+	REFUSED(test_op(io, &read.op), FL_E_IO);
+	read.path = "/proc/self/stat";   /* says that it is empty, and is not */
+	buf.max = 4096;
+	fl_file_read(io, &read);
+	OK(test_op(io, &read.op));
+	CHECK(buf.len > 10);
+}
+
+/* ---- replace ---- */
+
+static int names_in(const char *dir)
+{
+	const struct fl_fs *fs;
+	struct fl_io *io = fl_posix_new(NULL);
+	char buf[4096];
+	int count = 0, fd;
+	int64_t len;
+
+	if (!io)
+		return -FL_E_NOMEM;
+	fs = fl_io_fs(io);
+	fd = fs->open(fs, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	while ((len = fs->list(fs, fd, buf, sizeof buf)) > 0)
+		for (size_t at = 0; fl_list_next(buf, (size_t)len, &at, NULL);)
+			count++;
+	fs->close(fs, fd);
+	fl_io_free(io);
+	return count;
+}
+
+TEST(a_file_is_replaced_whole_or_not_at_all)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir(), *path = test_path(dir, "state");
+	struct fl_file_replace replace = { .path = path, .content = FL_S("new"), .mode = 0640, .keep_old = true };
+	struct fl_err err = { 0 };
+	struct fl_str now;
+	struct stat stat;
+	int names;
+	int64_t r;
+
+	GOT(io);
+	CHECK(test_write_file(path, "old"));
+	CHECK(test_write_file(test_path(dir, ".state.0123456789abcdef.tmp"), "left by a crash"));
+	CHECK(test_write_file(test_path(dir, ".state.more.0123456789abcdef.tmp"), "another's"));
+	replace.op.err = &err;
+	fl_file_replace(io, &replace);
+	r = test_op(io, &replace.op);
+	now = test_read_file(path);
+	CHECK_INT(test_io_open_fds(io), 0);
+	if (r < 0) {
+		CHECK(test_tortured());
+		CHECK(fl_str_eq(now, FL_S("old")) || fl_str_eq(now, FL_S("new")));
+		CHECK(err.code != FL_OK && err.text[0]);
+		return;
+	}
+	CHECK_STR(now, "new");
+	CHECK_STR(test_read_file(test_path(dir, "state.1")), "old");
+	CHECK(lstat(path, &stat) == 0 && (stat.st_mode & 0777) == 0640);
+	now = test_read_file(test_path(dir, ".state.more.0123456789abcdef.tmp"));
+	CHECK_STR(now, "another's");
+	names = names_in(dir);
+	OK(names);
+	if (!test_tortured())
+		CHECK_INT(names, 3);
+}
+
+static const struct {
+	const char *says, *name;
+	enum fl_code code;
+} bad_rows[] = {
+	{ "no name", "x/", FL_E_INVALID },
+	{ "no directory", "x/y", FL_E_NOTFOUND },
+	{ "a name that leaves no room for the temporary one",
+	  "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+	  "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+	  "012345678901234", FL_E_INVALID },
+};
+
+TEST(what_cannot_be_replaced_is_told)
+{
+	EACH_ROW (row, bad_rows) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		struct fl_file_replace replace = { .path = test_path(test_dir(), row->name), .content = FL_S("x") };
+
+		GOT(io);
+		fl_file_replace(io, &replace);
+		REFUSED(test_op(io, &replace.op), row->code);
+	}
+}
+
+TEST(a_symlink_is_replaced_and_not_followed)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir(), *path = test_path(dir, "link"), *target = test_path(dir, "target");
+	struct fl_file_replace replace = { .path = path, .content = FL_S("new") };
+	struct stat stat;
+
+	GOT(io);
+	CHECK(test_write_file(target, "precious"));
+	CHECK(symlink(target, path) == 0);
+	fl_file_replace(io, &replace);
+	OK(test_op(io, &replace.op));
+	CHECK_STR(test_read_file(target), "precious");
+	CHECK(lstat(path, &stat) == 0 && S_ISREG(stat.st_mode) && (stat.st_mode & 0777) == 0600);
+}
+
+TEST(writes_of_one_file_keep_their_order)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *path = test_path(test_dir(), "state");
+	static const char *const contents[] = { "one", "two", "three" };
+	struct fl_file_replace replace[3] = { 0 };
+
+	GOT(io);
+	for (int i = 0; i < 3; i++) {
+		replace[i] = (struct fl_file_replace){ .op.done = test_op_done, .path = path, .content = fl_str(contents[i]) };
+		fl_file_replace(io, &replace[i]);
+	}
+	fl_op_cancel(&replace[2].op);   /* has not begun, and never will */
+	for (int i = 0; i < 2; i++)
+		OK(test_op(io, &replace[i].op));
+	CHECK_STR(test_read_file(path), "two");
+}
+
+/* ---- lock ---- */
+
+TEST(a_lock_is_held_by_one_and_waited_for)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *path = test_path(test_dir(), "lock");
+	struct fl_file_lock a = { .path = path }, b = { .path = path };
+	int fd;
+
+	GOT(io);
+	fl_file_lock(io, &a);
+	fd = (int)test_op(io, &a.op);
+	OK(fd);
+	b.op.deadline = fl_clock(io) + 20 * FL_NS_PER_MS;
+	fl_file_lock(io, &b);
+	REFUSED(test_op(io, &b.op), FL_E_TIMEOUT);
+	b.op.done = test_op_done;
+	b.op.deadline = 0;
+	fl_file_lock(io, &b);
+	OK(test_pause(io, 8 * FL_NS_PER_MS));
+	fl_close(io, fd);
+	fd = (int)test_op(io, &b.op);
+	OK(fd);
+	fl_close(io, fd);
+	CHECK_INT(test_io_open_fds(io), 0);
+}
+
+/* See test_sock.c: between the end and done() of the same turn. */
+struct canceller {
+	struct fl_timer timer;
+	struct fl_op *op;
+	int cancelled;
+};
+
+static void cancel_ended(struct fl_timer *timer)
+{
+	struct canceller *canceller = fl_container(timer, struct canceller, timer);
+
+	if (!fl_op_busy(canceller->op) || canceller->op->state == FL_OP_ENDED) {
+		fl_op_cancel(canceller->op);
+		canceller->cancelled++;
+	} else {
+		fl_timer_set(canceller->op->io, timer, 0);
+	}
+}
+
+TEST(a_lock_cancelled_at_any_moment_is_not_held)
+{
+	for (int moment = 0; moment < 3; moment++) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		const char *path = test_path(test_dir(), "lock");
+		struct fl_file_lock a = { .path = path, .op.done = test_op_done };
+		struct canceller canceller = { .timer.fire = cancel_ended };
+		int fd;
+
+		GOT(io);
+		canceller.op = moment == 1 ? &a.op : &a.attempt;
+		fl_file_lock(io, &a);
+		if (moment > 0) {
+			fl_timer_set(io, &canceller.timer, 0);
+			OK(test_turns(io, &canceller.cancelled, 1));
+		}
+		fl_op_cancel(&a.op);
+		CHECK_INT(test_io_open_fds(io), 0);
+		fl_file_lock(io, &a);
+		fd = (int)test_op(io, &a.op);
+		OK(fd);
+		fl_close(io, fd);
+	}
+}
+
+TEST(a_lock_on_a_file_that_was_removed_holds_nobody_off)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *path = test_path(test_dir(), "lock");
+	struct fl_file_lock a = { .path = path }, b = { .path = path };
+	int fd[2];
+
+	GOT(io);
+	fl_file_lock(io, &a);
+	fd[0] = (int)test_op(io, &a.op);
+	OK(fd[0]);
+	CHECK(unlink(path) == 0);
+	fl_file_lock(io, &b);
+	fd[1] = (int)test_op(io, &b.op);
+	OK(fd[1]);
+	b.op.deadline = fl_clock(io) + FL_NS_PER_MS;
+	fl_file_lock(io, &b);   /* the new one holds */
+	REFUSED(test_op(io, &b.op), FL_E_TIMEOUT);
+}
+
+TEST(a_lock_without_a_directory_is_told)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	struct fl_err err = { 0 };
+	struct fl_file_lock a = { .op.err = &err, .path = "/nonexistent/lock" };
+
+	GOT(io);
+	fl_file_lock(io, &a);
+	REFUSED(test_op(io, &a.op), FL_E_NOTFOUND);
+	CHECK(strstr(err.text, "lock '/nonexistent/lock'"));
+}
+
+/* ---- a sick disk ---- */
+
+/* Opening a FIFO that nobody writes to hangs as a sick disk does. Needs real threads. */
+TEST_ONCE(a_stuck_file_holds_up_neither_the_loop_nor_lookups)
+{
+	FL_AUTO(fl_io) struct fl_io *io = fl_posix_new(NULL);
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(100), other = FL_BUF(100);
+	const char *dir = test_dir(), *fifo = test_path(dir, "fifo"), *file = test_path(dir, "file");
+	struct fl_file_read stuck = { .path = fifo, .into = &buf };
+	struct fl_file_read behind = { .path = file, .into = &other, .op.done = test_op_done };
+	struct fl_lookup lookup = { .host = "localhost" };
+	int fd;
+
+	GOT(io);
+	CHECK(mkfifo(fifo, 0600) == 0);
+	CHECK(test_write_file(file, "well"));
+	stuck.op.deadline = fl_now(io) + 20 * FL_NS_PER_MS;
+	fl_file_read(io, &stuck);
+	fl_file_read(io, &behind);
+	fl_lookup(io, &lookup);
+	OK(test_op(io, &lookup.op));
+	CHECK(fl_op_busy(&stuck.op));
+	CHECK_INT(test_op(io, &stuck.op), -FL_E_TIMEOUT);
+	CHECK(fl_op_busy(&behind.op));
+	fd = open(fifo, O_WRONLY | O_CLOEXEC);   /* well again */
+	CHECK(fd >= 0);
+	(void)close(fd);
+	OK(test_op(io, &behind.op));
+	CHECK_STR(fl_buf_view(&other), "well");
+	CHECK(!buf.p);
+}
+
+/* ---- paths that must stay inside ---- */
+
+static const struct {
+	const char *says, *path;
+	uint64_t resolve;
+	int result;   /* 0: opens */
+} inside_rows[] = {
+	{ "a file inside", "dir/file", RESOLVE_BENEATH, 0 },
+	{ "a symlink that stays inside", "dir/in", RESOLVE_BENEATH, 0 },
+	{ "a symlink that stays inside, where none is followed", "dir/in", RESOLVE_NO_SYMLINKS, -ELOOP },
+	{ "a symlink to an absolute path", "dir/absolute", RESOLVE_BENEATH, -EXDEV },
+	{ "a symlink that climbs out", "dir/out", RESOLVE_BENEATH, -EXDEV },
+	{ "dots that climb out", "../../etc/passwd", RESOLVE_BENEATH, -EXDEV },
+	{ "an absolute path", "/etc/passwd", RESOLVE_BENEATH, -EXDEV },
+	{ "an absolute symlink, taken from the new root", "dir/absolute", RESOLVE_IN_ROOT, -ENOENT },
+};
+
+TEST(open_in_stays_inside)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir();
+	const struct fl_fs *fs;
+	int fd;
+
+	GOT(io);
+	fs = fl_io_fs(io);
+	OK(fs->mkdir(fs, AT_FDCWD, test_path(dir, "dir"), 0700));
+	CHECK(test_write_file(test_path(dir, "dir/file"), "x"));
+	OK(fs->symlink(fs, "file", AT_FDCWD, test_path(dir, "dir/in")));
+	OK(fs->symlink(fs, "/etc/passwd", AT_FDCWD, test_path(dir, "dir/absolute")));
+	OK(fs->symlink(fs, "../../../../etc/passwd", AT_FDCWD, test_path(dir, "dir/out")));
+	fd = fs->open(fs, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	OK(fd);
+	EACH_ROW (row, inside_rows) {
+		int got = fs->open_in(fs, fd, row->path, O_RDONLY, 0, row->resolve);
+
+		if (got == -ENOSYS)
+			SKIP("openat2 is not to be had");
+		if (test_tortured() && got < 0)
+			return;
+		CHECK_INT(got < 0 ? got : 0, row->result);
+	}
+}
+
+/* ---- the primitives ---- */
+
+TEST(primitives_do_what_they_say)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir();
+	const struct fl_fs *fs;
+	struct fl_stat stat;
+	char buf[FL_LIST_MIN];
+	int d, fd, other;
+
+	GOT(io);
+	fs = fl_io_fs(io);
+	d = fs->open(fs, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	OK(d);
+	CHECK_INT(fs->list(fs, d, buf, sizeof buf) > 0, 0);
+	fd = fs->open(fs, d, "a", O_RDWR | O_CREAT, 0640);
+	OK(fd);
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	OK(fl_fs_write_all(fs, fd, "0123456789", 10));
+	OK(fs->pwrite(fs, fd, "xy", 2, 4));
+	OK(fs->fsync(fs, fd));
+	OK(fs->truncate(fs, fd, 8));
+	OK(fs->pread(fs, fd, buf, 3, 3));
+	if (!test_tortured())
+		CHECK(memcmp(buf, "3xy", 3) == 0);
+	OK(fs->stat(fs, d, "a", 0, &stat));
+	CHECK(S_ISREG(stat.mode) && stat.size == 8 && stat.links == 1 && stat.mtime > 0);
+	CHECK_INT(fl_fs_read_all(fs, fd, buf, 100) > 0, 0);   /* at the end */
+	OK(fs->lock(fs, fd, LOCK_EX));
+	other = fs->open(fs, d, "a", O_RDWR, 0);
+	OK(other);
+	CHECK(fs->lock(fs, other, LOCK_SH) < 0);
+	OK(fs->lock(fs, fd, LOCK_UN));
+	OK(fs->lock(fs, other, LOCK_SH));
+	OK(fs->link(fs, d, "a", d, "b"));
+	OK(fs->symlink(fs, "a", d, "c"));
+	CHECK(fs->rename(fs, d, "a", d, "b", RENAME_NOREPLACE) < 0);
+	OK(fs->rename(fs, d, "b", d, "e", RENAME_NOREPLACE));
+	OK(fs->readlink(fs, d, "c", buf, sizeof buf));
+	CHECK_INT(buf[0], 'a');
+	OK(fs->unlink(fs, d, "a", 0));
+	OK(fs->mkdir(fs, d, "sub", 0700));
+	OK(fs->unlink(fs, d, "sub", AT_REMOVEDIR));
+}
+
+TEST(long_lists_come_in_parts)
+{
+	enum { NAMES = 60 };
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir(), *name;
+	bool seen[NAMES] = { 0 };
+	char buf[FL_LIST_MIN], path[64];
+	const struct fl_fs *fs;
+	unsigned char type;
+	int d, parts = 0, count = 0;
+	int64_t len;
+
+	GOT(io);
+	for (int i = 0; i < NAMES; i++) {
+		(void)snprintf(path, sizeof path, "a-name-of-a-file-%02d", i);
+		CHECK(test_write_file(test_path(dir, path), ""));
+	}
+	fs = fl_io_fs(io);
+	d = fs->open(fs, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	OK(d);
+	for (; (len = fs->list(fs, d, buf, sizeof buf)) > 0; parts++) {
+		for (size_t at = 0; (name = fl_list_next(buf, (size_t)len, &at, &type)); count++) {
+			CHECK_INT(type, 8);   /* DT_REG */
+			seen[(name[17] - '0') * 10 + name[18] - '0'] = true;
+		}
+	}
+	OK(len);
+	CHECK_INT(count, NAMES);
+	CHECK(parts > 1);
+	for (int i = 0; i < NAMES; i++)
+		CHECK(seen[i]);
+}
