@@ -417,7 +417,10 @@ static void unknown(struct decode *d, const struct fl_step *step, const struct f
 	fl_buf_str(&want, FL_S("no such field"));
 	if (nearest)
 		fl_buf_printf(&want, "; did you mean '%s'?", nearest->json.p);
-	fault(d, step, val, fl_buf_view(&want));
+	if (want.failed)
+		d->nomem = true;
+	else
+		fault(d, step, val, fl_buf_view(&want));
 }
 
 /* The row of that name. Objects mostly come in one order, so the search goes on where the last one ended. */

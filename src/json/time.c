@@ -91,20 +91,51 @@ static bool take_zone(struct fl_str *rest, int64_t *ret_s)
 	return true;
 }
 
+/* Days since 1970; month and day of two digits, or of at least `least`. */
+static bool take_date(struct fl_str *rest, uint32_t least, int64_t *ret_days)
+{
+	int64_t year, month, day;
+
+	if (!take(rest, 4, 4, &year) || !take_char(rest, '-') || !take(rest, least, 2, &month) || !take_char(rest, '-') ||
+	    !take(rest, least, 2, &day) || month < 1 || month > 12 || day < 1 || day > days_in(year, month))
+		return false;
+	*ret_days = days_of(year, month, day);
+	return true;
+}
+
+static bool take_clock(struct fl_str *rest, uint32_t least, uint32_t decimals, int64_t *ret_us)
+{
+	int64_t hour, minute, second, us;
+
+	if (!take(rest, 1, 2, &hour) || !take_char(rest, ':') || !take(rest, least, 2, &minute) || !take_char(rest, ':') ||
+	    !take(rest, least, 2, &second) || !take_fraction(rest, decimals, &us) || hour > 23 || minute > 59 || second > 59)
+		return false;
+	*ret_us = ((hour * 60 + minute) * 60 + second) * US_PER_S + us;
+	return true;
+}
+
 static bool parse(struct fl_str rest, uint32_t decimals, int64_t *ret_us)
 {
-	int64_t year, month, day, hour, minute, second, us, zone;
+	int64_t days, us, zone;
 
-	if (!take(&rest, 4, 4, &year) || !take_char(&rest, '-') || !take(&rest, 2, 2, &month) ||
-	    !take_char(&rest, '-') || !take(&rest, 2, 2, &day) || !take_char(&rest, 'T') ||
-	    !take(&rest, 1, 2, &hour) || !take_char(&rest, ':') || !take(&rest, 2, 2, &minute) ||
-	    !take_char(&rest, ':') || !take(&rest, 2, 2, &second) || !take_fraction(&rest, decimals, &us) ||
+	if (!take_date(&rest, 2, &days) || !take_char(&rest, 'T') || !take_clock(&rest, 2, decimals, &us) ||
 	    !take_zone(&rest, &zone) || rest.len)
 		return false;
-	if (month < 1 || month > 12 || day < 1 || day > days_in(year, month) || hour > 23 || minute > 59 || second > 59)
-		return false;
-	*ret_us = (((days_of(year, month, day) * 24 + hour) * 60 + minute) * 60 + second - zone) * US_PER_S + us;
+	*ret_us = (days * 86400 - zone) * US_PER_S + us;
 	return true;
+}
+
+bool fl_time_is_yaml(struct fl_str text)
+{
+	int64_t ignored;
+
+	if (!take_date(&text, 1, &ignored))
+		return false;
+	if (take_char(&text, ' '))
+		return take_clock(&text, 1, 0, &ignored) && text.len == 0;
+	if (take_char(&text, 'T') || take_char(&text, 't'))
+		return take_clock(&text, 1, 0, &ignored) && take_zone(&text, &ignored) && text.len == 0;
+	return text.len == 0;
 }
 
 static int read_time(struct fl_str text, uint32_t decimals, const char *example, int64_t *ret_us, struct fl_err *err)

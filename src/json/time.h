@@ -20,3 +20,6 @@ int fl_time_parse_micro(struct fl_str text, int64_t *ret_us, struct fl_err *err)
 #define FL_TIME_TEXT 32
 uint32_t fl_time_print(int64_t us, char text[FL_TIME_TEXT]);
 uint32_t fl_time_print_micro(int64_t us, char text[FL_TIME_TEXT]);
+
+/* Would a YAML reader take it for a moment (2001-1-1, 2001-01-01 10:20:30)? Where that is a text, it needs quotes. */
+bool fl_time_is_yaml(struct fl_str text);

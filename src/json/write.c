@@ -1,6 +1,8 @@
 #include "json/write.h"
 #include "base/limits.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* ---- texts ---- */
 
@@ -111,35 +113,28 @@ static char *digits(uint64_t u, char *end)
 	return end;
 }
 
-/* The shortest digits that read back as this number, without point and zeros at the ends, and where the point stands:
- * 0.d1d2d3... x 10^point. yyjson finds the digits; its notation is not Go's. */
-static uint32_t shortest(double value, char *ret_digits, int *ret_point)
+/* The digits of a printed number, without zeros at the ends, and where its point stands: 0.d1d2d3... x 10^point. */
+static uint32_t take_digits(const char *text, char *ret_digits, int *ret_point)
 {
-	char space[512], *text;
-	yyjson_mut_val val = { .tag = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL, .uni.f64 = value };
-	uint32_t len = 0, at = 0;
-	yyjson_alc alc;
 	int point = 0, exponent = 0, sign = 1;
 	bool fraction = false;
+	uint32_t len = 0;
 
-	if (!yyjson_alc_pool_init(&alc, space, sizeof space))
-		return 0;
-	text = yyjson_mut_val_write_opts(&val, 0, &alc, NULL, NULL);
-	for (; text && text[at] && text[at] != 'e' && text[at] != 'E'; at++) {
-		if (text[at] == '.')
+	for (; *text && *text != 'e' && *text != 'E'; text++) {
+		if (*text == '.')
 			fraction = true;
-		else if (len == 0 && text[at] == '0')
+		else if (len == 0 && *text == '0')
 			point -= fraction;
 		else {
-			ret_digits[len++] = text[at];
+			ret_digits[len++] = *text;
 			point += !fraction;
 		}
 	}
-	if (text && text[at]) {
-		sign = text[at + 1] == '-' ? -1 : 1;
-		while (text[++at])
-			if (text[at] >= '0' && text[at] <= '9')
-				exponent = exponent * 10 + text[at] - '0';
+	if (*text) {
+		sign = text[1] == '-' ? -1 : 1;
+		while (*++text)
+			if (*text >= '0' && *text <= '9')
+				exponent = exponent * 10 + *text - '0';
 	}
 	while (len && ret_digits[len - 1] == '0')
 		len--;
@@ -147,11 +142,69 @@ static uint32_t shortest(double value, char *ret_digits, int *ret_point)
 	return len;
 }
 
+/* The fewest digits that read back as this number. yyjson finds them; its notation is not Go's. */
+static uint32_t shortest(double value, char *ret_digits, int *ret_point)
+{
+	yyjson_mut_val val = { .tag = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL, .uni.f64 = value };
+	char space[512], *text = NULL;
+	yyjson_alc alc;
+
+	if (yyjson_alc_pool_init(&alc, space, sizeof space))
+		text = yyjson_mut_val_write_opts(&val, 0, &alc, NULL, NULL);
+	return take_digits(text ? text : "0", ret_digits, ret_point);
+}
+
+static uint32_t shortest_float(float value, char *ret_digits, int *ret_point)
+{
+	char text[FL_DOUBLE_TEXT];
+
+	for (int decimals = 0; decimals < 10; decimals++) {
+		(void)snprintf(text, sizeof text, "%.*e", decimals, (double)value);
+		if (strtof(text, NULL) == value)
+			break;
+	}
+	return take_digits(text, ret_digits, ret_point);
+}
+
+/* d.dddde+XX, with an exponent of at least `least` digits. */
+static char *put_exponent_form(char *out, const char *d, uint32_t len, int exponent, int least)
+{
+	char number[8], *from;
+
+	*out++ = d[0];
+	if (len > 1) {
+		*out++ = '.';
+		out = mempcpy(out, d + 1, len - 1);
+	}
+	*out++ = 'e';
+	*out++ = exponent < 0 ? '-' : '+';
+	from = digits((uint64_t)(exponent < 0 ? -exponent : exponent), number + sizeof number);
+	if (number + sizeof number - from < least)
+		*--from = '0';
+	return mempcpy(out, from, (size_t)(number + sizeof number - from));
+}
+
+static char *put_point_form(char *out, const char *d, uint32_t len, int point)
+{
+	if (point <= 0) {
+		out = mempcpy(out, "0.", 2);
+		for (; point < 0; point++)
+			*out++ = '0';
+		return mempcpy(out, d, len);
+	}
+	for (uint32_t i = 0; i < len || (int)i < point; i++) {
+		if (i && (int)i == point)
+			*out++ = '.';
+		*out++ = i < len ? d[i] : '0';
+	}
+	return out;
+}
+
 uint32_t fl_json_double(double value, char text[FL_DOUBLE_TEXT])
 {
-	char d[32], *out = text, *end = text + FL_DOUBLE_TEXT, number[4];
+	char d[32], *out = text;
 	double size = fabs(value);
-	int point = 0, exponent;
+	int point = 0;
 	uint32_t len;
 
 	if (!isfinite(value))
@@ -159,34 +212,59 @@ uint32_t fl_json_double(double value, char text[FL_DOUBLE_TEXT])
 	if (signbit(value))
 		*out++ = '-';
 	len = size > 0 ? shortest(size, d, &point) : 0;
-	if (len == 0) {
+	if (len == 0)
 		*out++ = '0';
-		return (uint32_t)(out - text);
-	}
-	if (size < 1e-6 || size >= 1e21) {
-		*out++ = d[0];
-		if (len > 1) {
-			*out++ = '.';
-			out = mempcpy(out, d + 1, len - 1);
-		}
-		*out++ = 'e';
-		exponent = point - 1;
-		*out++ = exponent < 0 ? '-' : '+';
-		char *from = digits((uint64_t)(exponent < 0 ? -exponent : exponent), number + sizeof number);
-		out = mempcpy(out, from, (size_t)(number + sizeof number - from));
-		return (uint32_t)(out - text);
-	}
-	if (point <= 0) {
-		out = mempcpy(out, "0.", 2);
-		for (; point < 0; point++)
-			*out++ = '0';
-	}
-	for (uint32_t i = 0; (i < len || (int)i < point) && out < end; i++) {
-		if (i && (int)i == point)
-			*out++ = '.';
-		*out++ = i < len ? d[i] : '0';
-	}
+	else if (size < 1e-6 || size >= 1e21)
+		out = put_exponent_form(out, d, len, point - 1, 1);
+	else
+		out = put_point_form(out, d, len, point);
 	return (uint32_t)(out - text);
+}
+
+static uint32_t print_g(bool negative, const char *d, uint32_t len, int point, char *text)
+{
+	char *out = text;
+
+	if (negative)
+		*out++ = '-';
+	if (len == 0)
+		*out++ = '0';
+	else if (point - 1 < -4 || point - 1 >= 6)
+		out = put_exponent_form(out, d, len, point - 1, 2);
+	else
+		out = put_point_form(out, d, len, point);
+	return (uint32_t)(out - text);
+}
+
+static uint32_t print_odd(double value, char *text)
+{
+	const char *word = isnan(value) ? ".nan" : value < 0 ? "-.inf" : ".inf";
+
+	return (uint32_t)((char *)mempcpy(text, word, strlen(word)) - text);
+}
+
+uint32_t fl_double_g(double value, char text[FL_DOUBLE_TEXT])
+{
+	int point = 0;
+	uint32_t len;
+	char d[32];
+
+	if (!isfinite(value))
+		return print_odd(value, text);
+	len = value != 0 ? shortest(fabs(value), d, &point) : 0;
+	return print_g(signbit(value), d, len, point, text);
+}
+
+uint32_t fl_float_g(float value, char text[FL_DOUBLE_TEXT])
+{
+	int point = 0;
+	uint32_t len;
+	char d[32];
+
+	if (!isfinite(value))
+		return print_odd((double)value, text);
+	len = value != 0 ? shortest_float(fabsf(value), d, &point) : 0;
+	return print_g(signbit(value), d, len, point, text);
 }
 
 /* ---- the writer ---- */

@@ -49,3 +49,7 @@ void fl_json_put_str(struct fl_buf *buf, struct fl_str s);
 /* As Go prints a float64 in JSON; at most 25 bytes, not terminated. 0 when it is not finite. */
 #define FL_DOUBLE_TEXT 32
 uint32_t fl_json_double(double value, char text[FL_DOUBLE_TEXT]);
+
+/* As Go's shortest %g: 0.5, 1e+06, .inf, .nan. Numbers in YAML, and in the names of its mappings. */
+uint32_t fl_double_g(double value, char text[FL_DOUBLE_TEXT]);
+uint32_t fl_float_g(float value, char text[FL_DOUBLE_TEXT]);
