@@ -52,11 +52,6 @@ static void place(struct fl_hmap_slot *slots, uint32_t cap, struct fl_hmap_slot 
 	slots[i] = slot;
 }
 
-static bool full(const struct fl_hmap *map)
-{
-	return map->len >= map->cap - map->cap / 4;
-}
-
 static bool fits(uint64_t len, uint32_t cap)
 {
 	return len <= cap - cap / 4;
@@ -90,7 +85,7 @@ int fl_hmap_put(struct fl_hmap *map, void *object, void **ret_old)
 	uint32_t i = map->cap ? slot_of(map, hash, key) : 0;
 	void *old = map->cap ? map->slots[i].object : NULL;
 
-	if (!old && full(map)) {
+	if (!old && !fits((uint64_t)map->len + 1, map->cap)) {
 		if (fl_hmap_reserve(map, 1) < 0)
 			return -FL_E_NOMEM;
 		i = slot_of(map, hash, key);

@@ -106,8 +106,9 @@
 /* A lock is tried again: soon, so that a hand-over takes a few ms; then slower, so that a standby costs nothing. */
 #define FL_LOCK_RETRY_FIRST (5 * FL_NS_PER_MS)
 #define FL_LOCK_RETRY_LAST (100 * FL_NS_PER_MS)
-/* A directory that is not there is tried again, and one without a kernel watch is listed, this often. */
-#define FL_NOTIFY_RETRY_FIRST (50 * FL_NS_PER_MS)
+/* A directory that is not there is tried again, and one without a kernel watch is listed: soon at first, as it may be
+ * made just now; then so seldom that it costs nothing. */
+#define FL_NOTIFY_RETRY_FIRST (10 * FL_NS_PER_MS)
 #define FL_NOTIFY_RETRY_LAST (1 * FL_NS_PER_S)
 /* Name of a host: RFC 1035, and a dot at its end. */
 #define FL_HOST_MAX 254

@@ -200,21 +200,35 @@ void sim_dir_change(struct sim_host *host, const struct sim_change *change)
 	sim_push(&host->disk.changes, kept);
 }
 
-/* As a journal does: what came before is safe, too. */
+static bool touches(const struct sim_change *change, const struct sim_inode *dir)
+{
+	return change->part[0].dir == dir || (change->count == 2 && change->part[1].dir == dir);
+}
+
+/* Some file systems sync names as a journal does: all that came before, too. Others only those of this directory, and
+ * of those that had a name moved to or from it. */
 static void sync_names(struct sim_host *host, const struct sim_inode *dir)
 {
 	struct sim_disk *disk = &host->disk;
-	uint32_t safe = 0;
+	uint32_t last = 0, kept = 0;
 
 	for (uint32_t i = 0; i < disk->changes.len; i++)
-		for (unsigned j = 0; j < disk->changes.at[i].count; j++)
-			if (disk->changes.at[i].part[j].dir == dir)
-				safe = i + 1;
-	for (uint32_t i = 0; i < safe; i++)
-		change_free(&disk->changes.at[i]);
-	disk->changes.len -= safe;
-	if (safe)
-		memmove(disk->changes.at, disk->changes.at + safe, disk->changes.len * sizeof *disk->changes.at);
+		if (touches(&disk->changes.at[i], dir))
+			last = i + 1;
+	for (uint32_t i = 0; i < disk->changes.len; i++) {
+		struct sim_change change = disk->changes.at[i];
+		bool safe = i < last && (disk->ordered || touches(&change, dir));
+
+		for (uint32_t j = i + 1; !safe && j < last; j++)
+			safe = disk->changes.at[j].count == 2 && touches(&disk->changes.at[j], dir) &&
+			       (touches(&change, disk->changes.at[j].part[0].dir) ||
+				touches(&change, disk->changes.at[j].part[1].dir));
+		if (safe)
+			change_free(&change);
+		else
+			disk->changes.at[kept++] = change;
+	}
+	disk->changes.len = kept;
 }
 
 /* ---- data ---- */
@@ -254,12 +268,12 @@ int64_t sim_inode_write(struct sim_inode *inode, const void *bytes, size_t len, 
 	uint64_t end;
 
 	if (at + len > inode->size) {
-		uint64_t room = disk_room(inode->host), need = at + len - inode->size;
+		uint64_t last = inode->size + disk_room(inode->host);
 
-		if (need > room)
-			len = at + len - (need - room) > at ? len - (size_t)(need - room) : 0;
-		if (!len || need - room >= need + len)
+		if (last <= at)
 			return -ENOSPC;
+		if (at + len > last)
+			len = (size_t)(last - at);
 	}
 	end = at + len;
 	write.new_size = end > inode->size ? end : inode->size;
@@ -404,6 +418,7 @@ void sim_disk_init(struct sim_host *host)
 {
 	host->disk.root = sim_inode_new(host, S_IFDIR | 0755);
 	host->disk.root->parent = host->disk.root;
+	host->disk.ordered = sim_below(host->world, 2);
 }
 
 void sim_disk_free(struct sim_host *host)

@@ -249,6 +249,7 @@ struct sim_change {               /* names that changed together */
 struct sim_disk {
 	struct sim_inode *root;
 	uint64_t last_ino, used, calls;
+	bool ordered;                 /* names are synced as a journal does it */
 	SIM_VEC(struct sim_change) changes;   /* of names, not synced, in order */
 	SIM_VEC(struct sim_inode *) dirty;
 };
