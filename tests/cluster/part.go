@@ -21,6 +21,7 @@ type Part struct {
 
 	program string
 	args    []string
+	env     []string     // further environment
 	files   []*os.File   // further open files, from number 3
 	ready   func() error // nil once it serves
 }
@@ -65,6 +66,7 @@ func (p *Part) launch(ctx context.Context) error {
 	// The part outlives ctx, which is about its start only.
 	cmd := p.Machine.command(context.WithoutCancel(ctx), p.Name, p.program, p.args...)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, p.files
+	cmd.Env = append(cmd.Env, p.env...)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.title(), err)
 	}
