@@ -227,6 +227,11 @@ static void finish(struct fl_grpc_stream *stream)
 		end(stream, FL_GRPC_OK, FL_S(""));
 }
 
+static void reply_ends(struct fl_h2_stream *stream)
+{
+	(void)stream;   /* stream_closed() sees the whole of it */
+}
+
 static void stream_closed(struct fl_h2_stream *h2_stream, enum fl_h2_code code, const char *why)
 {
 	struct fl_grpc_stream *stream = stream_of(h2_stream);
@@ -274,7 +279,8 @@ static void settings_came(struct fl_h2 *h2)
 }
 
 static const struct fl_h2_user user = {
-	.head = head, .data = data, .pull = pull, .closed = stream_closed, .settings = settings_came, .lost = lost,
+	.head = head, .data = data, .end = reply_ends, .pull = pull, .closed = stream_closed, .settings = settings_came,
+	.lost = lost,
 };
 
 static int link_new(struct fl_grpc_client *client, int fd, struct fl_err *err)

@@ -198,15 +198,15 @@ void fl_grpc_call_reply(struct fl_grpc_call *call, const ProtobufCMessage *messa
 
 void fl_grpc_call_end(struct fl_grpc_call *call, enum fl_grpc_status status, const char *fmt, ...)
 {
-	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(FL_GRPC_WORDS_MAX);
+	char words[FL_GRPC_WORDS_MAX] = "";
 	va_list args;
 
 	if (fmt) {
 		va_start(args, fmt);
-		fl_buf_vprintf(&words, fmt, args);
+		(void)vsnprintf(words, sizeof words, fmt, args);
 		va_end(args);
 	}
-	fl_grpc_escape(&call->words, fl_buf_view(&words));
+	fl_grpc_escape(&call->words, fl_str(words));
 	end(call, status);
 }
 

@@ -16,28 +16,62 @@ FL_NAMES(fl_h2_code_names, FL_H2_CODE_COUNT_, [FL_H2_NO_ERROR] = "NO_ERROR", [FL
 
 /* ---- memory ---- */
 
-static void *ng_malloc(size_t size, void *arg)
+/* A session's blocks hang together and go all at once: nghttp2 1.52 frees some items twice or never after an allocation
+ * was refused (its priority queue growing under a stream's item, for one), so it is not asked to free a session. */
+struct hoarded {
+	struct hoarded *next, **from;
+	_Alignas(max_align_t) char bytes[];
+};
+
+static void *hoard(struct fl_h2 *h2, struct hoarded *block)
 {
-	(void)arg;
-	return fl_alloc(size);
+	if (!block)
+		return NULL;
+	block->next = h2->hoard;
+	block->from = &h2->hoard;
+	if (block->next)
+		block->next->from = &block->next;
+	h2->hoard = block;
+	return block->bytes;
 }
 
-static void ng_free(void *p, void *arg)
+static struct hoarded *unhoard(void *p)
 {
-	(void)arg;
-	fl_free(p);
+	struct hoarded *block = fl_container(p, struct hoarded, bytes);
+
+	*block->from = block->next;
+	if (block->next)
+		block->next->from = block->from;
+	return block;
 }
 
-static void *ng_calloc(size_t count, size_t size, void *arg)
+static void *ng_malloc(size_t size, void *h2)
 {
-	(void)arg;
-	return fl_zalloc_n(count, size);
+	return hoard(h2, fl_alloc(size + sizeof(struct hoarded)));
 }
 
-static void *ng_realloc(void *p, size_t size, void *arg)
+static void ng_free(void *p, void *h2)
 {
-	(void)arg;
-	return fl_realloc(p, size);
+	(void)h2;
+	if (p)
+		fl_free(unhoard(p));
+}
+
+static void *ng_calloc(size_t count, size_t size, void *h2)
+{
+	size_t total;
+
+	return __builtin_mul_overflow(count, size, &total) ? NULL : hoard(h2, fl_zalloc(total + sizeof(struct hoarded)));
+}
+
+static void *ng_realloc(void *p, size_t size, void *h2)
+{
+	struct hoarded *block = p ? unhoard(p) : NULL;
+	struct hoarded *moved = fl_realloc(block, size + sizeof(struct hoarded));
+
+	if (!moved && block)
+		(void)hoard(h2, block);
+	return hoard(h2, moved);
 }
 
 /* ---- streams ---- */
@@ -81,7 +115,7 @@ void fl_h2_check(struct fl_h2 *h2, int result)
 static int open_session(struct fl_h2 *h2, const struct fl_h2_config *config, nghttp2_session_callbacks *callbacks,
 			nghttp2_option *option)
 {
-	nghttp2_mem mem = { NULL, ng_malloc, ng_free, ng_calloc, ng_realloc };
+	nghttp2_mem mem = { h2, ng_malloc, ng_free, ng_calloc, ng_realloc };
 
 	nghttp2_option_set_no_auto_window_update(option, 1);
 	nghttp2_option_set_no_http_messaging(option, config->no_http_messaging);
@@ -138,7 +172,8 @@ static void release(struct fl_h2 *h2)
 	fl_h2_drop_block(h2);
 	fl_vec_free(&h2->fields);
 	fl_vec_free(&h2->held);
-	nghttp2_session_del(h2->ng);
+	while (h2->hoard)
+		fl_free(unhoard(h2->hoard->bytes));
 	fl_free(h2);
 }
 

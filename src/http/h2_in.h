@@ -5,12 +5,15 @@
 #include "io/io.h"
 #include <nghttp2/nghttp2.h>
 
+struct hoarded;
+
 struct fl_h2_block_field {
 	nghttp2_rcbuf *name, *value;
 };
 
 struct fl_h2 {
 	nghttp2_session *ng;
+	struct hoarded *hoard;             /* all memory of `ng` */
 	const struct fl_h2_user *user;
 	void *arg;
 	struct fl_h2_stream *streams;      /* open ones, the youngest first */

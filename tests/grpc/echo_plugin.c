@@ -2,7 +2,6 @@
 #include "base/limits.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
-#include <inttypes.h>
 #include <stdio.h>
 
 static const void *as(const ProtobufCMessage *message)
@@ -133,6 +132,7 @@ static void sleep_call(struct fl_grpc_call *call, struct fl_str text)
 		fl_grpc_call_end(call, FL_GRPC_RESOURCE_EXHAUSTED, "out of memory");
 		return;
 	}
+	plugin->slept++;
 	*sleeper = (struct sleeper){ .timer.fire = sleeper_wakes, .call = call, .plugin = plugin };
 	fl_grpc_call_on_gone(call, sleeper_gone, sleeper);
 	fl_timer_set(plugin->io, &sleeper->timer, fl_now(plugin->io) + duration(text));
@@ -183,7 +183,7 @@ static void allocate(struct fl_grpc_call *call, const ProtobufCMessage *request_
 	} else if (fl_str_starts(id, FL_S("sleep:"))) {
 		sleep_call(call, after);
 	} else if (fl_str_eq(id, FL_S("gone"))) {
-		(void)snprintf(number, sizeof number, "%" PRIu64, plugin->gone);
+		(void)snprintf(number, sizeof number, "%d", plugin->gone);
 		echo(call, number);
 	} else {
 		fl_grpc_call_end(call, FL_GRPC_INVALID_ARGUMENT, "no such device: \"%.*s\"", FL_ARG(id));

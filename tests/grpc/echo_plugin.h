@@ -4,7 +4,8 @@
 
 struct echo_plugin {
 	struct fl_io *io;
-	uint64_t gone;                    /* callers who left before their answer */
+	int slept;                        /* callers who were kept waiting */
+	int gone;                         /* callers who left before their answer */
 	struct fl_grpc_server *server;
 };
 
