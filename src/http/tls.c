@@ -94,6 +94,7 @@ struct fl_tls *fl_tls_new(struct fl_tls_context *context, const char *server_nam
 		return NULL;
 	}
 	BIO_set_data(bio, tls);
+	(void)SSL_set_app_data(tls->ssl, tls);
 	BIO_set_init(bio, 1);
 	SSL_set_bio(tls->ssl, bio, bio);
 	if (context->server)
@@ -112,6 +113,7 @@ struct fl_tls *fl_tls_free(struct fl_tls *tls)
 	SSL_free(tls->ssl);
 	fl_buf_free(&tls->out);
 	X509_NAME_free(tls->subject_name);
+	X509_free(tls->refused);
 	fl_free(tls->subject);
 	fl_free(tls->server_name);
 	fl_tls_context_free(tls->context);

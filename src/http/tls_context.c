@@ -136,7 +136,7 @@ static int set_peer(struct fl_tls_context *context, const struct fl_tls_config *
 		mode = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
 		break;
 	}
-	SSL_CTX_set_verify(context->ssl, mode, NULL);
+	SSL_CTX_set_verify(context->ssl, mode, fl_tls_on_verify);
 	if (mode != SSL_VERIFY_NONE && !config->ca.len)
 		return fl_fail(err, FL_E_INVALID, "no CA is given to verify the peer with");
 	return mode != SSL_VERIFY_NONE ? use_ca(context, config->ca, err) : 0;

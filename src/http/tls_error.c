@@ -70,19 +70,33 @@ static int fail_names(struct fl_tls *tls, X509 *cert, struct fl_err *err)
 		       tls->server_name);
 }
 
+int fl_tls_on_verify(int good, X509_STORE_CTX *store)
+{
+	SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+	struct fl_tls *tls = SSL_get_app_data(ssl);
+	X509 *cert = X509_STORE_CTX_get_current_cert(store);
+
+	if (!good && cert && !tls->refused && X509_up_ref(cert)) {
+		tls->refused = cert;
+		tls->refused_depth = X509_STORE_CTX_get_error_depth(store);
+	}
+	return good;
+}
+
 static int fail_verify(struct fl_tls *tls, long result, struct fl_err *err)
 {
-	X509 *cert = SSL_get0_peer_certificate(tls->ssl);
 	const char *who = tls->server_name ? tls->server_name : "the client";
+	const char *above = tls->refused_depth ? ", rather a CA above it," : "";
+	X509 *cert = tls->refused;
 	char when[64];
 
 	if (cert && (result == X509_V_ERR_HOSTNAME_MISMATCH || result == X509_V_ERR_IP_ADDRESS_MISMATCH) && tls->server_name)
 		return fail_names(tls, cert, err);
 	if (cert && result == X509_V_ERR_CERT_HAS_EXPIRED)
-		return fl_fail(err, FL_E_DENIED, "the certificate of %s, or one above it, has expired (its own on %s)", who,
+		return fl_fail(err, FL_E_DENIED, "the certificate of %s%s has expired on %s", who, above,
 			       fl_tls_time_text(X509_get0_notAfter(cert), when));
 	if (cert && result == X509_V_ERR_CERT_NOT_YET_VALID)
-		return fl_fail(err, FL_E_DENIED, "the certificate of %s is valid from %s only; is a clock wrong?", who,
+		return fl_fail(err, FL_E_DENIED, "the certificate of %s%s is valid from %s only; is a clock wrong?", who, above,
 			       fl_tls_time_text(X509_get0_notBefore(cert), when));
 	if (result == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY || result == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
 	    result == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT || result == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE ||

@@ -21,6 +21,8 @@ struct fl_tls {
 	struct fl_buf out;
 	struct fl_tls_subject *subject;
 	X509_NAME *subject_name;   /* what `subject` points into */
+	X509 *refused;             /* the peer's certificate, or the one above it, that did not verify */
+	int refused_depth;
 	char *server_name;         /* whom a client expects; NULL: a server */
 	bool ended, broken;
 };
@@ -34,5 +36,8 @@ int fl_tls_fail_handshake(struct fl_tls *tls, struct fl_err *err);
 /* "1 Jan 2026 12:00:00 GMT" of an ASN.1 time; lives in buf. */
 const char *fl_tls_time_text(const ASN1_TIME *time, char buf[static 64]);
 int64_t fl_tls_time_seconds(const ASN1_TIME *time);
+
+/* OpenSSL's question about each certificate of the peer's: remembers the one that is refused. */
+int fl_tls_on_verify(int good, X509_STORE_CTX *store);
 
 BIO_METHOD *fl_tls_bio_method(void);
