@@ -170,3 +170,7 @@
 #define FL_YAML_MAX (16 * FL_MIB)
 #define FL_YAML_DEPTH 100
 #define FL_YAML_ALIAS_MAX (1 * FL_MIB)
+/* Patches: as many operations as the API server takes; memory for the largest object, made of one-digit numbers and
+ * nothing else (24 bytes for two), twice over. An operation "copy" doubles what it copies. */
+#define FL_PATCH_OPS 10000
+#define FL_PATCH_MEMORY (24 * FL_JSON_ITEM_MAX)

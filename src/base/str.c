@@ -1,4 +1,5 @@
 #include "base/str.h"
+#include "base/limits.h"
 
 struct fl_str fl_str(const char *terminated)
 {
@@ -138,4 +139,38 @@ bool fl_str_utf8(struct fl_str s)
 			return false;
 	}
 	return true;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t fl_str_distance(struct fl_str a, struct fl_str b)
+{
+	uint32_t rows[3][FL_NAME_NEAR + 1];   /* of the table of all beginnings: this one and the two above it */
+
+	if (a.len > FL_NAME_NEAR || b.len > FL_NAME_NEAR)
+		return UINT32_MAX;
+	for (uint32_t i = 0; i <= a.len; i++) {
+		uint32_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *over = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (uint32_t j = 1; j <= b.len; j++) {
+			if (i == 0) {
+				row[j] = j;
+				continue;
+			}
+			row[j] = least(above[j - 1] + (lower(a.p[i - 1]) != lower(b.p[j - 1])), least(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && lower(a.p[i - 1]) == lower(b.p[j - 2]) &&
+			    lower(a.p[i - 2]) == lower(b.p[j - 1]))
+				row[j] = least(row[j], over[j - 2] + 1);
+		}
+	}
+	return rows[a.len % 3][b.len];
 }

@@ -162,3 +162,28 @@ TEST(utf8_as_the_standard_has_it)
 		CHECK_INT(fl_str_utf8(row->text), row->whole);
 	}
 }
+
+static const struct {
+	const char *says;
+	struct fl_str a, b;
+	uint32_t want;
+} distances[] = {
+	{ "the same", FL_S_INIT("resync"), FL_S_INIT("resync"), 0 },
+	{ "case does not count", FL_S_INIT("ReSync"), FL_S_INIT("resync"), 0 },
+	{ "one letter missing", FL_S_INIT("rsync"), FL_S_INIT("resync"), 1 },
+	{ "one letter wrong", FL_S_INIT("resink"), FL_S_INIT("resinc"), 1 },
+	{ "two neighbours swapped", FL_S_INIT("verison"), FL_S_INIT("version"), 1 },
+	{ "neighbours swapped at the front", FL_S_INIT("evrsion"), FL_S_INIT("version"), 1 },
+	{ "nothing to something", { NULL, 0 }, FL_S_INIT("abc"), 3 },
+	{ "nothing in common", FL_S_INIT("abc"), FL_S_INIT("xyzuv"), 5 },
+	{ "the textbook's pair", FL_S_INIT("kitten"), FL_S_INIT("sitting"), 3 },
+	{ "too long to be meant", FL_S_INIT("a"), FL_S_INIT("01234567890123456789012345678901234567890"), UINT32_MAX },
+};
+
+TEST(how_far_two_names_are_apart)
+{
+	EACH_ROW (row, distances) {
+		CHECK_INT(fl_str_distance(row->a, row->b), row->want);
+		CHECK_INT(fl_str_distance(row->b, row->a), row->want);
+	}
+}

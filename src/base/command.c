@@ -1,0 +1,140 @@
+#include "base/command.h"
+#include "base/limits.h"
+
+static struct fl_options options_of(const struct fl_program *program, const struct fl_command *command)
+{
+	return (struct fl_options){ command->options, command->option_count, program->env_prefix };
+}
+
+/* How many of the words are the name, all of it; 0: they are not. */
+static uint32_t words_of(const char *name, const char *const *words, uint32_t count)
+{
+	struct fl_str rest = fl_str(name), part;
+	uint32_t used = 0;
+
+	while (fl_str_split(&rest, ' ', &part)) {
+		if (used == count || !fl_str_eq(part, fl_str(words[used])))
+			return 0;
+		used++;
+	}
+	return used;
+}
+
+const struct fl_command *fl_command_find(const struct fl_program *program, const char *const *words, uint32_t count,
+					 uint32_t *ret_used)
+{
+	const struct fl_command *best = NULL;
+
+	*ret_used = 0;
+	for (uint32_t i = 0; i < program->count; i++) {
+		uint32_t used = words_of(program->commands[i]->name, words, count);
+
+		if (used > *ret_used) {
+			*ret_used = used;
+			best = program->commands[i];
+		}
+	}
+	return best;
+}
+
+/* "no verb 'verison'; did you mean 'version'?", or all that there are. */
+static int no_such_verb(const struct fl_program *program, const char *word, struct fl_err *err)
+{
+	struct fl_str said = fl_str_sub(fl_str(word), 0, 60);
+	uint32_t nearest = said.len / 3 + 2;
+	const char *meant = NULL;
+	char names[FL_ERR_TEXT];
+	struct fl_buf buf = FL_BUF_IN(names);
+
+	names[0] = 0;
+	for (uint32_t i = 0; i < program->count; i++) {
+		const struct fl_command *command = program->commands[i];
+		struct fl_str first = fl_str(command->name);
+		uint32_t far;
+
+		if (command->hidden)
+			continue;
+		(void)fl_str_split(&(struct fl_str){ first.p, first.len }, ' ', &first);
+		far = fl_str_distance(said, first);
+		if (far < nearest) {
+			nearest = far;
+			meant = command->name;
+		}
+		fl_buf_printf(&buf, "%s%s", buf.len ? ", " : "", command->name);
+	}
+	if (meant)
+		return fl_fail(err, FL_E_INVALID, "no verb '%.*s'; did you mean '%s'? `%s help` lists all: %s", FL_ARG(said),
+			       meant, program->name, names);
+	return fl_fail(err, FL_E_INVALID, "no verb '%.*s'; there are: %s", FL_ARG(said), names);
+}
+
+static bool asks_for_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int fl_call_parse(struct fl_call *ret, const struct fl_program *program, const struct fl_args *args, struct fl_err *err)
+{
+	struct fl_args rest = *args;
+	struct fl_options options;
+	const char *word = args->argc ? args->argv[0] : NULL;
+	const char *const version[] = { "version" };
+	uint32_t used;
+	int result;
+
+	*ret = (struct fl_call){ .program = program };
+	if (!word)
+		return fl_fail(err, FL_E_INVALID, "which verb? `%s help` lists them", program->name);
+	if (asks_for_help(word)) {
+		ret->help = true;
+		return 0;
+	}
+	if (strcmp(word, "--version") == 0)
+		ret->command = fl_command_find(program, version, 1, &used);
+	else
+		ret->command = fl_command_find(program, args->argv, args->argc, &used);
+	if (!ret->command)
+		return no_such_verb(program, word, err);
+	rest.argv += used;
+	rest.argc -= used;
+	options = options_of(program, ret->command);
+	ret->config = fl_zalloc(ret->command->config_size);
+	if (!ret->config)
+		return fl_fail(err, FL_E_NOMEM, "%s", ret->command->name);
+	result = fl_options_parse(&options, &rest, ret->config, &ret->help, err);
+	if (result < 0)
+		(void)fl_wrap(err, "%s", ret->command->name);
+	return result;
+}
+
+void fl_call_release(struct fl_call *call)
+{
+	if (!call->config)
+		return;
+	fl_options_release(&(const struct fl_options){ call->command->options, call->command->option_count, "" },
+			   call->config);
+	fl_free(call->config);
+	call->config = NULL;
+}
+
+int fl_program_check(const struct fl_program *program, struct fl_err *err)
+{
+	for (uint32_t i = 0; i < program->count; i++) {
+		const struct fl_command *command = program->commands[i];
+		struct fl_options options = options_of(program, command);
+
+		if (!command->run || !fl_str_ends(fl_str(command->says), FL_S(".")))
+			return fl_fail(err, FL_E_INVALID, "%s: a command has a run() and says what it does in a sentence",
+				       command->name);
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(command->name, program->commands[k]->name) == 0)
+				return fl_fail(err, FL_E_INVALID, "%s: there are two", command->name);
+		if (fl_options_check(&options, err) < 0)
+			return fl_wrap(err, "%s", command->name);
+		for (uint32_t k = 0; k < options.count; k++)
+			if (options.rows[k].offset >= command->config_size)
+				return fl_fail(err, FL_E_INVALID, "%s: option '%s' lies outside the struct", command->name,
+					       options.rows[k].name);
+	}
+	return 0;
+}
