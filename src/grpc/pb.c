@@ -32,7 +32,7 @@ static int check_text(const ProtobufCMessage *message, const ProtobufCFieldDescr
 
 static int check_texts(const ProtobufCMessage *message, struct fl_err *err);
 
-static int check_one(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, void *value,
+static int check_one(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, const void *value,
 		     struct fl_err *err)
 {
 	if (!value)
@@ -75,6 +75,27 @@ static int check_texts(const ProtobufCMessage *message, struct fl_err *err)
 	return 0;
 }
 
+/* protobuf-c keeps fields that it does not know, and would send them on. */
+static void forget_unknown(ProtobufCMessage *message)
+{
+	message->n_unknown_fields = 0;
+	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		char *at = (char *)message + field->offset;
+		size_t count = 1;
+
+		if (field->type != PROTOBUF_C_TYPE_MESSAGE)
+			continue;
+		if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+			count = *(size_t *)(void *)((char *)message + field->quantifier_offset);
+			at = *(char **)(void *)at;
+		}
+		for (size_t k = 0; k < count; k++)
+			if (((ProtobufCMessage **)(void *)at)[k])
+				forget_unknown(((ProtobufCMessage **)(void *)at)[k]);
+	}
+}
+
 int fl_pb_read(struct fl_arena *arena, const ProtobufCMessageDescriptor *type, struct fl_str bytes,
 	       const ProtobufCMessage **ret, struct fl_err *err)
 {
@@ -91,6 +112,7 @@ int fl_pb_read(struct fl_arena *arena, const ProtobufCMessageDescriptor *type, s
 	result = check_texts(message, err);
 	if (result < 0)
 		return result;
+	forget_unknown(message);
 	*ret = message;
 	return 0;
 }

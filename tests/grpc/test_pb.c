@@ -85,6 +85,17 @@ TEST(bytes_from_elsewhere)
 	}
 }
 
+TEST(fields_that_nobody_knows_are_not_sent_on)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB);
+	const ProtobufCMessage *message = NULL;
+
+	OK(fl_pb_read(&arena, fl_plugin_allocate.request, FL_S("\xf8\x07\x01\x0a\x06\x0a\x01g\xf8\x07\x02"), &message, NULL));
+	OK(fl_pb_write(&buf, message, NULL));
+	CHECK_STR(body(&buf), "\x0a\x03\x0a\x01g");
+}
+
 /* cpu_ids of a kubelet come packed or one by one. */
 TEST(repeated_numbers_come_packed_and_unpacked)
 {
