@@ -1,7 +1,7 @@
 /* child.h - child processes.
  *
- * A start ends when the program runs or could not: a hanging exec (a sick disk) hangs the child, not the loop. The child
- * gets exactly the fds that are named, the environment that is given, and signals as a fresh program has them.
+ * A start ends when the program runs or could not: a hanging exec (a sick disk) hangs the child, not the loop. The
+ * child gets exactly the fds that are named, the environment that is given, and signals as a fresh program has them.
  */
 #pragma once
 #include "io/op.h"

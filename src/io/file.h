@@ -16,9 +16,9 @@ struct fl_file_read {
 };
 void fl_file_read(struct fl_io *io, struct fl_file_read *read);
 
-/* result: 0 when the new content and its name are on the disk: temporary file beside it, write, fdatasync, rename, fsync
- * of the directory. After a failure or a crash the file is whole and either the old or the new one. After FL_E_IO what
- * is on the disk is unknown: read it again before going on. Temporary files that a crash left are removed. */
+/* result: 0 when the new content and its name are on the disk: temporary file beside it, write, fdatasync, rename,
+ * fsync of the directory. After a failure or a crash the file is whole and either the old or the new one. After FL_E_IO
+ * what is on the disk is unknown: read it again before going on. Temporary files that a crash left are removed. */
 struct fl_file_replace {
 	struct fl_op op;
 	const char *path;          /* borrowed until the start returns; a symlink is replaced, not followed */
@@ -28,8 +28,8 @@ struct fl_file_replace {
 };
 void fl_file_replace(struct fl_io *io, struct fl_file_replace *replace);
 
-/* result: an fd that holds the exclusive flock on the file, made if need be; fl_close gives it back, and so does the end
- * of the process. Waits for it by trying again (FL_LOCK_RETRY_*), until the deadline. The file is never removed. */
+/* result: an fd that holds the exclusive flock on the file, made if need be; fl_close gives it back, and so does the
+ * end of the process. Waits for it by trying again (FL_LOCK_RETRY_*), until the deadline. The file is never removed. */
 struct fl_file_lock {
 	struct fl_op op;
 	const char *path;          /* borrowed while the operation is busy */

@@ -4,10 +4,10 @@
  * where waiting is: at start-up, in commands, in child programs (fl_io_fs), and inside a job (job.h). From the loop
  * itself never: use the operations of file.h.
  *
- * Every call returns what the kernel's does, and a negated errno on failure (not a negated enum fl_code): words are made
- * from it with fl_fail_sys. EINTR is never returned. Reads and writes may be short. `dir` is an fd or AT_FDCWD; flags
- * are the kernel's (O_*, AT_*, RESOLVE_*, RENAME_*, LOCK_*). Fds are the seam's and are never inherited by a child.
- * Nothing here allocates with fl_alloc or touches the loop, so all of it may be called from a worker.
+ * Every call returns what the kernel's does, and a negated errno on failure (not a negated enum fl_code): words are
+ * made from it with fl_fail_sys. EINTR is never returned. Reads and writes may be short. `dir` is an fd or AT_FDCWD;
+ * flags are the kernel's (O_*, AT_*, RESOLVE_*, RENAME_*, LOCK_*). Fds are the seam's and are never inherited by a
+ * child. Nothing here allocates with fl_alloc or touches the loop, so all of it may be called from a worker.
  */
 #pragma once
 #include "io/addr.h"
@@ -26,7 +26,8 @@ struct fl_stat {
 
 struct fl_fs {
 	int (*open)(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode);
-	/* openat2: `resolve` keeps the path inside of `dir` (RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, ...); -EXDEV, -ELOOP */
+	/* openat2: `resolve` keeps the path inside of `dir` (RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, ...); -EXDEV,
+	 * -ELOOP */
 	int (*open_in)(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode, uint64_t resolve);
 	void (*close)(const struct fl_fs *fs, int fd);
 	int64_t (*read)(const struct fl_fs *fs, int fd, void *bytes, size_t len);
@@ -40,7 +41,8 @@ struct fl_fs {
 	int (*chmod)(const struct fl_fs *fs, int fd, unsigned mode);
 	int (*stat)(const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret);
 
-	int (*rename)(const struct fl_fs *fs, int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+	int (*rename)(const struct fl_fs *fs, int from_dir, const char *from, int to_dir, const char *to,
+		      unsigned flags);
 	int (*link)(const struct fl_fs *fs, int from_dir, const char *from, int to_dir, const char *to);
 	int (*unlink)(const struct fl_fs *fs, int dir, const char *path, int flags);
 	int (*mkdir)(const struct fl_fs *fs, int dir, const char *path, unsigned mode);

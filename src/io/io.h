@@ -8,8 +8,8 @@
  * Further headers of the seam: op.h (what can wait), addr.h, file.h, job.h and fs.h (what may block), notify.h (a
  * directory changed), child.h, signals.h.
  *
- * Fds are numbers of this seam: only the same fl_io gives them meaning; none is inherited by a child. Non-blocking calls
- * return what they did, or a negated enum fl_code; -FL_E_AGAIN means "wait for readiness".
+ * Fds are numbers of this seam: only the same fl_io gives them meaning; none is inherited by a child. Non-blocking
+ * calls return what they did, or a negated enum fl_code; -FL_E_AGAIN means "wait for readiness".
  */
 #pragma once
 #include "base/buf.h"
@@ -120,7 +120,8 @@ int fl_pair(struct fl_io *io, enum fl_pair_kind kind, int ret_fds[static 2], str
 /* One message to a unix datagram socket (sd_notify, syslog): sent whole or not at all, never waited for. */
 int fl_datagram(struct fl_io *io, const struct fl_addr *to, struct fl_str message, struct fl_err *err) FL_MUSTUSE;
 
-/* result: how many addresses were found (>= 1), in the order in which to try them. A numeric host needs no name server. */
+/* result: how many addresses were found (>= 1), in the order in which to try them. A numeric host needs no name
+ * server. */
 #define FL_LOOKUP_MAX 8
 struct fl_lookup {
 	struct fl_op op;

@@ -19,9 +19,10 @@ enum fl_lane { FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_COUNT_ };
 
 struct fl_job {
 	void (*run)(struct fl_job *job, const struct fl_fs *fs);
-	/* On the loop, and only if the operation still waits: hand over what was found and end it (fl_op_end, fl_op_fail);
-	 * where the result must be given back if nobody takes it, set op->drop first. Or start the job again for the same
-	 * operation (fl_job_again). NULL: end with `result`, or fail with the words `what` and its errno. */
+	/* On the loop, and only if the operation still waits: hand over what was found and end it (fl_op_end,
+	 * fl_op_fail); where the result must be given back if nobody takes it, set op->drop first. Or start the job
+	 * again for the same operation (fl_job_again). NULL: end with `result`, or fail with the words `what` and its
+	 * errno. */
 	void (*finish)(struct fl_job *job, struct fl_op *op);
 	/* On the loop, always, once, last: give back what the job still holds, and the job. */
 	void (*release)(struct fl_job *job);

@@ -1,9 +1,9 @@
 /* notify.h - a directory has changed.
  *
  * A hint, never a fact: look yourself, and look now and then without being told. Watches the directory and not a file,
- * because sockets are made anew and projected volumes swap the symlink ..data. The directory may come, go and come back;
- * where the kernel has no watches left it is listed every second instead. So starting cannot fail, and nobody needs to
- * know which way it goes (but `hint` says why, for a log or a condition).
+ * because sockets are made anew and projected volumes swap the symlink ..data. The directory may come, go and come
+ * back; where the kernel has no watches left it is listed every second instead. So starting cannot fail, and nobody
+ * needs to know which way it goes (but `hint` says why, for a log or a condition).
  */
 #pragma once
 #include "io/op.h"
@@ -11,7 +11,8 @@
 struct fl_notify {
 	/* The caller's. `name` is what was made, renamed, removed or closed after writing; "" means look at everything:
 	 * said once when the watch stands (so look after starting, not before), when changes were lost, and when the
-	 * directory went or came back. It lives until changed() returns. changed() may stop any watch, its own included. */
+	 * directory went or came back. It lives until changed() returns. changed() may stop any watch, its own
+	 * included. */
 	void (*changed)(struct fl_notify *notify, const char *name);
 	const char *dir;              /* borrowed until the stop */
 

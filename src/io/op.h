@@ -48,8 +48,8 @@ void fl_op_cancel(struct fl_op *op);
  *
  * begin() comes first, also where the start fails at once. Between begin and end the operation is pending. end() and
  * fail() queue done() for the loop. drop() is called, with nothing of the caller called from it,
- *   - while the operation is pending, when it is cancelled or too late: it lets go of all that is held; after it neither
- *     end() nor fail() may be called;
+ *   - while the operation is pending, when it is cancelled or too late: it lets go of all that is held; after it
+ *     neither end() nor fail() may be called;
  *   - when it has ended well (state FL_OP_ENDED, result >= 0) and is cancelled before done(): it gives back what the
  *     result holds, an fd for example.
  * It may be NULL where neither needs anything. */

@@ -146,8 +146,8 @@ struct fl_sys *fl_posix_sys(struct fl_err *err)
 	}
 	(void)signal(SIGPIPE, SIG_IGN);   /* a write to a closed pipe is an error like any other */
 	posix->sys = (struct fl_sys){
-		.free = free_posix, .fs = &fl_posix_fs, .now = now, .wall = wall, .random = random_bytes, .watch = watch,
-		.wait = wait_events, .close = close_fd,
+		.free = free_posix, .fs = &fl_posix_fs, .now = now, .wall = wall, .random = random_bytes,
+		.watch = watch, .wait = wait_events, .close = close_fd,
 	};
 	fl_posix_sockets(&posix->sys);
 	fl_posix_children(&posix->sys);

@@ -62,6 +62,17 @@ static int place_fds(const struct fl_spawn *how, int *status)
 	return 0;
 }
 
+static int stand(const struct fl_spawn *how, int parent)
+{
+	if (how->session && setsid() < 0)
+		return -1;
+	if (how->death_signal && prctl(PR_SET_PDEATHSIG, how->death_signal) < 0)
+		return -1;
+	if (how->death_signal && getppid() != parent)   /* it died before we could ask to be told */
+		_exit(127);
+	return chdir(how->dir ? how->dir : "/");
+}
+
 __attribute__((noreturn)) static void become(const struct fl_spawn *how, int status, int parent)
 {
 	static const char *const no_env[] = { NULL };
@@ -69,12 +80,8 @@ __attribute__((noreturn)) static void become(const struct fl_spawn *how, int sta
 
 	reset_signals();
 	close_others();
-	if (place_fds(how, &status) == 0 && (!how->session || setsid() >= 0) &&
-	    (!how->death_signal || prctl(PR_SET_PDEATHSIG, how->death_signal) == 0) && chdir(how->dir ? how->dir : "/") == 0) {
-		if (how->death_signal && getppid() != parent)   /* it died before we could ask to be told */
-			_exit(127);
+	if (place_fds(how, &status) == 0 && stand(how, parent) == 0)
 		(void)execve(how->path, (char *const *)how->argv, (char *const *)(how->env ? how->env : no_env));
-	}
 	sys = errno;
 	(void)!write(status, &sys, sizeof sys);
 	_exit(127);

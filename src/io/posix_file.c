@@ -180,12 +180,13 @@ static int lock_file(const struct fl_fs *fs, int fd, int how)
 	return (int)fl_sys_result(FL_SYS_RETRY(flock(fd, how | LOCK_NB)));
 }
 
+static const uint32_t watched = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_MOVE_SELF |
+				IN_ONLYDIR | IN_EXCL_UNLINK;
+
 static int notify_add(const struct fl_fs *fs, int notify_fd, const char *path)
 {
 	UNUSED_FS;
-	return (int)fl_sys_result(inotify_add_watch(notify_fd, path,
-						    IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE |
-						    IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK));
+	return (int)fl_sys_result(inotify_add_watch(notify_fd, path, watched));
 }
 
 const struct fl_fs fl_posix_fs = {

@@ -7,7 +7,7 @@ struct fl_posix_inotify {
 	size_t at, len;
 	_Alignas(struct inotify_event) char bytes[1024];
 };
-_Static_assert(sizeof ((struct fl_posix_inotify *)0)->bytes >= sizeof(struct inotify_event) + FL_NAME_MAX + 1,
+_Static_assert(sizeof((struct fl_posix_inotify *)0)->bytes >= sizeof(struct inotify_event) + FL_NAME_MAX + 1,
 	       "the longest event must fit, or the kernel gives none");
 
 static int notify_open(struct fl_sys *sys)

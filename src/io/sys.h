@@ -24,8 +24,8 @@ struct fl_event {
 	unsigned what;
 };
 
-/* One change in a watched directory. watch -1: changes were lost, look everywhere. `gone`: that watch has ended by itself
- * (the directory was removed or unmounted); its number will not be told again. */
+/* One change in a watched directory. watch -1: changes were lost, look everywhere. `gone`: that watch has ended by
+ * itself (the directory was removed or unmounted); its number will not be told again. */
 struct fl_change {
 	int watch;
 	bool gone;
@@ -39,10 +39,10 @@ struct fl_spawned {
 };
 
 struct fl_sys {
-	/* The end, in two steps. settle(): wait for the jobs that are running, within reason; mark job->returned in those
-	 * that are over; the others are left behind for ever with what they use. The loop has taken back what it could
-	 * (job_drop) before and calls wait() no more; close() it still may. free(): close what the implementation itself
-	 * holds and free sys. */
+	/* The end, in two steps. settle(): wait for the jobs that are running, within reason; mark job->returned in
+	 * those that are over; the others are left behind for ever with what they use. The loop has taken back what it
+	 * could (job_drop) before and calls wait() no more; close() it still may. free(): close what the implementation
+	 * itself holds and free sys. */
 	void (*settle)(struct fl_sys *sys);
 	void (*free)(struct fl_sys *sys);
 	const struct fl_fs *fs;
@@ -53,14 +53,14 @@ struct fl_sys {
 
 	/* ---- readiness ---- */
 
-	/* Tell `token` when fd is ready for `want`; `had` is what was wanted before (0: not watched so far). want 0 ends
-	 * it and cannot fail. Called only when something changes; always ended before fd is closed. */
+	/* Tell `token` when fd is ready for `want`; `had` is what was wanted before (0: not watched so far). want 0
+	 * ends it and cannot fail. Called only when something changes; always ended before fd is closed. */
 	int (*watch)(struct fl_sys *sys, int fd, unsigned had, unsigned want, void *token);
 
-	/* Wait until something is to be told or now() >= until (0: do not wait; FL_NEVER: for ever). How many events, 0 to
-	 * max. Level-triggered: what is still so is told again by the next call, a returned job only once. Must not
-	 * starve: with more than max ready, later calls tell the others. May return 0 early. Fails only when the seam is
-	 * broken for good. */
+	/* Wait until something is to be told or now() >= until (0: do not wait; FL_NEVER: for ever). How many events, 0
+	 * to max. Level-triggered: what is still so is told again by the next call, a returned job only once. Must not
+	 * starve: with more than max ready, later calls tell the others. May return 0 early. Fails only when the seam
+	 * is broken for good. */
 	int (*wait)(struct fl_sys *sys, uint64_t until, struct fl_event *events, unsigned max);
 
 	/* ---- jobs ---- */
@@ -122,6 +122,6 @@ struct fl_sys *fl_posix_sys(struct fl_err *err);   /* NULL on failure */
 struct fl_io *fl_io_new(struct fl_sys *sys, struct fl_err *err);
 struct fl_sys *fl_io_sys(struct fl_io *io);
 
-/* When fl_io_turn is needed next, unless something becomes ready before: 0 now, FL_NEVER not at all. For those who drive
- * several loops at once. */
+/* When fl_io_turn is needed next, unless something becomes ready before: 0 now, FL_NEVER not at all. For those who
+ * drive several loops at once. */
 uint64_t fl_io_next(const struct fl_io *io);

@@ -49,7 +49,8 @@ static const struct {
 	{ "nothing in the environment", "test -z \"$HOME$PATH_OF_TEST\"", { 0, 0 } },
 	{ "it stands at the root", "test \"$(pwd -P)\" = /", { 0, 0 } },
 	{ "stdin is empty", "read x; test $? = 1", { 0, 0 } },
-	{ "no fd is inherited", "for fd in 3 4 5 6 7 8 9; do test -e /proc/self/fd/$fd && exit 1; done; exit 0", { 0, 0 } },
+	{ "no fd is inherited", "for fd in 3 4 5 6 7 8 9; do test -e /proc/self/fd/$fd && exit 1; done; exit 0",
+	  { 0, 0 } },
 };
 
 TEST(children_end_and_it_is_told_how)

@@ -55,7 +55,7 @@ TEST(files_are_read_whole)
 			CHECK_INT(buf.len, row->size);
 			CHECK(memcmp(buf.p, content, row->size) == 0 && buf.p[row->size] == 0);
 			fl_buf_char(&buf, '!');   /* it is a buffer like any other */
-			CHECK_INT(buf.failed, row->size == row->max ? FL_E_TOOBIG : test_tortured() ? buf.failed : FL_OK);
+			CHECK(buf.failed == (row->size == row->max ? FL_E_TOOBIG : FL_OK) || test_tortured());
 		}
 		CHECK_INT(test_io_open_fds(io), 0);
 	}
@@ -152,9 +152,9 @@ static const struct {
 	{ "no name", "x/", FL_E_INVALID },
 	{ "no directory", "x/y", FL_E_NOTFOUND },
 	{ "a name that leaves no room for the temporary one",
-	  "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
-	  "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
-	  "012345678901234", FL_E_INVALID },
+	  "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"
+	  "890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345"
+	  "6789012345678901234", FL_E_INVALID },
 };
 
 TEST(what_cannot_be_replaced_is_told)
@@ -194,7 +194,8 @@ TEST(writes_of_one_file_keep_their_order)
 
 	GOT(io);
 	for (int i = 0; i < 3; i++) {
-		replace[i] = (struct fl_file_replace){ .op.done = test_op_done, .path = path, .content = fl_str(contents[i]) };
+		replace[i] = (struct fl_file_replace){ .op.done = test_op_done, .path = path };
+		replace[i].content = fl_str(contents[i]);
 		fl_file_replace(io, &replace[i]);
 	}
 	fl_op_cancel(&replace[2].op);   /* has not begun, and never will */

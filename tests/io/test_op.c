@@ -299,7 +299,8 @@ static const struct {
 	const char *words;
 } job_rows[] = {
 	{ "its result is the operation's", 7, false, 1, 7, NULL },
-	{ "a negated errno is a failure with words", -ENOENT, false, 1, -FL_E_NOTFOUND, "work: No such file or directory" },
+	{ "a negated errno is a failure with words", -ENOENT, false, 1, -FL_E_NOTFOUND,
+	  "work: No such file or directory" },
 	{ "finish decides", 7, true, 1, 70, NULL },
 	{ "finish may have it run again", 7, true, 3, 70, NULL },
 };

@@ -379,8 +379,8 @@ PASS(unlink, (const struct fl_fs *fs, int dir, const char *path, int flags), (fs
 PASS(mkdir, (const struct fl_fs *fs, int dir, const char *path, unsigned mode), (fs, dir, path, mode), ENOSPC, EROFS)
 PASS(symlink, (const struct fl_fs *fs, const char *target, int dir, const char *path), (fs, target, dir, path), ENOSPC)
 PASS(lock, (const struct fl_fs *fs, int fd, int how), (fs, fd, how), EWOULDBLOCK, ENOLCK)
-PASS(lookup, (const struct fl_fs *fs, const char *host, struct fl_addr *ret, unsigned max), (fs, host, ret, max), EAGAIN,
-     ENOENT, EIO)
+PASS(lookup, (const struct fl_fs *fs, const char *host, struct fl_addr *ret, unsigned max), (fs, host, ret, max),
+     EAGAIN, ENOENT, EIO)
 PASS(notify_add, (const struct fl_fs *fs, int notify_fd, const char *path), (fs, notify_fd, path), ENOSPC, ENOMEM)
 
 static int64_t fs_readlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)

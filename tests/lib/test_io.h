@@ -5,8 +5,9 @@
  *     OK_ERR(test_op(io, &connect.op), &err);
  *
  * Under --torture each call of the seam, blocking ones included, fails once with an error that it can really give, or
- * reads or writes less than asked for. Jobs run on the test's own thread, so that the n-th call is the same one in every
- * round: what must see a worker that is stuck takes fl_posix_new. Fds that a test leaves open are closed with the io.
+ * reads or writes less than asked for. Jobs run on the test's own thread, so that the n-th call is the same one in
+ * every round: what must see a worker that is stuck takes fl_posix_new. Fds that a test leaves open are closed with the
+ * io.
  */
 #pragma once
 #include "io/io.h"

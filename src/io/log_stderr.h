@@ -1,0 +1,12 @@
+/* log_stderr.h - log lines go to stderr, one write a line.
+ *
+ *     struct fl_log_to to = fl_log_to_stderr(io);
+ *     fl_log_init(&log, &to, "node");
+ *
+ * A reader that does not read must not stop a device list: while stderr has no room, lines are dropped.
+ */
+#pragma once
+#include "base/log.h"
+#include "io/io.h"
+
+struct fl_log_to fl_log_to_stderr(struct fl_io *io);   /* borrows io */
