@@ -4,8 +4,8 @@
 #define FL_KIB 1024ull
 #define FL_MIB (1024ull * FL_KIB)
 
-/* One block of memory: nothing planned comes near (a map of 10 million objects has 256 MiB), so a larger wish is a length
- * that somebody else chose. */
+/* One block of memory: nothing planned comes near (a map of 10 million objects has 256 MiB), so a larger wish is a
+ * length that somebody else chose. */
 #define FL_ALLOC_MAX (1024 * FL_MIB)
 
 /* Memory of one request or parse; the largest thing in one arena is a decoded list item or a YAML stream. */
@@ -43,7 +43,8 @@
 
 /* ---- json ---- */
 
-/* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its text. */
+/* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its
+ * text. */
 #define FL_JSON_MAX (32 * FL_MIB)
 /* Go stops at 10,000, but nothing real comes near 100, and yyjson's patches and comparison recurse: this many of their
  * frames fit into a small stack. */
@@ -52,7 +53,8 @@
 #define FL_JSON_SPACE_KEEP (256 * FL_KIB)
 /* One object of a list or watch: the API server takes requests up to 3 MiB, etcd half of that. */
 #define FL_JSON_ITEM_MAX (4 * FL_MIB)
-/* What stands around a list's items: kind, metadata, a continue token of some hundred bytes; a Status with its causes. */
+/* What stands around a list's items: kind, metadata, a continue token of some hundred bytes; a Status with its
+ * causes. */
 #define FL_SPLIT_AROUND_MAX (64 * FL_KIB)
 /* What a waiting watch keeps of its buffer: most objects are smaller. */
 #define FL_SPLIT_KEEP (16 * FL_KIB)
@@ -165,8 +167,8 @@
 #define FL_GRPC_CONNECT_TIMEOUT (10 * FL_NS_PER_S)   /* a unix socket answers at once or is as good as dead */
 /* A selector comes in a URL, and servers take 8 KiB of that. */
 #define FL_SELECTOR_MAX (16 * FL_KIB)
-/* YAML: a bundle of CRDs has 5 MB. libyaml's time grows with the square of the nesting, and nothing real nests beyond 60
- * (a CRD's schema of a Pod template). Aliases save writing, not megabytes. */
+/* YAML: a bundle of CRDs has 5 MB. libyaml's time grows with the square of the nesting, and nothing real nests beyond
+ * 60 (a CRD's schema of a Pod template). Aliases save writing, not megabytes. */
 #define FL_YAML_MAX (16 * FL_MIB)
 #define FL_YAML_DEPTH 100
 #define FL_YAML_ALIAS_MAX (1 * FL_MIB)

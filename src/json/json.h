@@ -24,7 +24,9 @@ struct fl_json_space {
 	char *block;                     /* filled from the front */
 	size_t size, used, last;         /* last: where the piece begins that may still grow in place */
 	struct fl_json_spill *spills;    /* what did not fit; the next reset makes the block larger instead */
-	size_t spilled;
+	size_t spilled, most;            /* bytes in those, now and at most since the reset */
+	size_t max;                      /* refuse beyond; 0: no limit */
+	bool full;                       /* something was refused for that */
 };
 
 void fl_json_space_reset(struct fl_json_space *space);   /* keeps at most FL_JSON_SPACE_KEEP */

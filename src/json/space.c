@@ -22,14 +22,21 @@ struct fl_json_spill {
 
 static void *spill(struct fl_json_space *space, size_t size)
 {
-	struct fl_json_spill *piece = size > SIZE_MAX - sizeof *piece ? NULL : fl_alloc(sizeof *piece + size);
+	struct fl_json_spill *piece;
 
+	if (space->max && (size > space->max || space->used + space->spilled > space->max - size)) {
+		space->full = true;
+		return NULL;
+	}
+	piece = size > SIZE_MAX - sizeof *piece ? NULL : fl_alloc(sizeof *piece + size);
 	if (!piece)
 		return NULL;
 	piece->behind = space->spills;
 	piece->size = size;
 	space->spills = piece;
 	space->spilled += size;
+	if (space->most < space->spilled)
+		space->most = space->spilled;
 	return piece->bytes;
 }
 
@@ -43,6 +50,7 @@ static void *space_malloc(void *ctx, size_t size)
 	struct fl_json_space *space = ctx;
 	size_t need = size + (ALIGN - size % ALIGN) % ALIGN;
 
+	/* What fits into the block is there already: only what does not is held against the limit. */
 	if (need < size || need > space->size - space->used || SPILL_EVERYTHING)
 		return spill(space, size);
 	space->last = space->used;
@@ -66,6 +74,7 @@ static void space_free(void *ctx, void *p)
 		if ((void *)piece->bytes != p)
 			continue;
 		*at = piece->behind;
+		space->spilled -= piece->size;
 		fl_free(piece);
 		return;
 	}
@@ -118,7 +127,7 @@ yyjson_alc fl_json_alc(struct fl_json_space *space)
 
 void fl_json_space_reset(struct fl_json_space *space)
 {
-	size_t want = space->used + space->spilled;
+	size_t want = space->used + space->most;
 
 	while (space->spills) {
 		struct fl_json_spill *behind = space->spills->behind;
@@ -126,14 +135,14 @@ void fl_json_space_reset(struct fl_json_space *space)
 		fl_free(space->spills);
 		space->spills = behind;
 	}
-	if (space->spilled && space->size < FL_JSON_SPACE_KEEP && !SPILL_EVERYTHING) {
+	if (space->most && space->size < FL_JSON_SPACE_KEEP && !SPILL_EVERYTHING) {
 		/* A refusal here costs nothing but speed: the next document spills again. */
 		want = want + want / 2 < FL_JSON_SPACE_KEEP ? want + want / 2 : FL_JSON_SPACE_KEEP;
 		fl_free(space->block);
 		space->block = fl_alloc(want);
 		space->size = space->block ? want : 0;
 	}
-	space->used = space->last = space->spilled = 0;
+	space->used = space->last = space->spilled = space->most = 0;
 }
 
 void fl_json_space_free(struct fl_json_space *space)
