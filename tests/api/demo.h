@@ -77,7 +77,9 @@ FL_STRUCT(fl_demo_service, FL_DEMO_SERVICE);
 	X(LIST_OF(I32), lanes, "lanes", BETWEEN(0, 15), .help = "Integers, each with bounds.") \
 	X(LIST_OF(RAW), volumes, "volumes", .help = "Several objects of somebody else.") \
 	X(LIST(fl_demo_port), ports, "ports", .list_key = "name,number", LENGTH(0, 8), .help = "A map by two keys.") \
-	X(LIST(fl_demo_stage), stages, "stages", LENGTH(0, 4), .help = "An atomic list of objects.") \
+	X(LIST(fl_demo_stage), stages, "stages", LENGTH(0, 4), \
+	  .example = "{\"domain\":\"a\",\"burnSeconds\":3600,\"coastSeconds\":0}", \
+	  .help = "An atomic list of objects.") \
 	X(OBJ(fl_demo_service), service, "service", DEFAULT_EMPTY, .help = "An object that is there even when it is not.") \
 	X(OBJ(fl_demo_service), backup, "backup", .immutable = true, .help = "An object that may be absent, and stays.") \
 	X(OBJ(fl_label_selector), selector, "nodeSelector", .help = "A selector.") \
