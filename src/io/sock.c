@@ -102,7 +102,8 @@ int fl_accept(struct fl_io *io, int fd, struct fl_addr *ret_peer, struct fl_err 
 	if (got >= 0)
 		return got;
 	if (got == -EMFILE)
-		return fl_fail(err, FL_E_RETRY, "accept: a connection was turned away: too many open files, raise the limit");
+		return fl_fail(err, FL_E_RETRY,
+			       "accept: one connection turned away: too many open files, raise the limit");
 	return fl_fail_sys(err, -got, "accept");
 }
 
