@@ -48,26 +48,30 @@ static int parse_term(struct fl_str term, struct fl_field_term *ret, struct fl_e
 	while (i < term.len && p[i] != '=' && !(p[i] == '!' && i + 1 < term.len && p[i + 1] == '='))
 		i++;
 	if (i == term.len)
-		return fl_fail(err, FL_E_INVALID, "field selector '%.*s': write FIELD=VALUE or FIELD!=VALUE", FL_ARG(term));
+		return fl_fail(err, FL_E_INVALID, "field selector '%.*s': write FIELD=VALUE or FIELD!=VALUE",
+			       FL_ARG(term));
 	ret->is_not = p[i] == '!';
 	sign += ret->is_not || (i + 1 < term.len && p[i + 1] == '=');
 	ret->field = fl_str_sub(term, 0, i);
 	ret->value = fl_str_sub(term, i + sign, term.len);
 	if (!unescape(&ret->value, (char *)(uintptr_t)ret->value.p))
 		return fl_fail(err, FL_E_INVALID,
-			       "field selector for '%.*s': in a value, a backslash stands before a comma, an equals sign and a "
-			       "backslash, and before nothing else", FL_ARG(ret->field));
+			       "field selector for '%.*s': in a value, a backslash stands before a comma, an equals "
+			       "sign and a backslash, and before nothing else",
+			       FL_ARG(ret->field));
 	return 0;
 }
 
-int fl_field_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_field_selector *ret, struct fl_err *err)
+int fl_field_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_field_selector *ret,
+			    struct fl_err *err)
 {
 	struct fl_field_selector selector = { 0 };
 	struct fl_str *terms, rest;
 	uint32_t count = 0, cap = 1;
 
 	if (text.len > FL_SELECTOR_MAX)
-		return fl_fail(err, FL_E_TOOBIG, "a selector of %u bytes is over the limit of %llu", text.len, FL_SELECTOR_MAX);
+		return fl_fail(err, FL_E_TOOBIG, "a selector of %u bytes is over the limit of %llu", text.len,
+			       FL_SELECTOR_MAX);
 	for (uint32_t i = 0; i < text.len; i++)
 		cap += text.p[i] == ',';
 	terms = fl_arena_get_n(arena, cap, sizeof *terms);

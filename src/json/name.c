@@ -70,14 +70,17 @@ bool fl_name_ok(enum fl_name_rule rule, struct fl_str s)
 
 static const char *const allowed[] = {
 	[FL_NAME_LABEL] = "up to 63 of a-z 0-9 and -, with a letter or digit at both ends, for example my-name",
-	[FL_NAME_SUBDOMAIN] = "up to 253 of a-z 0-9 - and ., with a letter or digit on each side of a dot and at both ends, for "
-			      "example node-1.example.com",
+	[FL_NAME_SUBDOMAIN] =
+		"up to 253 of a-z 0-9 - and ., with a letter or digit on each side of a dot and at both ends, for "
+		"example node-1.example.com",
 	[FL_NAME_DNS1035] = "up to 63 of a-z 0-9 and -, beginning with a letter and ending with a letter or digit, for "
 			    "example my-name",
-	[FL_NAME_QUALIFIED] = "a name of up to 63 of A-Z a-z 0-9 - _ and ., with a letter or digit at both ends; before it "
-			      "may stand a DNS domain and /, for example example.com/MyName",
-	[FL_NAME_VALUE] = "empty, or up to 63 of A-Z a-z 0-9 - _ and ., with a letter or digit at both ends, for example "
-			  "my_value",
+	[FL_NAME_QUALIFIED] =
+		"a name of up to 63 of A-Z a-z 0-9 - _ and ., with a letter or digit at both ends; before it "
+		"may stand a DNS domain and /, for example example.com/MyName",
+	[FL_NAME_VALUE] =
+		"empty, or up to 63 of A-Z a-z 0-9 - _ and ., with a letter or digit at both ends, for example "
+		"my_value",
 };
 _Static_assert(FL_LEN(allowed) == FL_NAME_RULE_COUNT_, "say what each rule allows");
 

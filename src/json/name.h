@@ -3,7 +3,7 @@
 #include "base/err.h"
 
 enum fl_name_rule {
-	FL_NAME_LABEL,         /* DNS-1123 label: Nodes' Namespaces and most names that become part of another: a-z 0-9 - */
+	FL_NAME_LABEL,         /* DNS-1123 label: Namespaces, and names that become part of others: a-z 0-9 - */
 	FL_NAME_SUBDOMAIN,     /* DNS-1123 subdomain: most objects: labels with dots between them, 253 bytes */
 	FL_NAME_DNS1035,       /* DNS-1035 label: Services: as LABEL, but begins with a letter */
 	FL_NAME_QUALIFIED,     /* label and annotation keys, resource names: [SUBDOMAIN/]NAME */

@@ -4,7 +4,8 @@
 static int out_of_space(const struct fl_json_space *space, struct fl_err *err)
 {
 	if (space->full)
-		return fl_fail(err, FL_E_TOOBIG, "the patched document would take more than %llu bytes of memory", FL_PATCH_MEMORY);
+		return fl_fail(err, FL_E_TOOBIG, "the patched document would take more than %llu bytes of memory",
+			       FL_PATCH_MEMORY);
 	return fl_fail(err, FL_E_NOMEM, "patch: out of memory");
 }
 
@@ -47,7 +48,8 @@ struct op {
 
 static int refuse(const struct op *op, enum fl_code code, const char *what)
 {
-	return fl_fail(op->err, code, "patch operation %zu (%.*s %.*s): %s", op->number, FL_ARG(op->name), FL_ARG(op->path), what);
+	return fl_fail(op->err, code, "patch operation %zu (%.*s %.*s): %s", op->number, FL_ARG(op->name),
+		       FL_ARG(op->path), what);
 }
 
 static int refuse_ptr(const struct op *op, const yyjson_ptr_err *why)
@@ -121,7 +123,8 @@ static int do_replace(const struct op *op)
 		return r;
 	if (op->path.len == 0)
 		return put(op, value);
-	return yyjson_mut_doc_ptr_replacex(op->doc, op->path.p, op->path.len, value, NULL, &why) ? 0 : refuse_ptr(op, &why);
+	value = yyjson_mut_doc_ptr_replacex(op->doc, op->path.p, op->path.len, value, NULL, &why);
+	return value ? 0 : refuse_ptr(op, &why);
 }
 
 static int do_move(const struct op *op)
@@ -154,7 +157,9 @@ static int do_test(const struct op *op)
 
 	if (r < 0)
 		return r;
-	return yyjson_mut_equals(find(op, op->path), value) ? 0 : refuse(op, FL_E_CONFLICT, "the value there is another one");
+	if (!yyjson_mut_equals(find(op, op->path), value))
+		return refuse(op, FL_E_CONFLICT, "the value there is another one");
+	return 0;
 }
 
 static int apply(struct op *op)
@@ -164,8 +169,9 @@ static int apply(struct op *op)
 		int (*apply)(const struct op *op);
 		bool from;
 	} ops[] = {
-		{ FL_S_INIT("test"), do_test },       { FL_S_INIT("add"), do_add },           { FL_S_INIT("remove"), do_remove },
-		{ FL_S_INIT("replace"), do_replace }, { FL_S_INIT("move"), do_move, true }, { FL_S_INIT("copy"), do_copy, true },
+		{ FL_S_INIT("test"), do_test },       { FL_S_INIT("add"), do_add },
+		{ FL_S_INIT("remove"), do_remove },   { FL_S_INIT("replace"), do_replace },
+		{ FL_S_INIT("move"), do_move, true }, { FL_S_INIT("copy"), do_copy, true },
 	};
 
 	if (!fl_json_str(fl_json_get(op->op, FL_S("op")), &op->name))
@@ -182,7 +188,8 @@ static int apply(struct op *op)
 	return refuse(op, FL_E_INVALID, "no such operation; there are add, remove, replace, move, copy and test");
 }
 
-static int apply_all(struct fl_json_space *space, yyjson_mut_doc *out, yyjson_val *doc, yyjson_val *patch, struct fl_err *err)
+static int apply_all(struct fl_json_space *space, yyjson_mut_doc *out, yyjson_val *doc, yyjson_val *patch,
+		     struct fl_err *err)
 {
 	yyjson_mut_val *root = yyjson_val_mut_copy(out, doc);
 	yyjson_arr_iter iter = yyjson_arr_iter_with(patch);
@@ -204,10 +211,11 @@ int fl_patch_json(struct fl_json_space *space, yyjson_val *doc, yyjson_val *patc
 	int r;
 
 	if (!yyjson_is_arr(patch))
-		return fl_fail(err, FL_E_INVALID, "a JSON patch is a list of operations, this is %s", fl_json_kind(patch));
+		return fl_fail(err, FL_E_INVALID, "a JSON patch is a list of operations, this is %s",
+			       fl_json_kind(patch));
 	if (yyjson_arr_size(patch) > FL_PATCH_OPS)
-		return fl_fail(err, FL_E_TOOBIG, "a JSON patch of %zu operations is over the limit of %d", yyjson_arr_size(patch),
-			       FL_PATCH_OPS);
+		return fl_fail(err, FL_E_TOOBIG, "a JSON patch of %zu operations is over the limit of %d",
+			       yyjson_arr_size(patch), FL_PATCH_OPS);
 	out = start(space);
 	r = out ? apply_all(space, out, doc, patch, err) : out_of_space(space, err);
 	space->max = 0;
@@ -255,13 +263,14 @@ bool fl_patch_diff(struct fl_jw *w, yyjson_val *before, yyjson_val *after)
 {
 	yyjson_obj_iter old = yyjson_obj_iter_with(before), new = yyjson_obj_iter_with(after), all;
 	bool differs = false;
-	yyjson_val *key;
+	yyjson_val *key, *was;
 
 	fl_jw_obj(w);
 	all = yyjson_obj_iter_with(after);
-	while ((key = yyjson_obj_iter_next(&all)) != NULL)
-		differs |= diff_member(w, key, yyjson_obj_iter_getn(&old, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)),
-				       yyjson_obj_iter_get_val(key));
+	while ((key = yyjson_obj_iter_next(&all)) != NULL) {
+		was = yyjson_obj_iter_getn(&old, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key));
+		differs |= diff_member(w, key, was, yyjson_obj_iter_get_val(key));
+	}
 	all = yyjson_obj_iter_with(before);
 	while ((key = yyjson_obj_iter_next(&all)) != NULL) {
 		if (yyjson_obj_iter_getn(&new, unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key)))

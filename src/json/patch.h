@@ -1,4 +1,5 @@
-/* patch.h - changes to JSON documents: merge patch (RFC 7386) and JSON patch (RFC 6902), as the API server applies them.
+/* patch.h - changes to JSON documents: merge patch (RFC 7386) and JSON patch (RFC 6902), as the API server applies
+ * them.
  *
  * Documents come from fl_json_read and stay as they are; what comes out is a new one in the space. Read a patch with
  * FL_JSON_STRICT: a name that stands twice in it is a mistake.
@@ -10,12 +11,12 @@
 int fl_patch_merge(struct fl_json_space *space, yyjson_val *doc, yyjson_val *patch, yyjson_mut_doc **ret_doc,
 		   struct fl_err *err) FL_MUSTUSE;
 
-/* All operations or none. FL_E_CONFLICT: a "test" found another value. FL_E_INVALID: an operation that is none, or a path
- * that is not there. FL_E_TOOBIG: more than FL_PATCH_OPS operations, or it would take more than FL_PATCH_MEMORY. The text
- * names the operation. */
+/* All operations or none. FL_E_CONFLICT: a "test" found another value. FL_E_INVALID: an operation that is none, or a
+ * path that is not there. FL_E_TOOBIG: more than FL_PATCH_OPS operations, or it would take more than FL_PATCH_MEMORY.
+ * The text names the operation. */
 int fl_patch_json(struct fl_json_space *space, yyjson_val *doc, yyjson_val *patch, yyjson_mut_doc **ret_doc,
 		  struct fl_err *err) FL_MUSTUSE;
 
-/* Write the merge patch that makes `after` of `before`, two objects. False: they do not differ, {} was written. A list is
- * replaced whole. A member that is null in `after` is taken for absent: a merge patch cannot say null. */
+/* Write the merge patch that makes `after` of `before`, two objects. False: they do not differ, {} was written. A list
+ * is replaced whole. A member that is null in `after` is taken for absent: a merge patch cannot say null. */
 bool fl_patch_diff(struct fl_jw *w, yyjson_val *before, yyjson_val *after);

@@ -3,7 +3,8 @@
 #include "json/write.h"
 
 FL_NAMES(fl_quantity_format_names, FL_QUANTITY_FORMAT_COUNT_,
-	 [FL_QUANTITY_DECIMAL] = "DecimalSI", [FL_QUANTITY_BINARY] = "BinarySI", [FL_QUANTITY_EXPONENT] = "DecimalExponent");
+	 [FL_QUANTITY_DECIMAL] = "DecimalSI", [FL_QUANTITY_BINARY] = "BinarySI",
+	 [FL_QUANTITY_EXPONENT] = "DecimalExponent");
 
 _Static_assert(sizeof(struct fl_quantity) == 16, "a quantity is two words");
 
@@ -232,8 +233,9 @@ static bool binary(wide *m, int *scale, int power)
 static int refuse(struct fl_str text, const char *what, struct fl_err *err)
 {
 	return fl_fail(err, FL_E_INVALID,
-		       "quantity '%.*s': %s; write a number and, if you like, one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei, "
-		       "or an exponent like e3", FL_ARG(text), what);
+		       "quantity '%.*s': %s; write a number and, if you like, one of n u m k M G T P E, Ki Mi Gi Ti "
+		       "Pi Ei, or an exponent like e3",
+		       FL_ARG(text), what);
 }
 
 int fl_quantity_parse(struct fl_str text, struct fl_quantity *ret, struct fl_err *err)
@@ -276,7 +278,8 @@ int fl_quantity_parse(struct fl_str text, struct fl_quantity *ret, struct fl_err
 		}
 	}
 	if (!fit || !put(negative ? -m : m, scale, format, ret))
-		return fl_fail(err, FL_E_TOOBIG, "quantity '%.*s' has more digits than a quantity can hold (28)", FL_ARG(text));
+		return fl_fail(err, FL_E_TOOBIG, "quantity '%.*s' has more digits than a quantity can hold (28)",
+			       FL_ARG(text));
 	return 0;
 }
 

@@ -132,8 +132,10 @@ bool fl_selector_match(const struct fl_selector *selector, struct fl_map labels)
 static void print_one(struct fl_buf *buf, const struct fl_requirement *r)
 {
 	static const char *const sign[] = {
-		[FL_SELECTOR_IS] = "=", [FL_SELECTOR_IS_NOT] = "!=", [FL_SELECTOR_IN] = " in (", [FL_SELECTOR_NOT_IN] = " notin (",
-		[FL_SELECTOR_EXISTS] = "", [FL_SELECTOR_NOT_EXISTS] = "", [FL_SELECTOR_GREATER] = ">", [FL_SELECTOR_LESS] = "<",
+		[FL_SELECTOR_IS] = "=",      [FL_SELECTOR_IS_NOT] = "!=",
+		[FL_SELECTOR_IN] = " in (",  [FL_SELECTOR_NOT_IN] = " notin (",
+		[FL_SELECTOR_EXISTS] = "",   [FL_SELECTOR_NOT_EXISTS] = "",
+		[FL_SELECTOR_GREATER] = ">", [FL_SELECTOR_LESS] = "<",
 	};
 
 	if (r->op == FL_SELECTOR_NOT_EXISTS)
@@ -224,7 +226,8 @@ static bool is_name(struct word w)
 static int expected(struct parser *p, struct word found, const char *what)
 {
 	if (is_end(found))
-		return fl_fail(p->err, FL_E_INVALID, "selector '%.*s': it ends where %s should stand", FL_ARG(p->text), what);
+		return fl_fail(p->err, FL_E_INVALID, "selector '%.*s': it ends where %s should stand", FL_ARG(p->text),
+			       what);
 	return fl_fail(p->err, FL_E_INVALID, "selector '%.*s': '%.*s' stands where %s should", FL_ARG(p->text),
 		       FL_ARG(found.s), what);
 }
@@ -288,8 +291,9 @@ static int take_requirement(struct parser *p, struct fl_selector *selector)
 		const char *word;
 		enum fl_selector_op op;
 	} ops[] = {
-		{ "=", FL_SELECTOR_IS }, { "==", FL_SELECTOR_IS }, { "!=", FL_SELECTOR_IS_NOT }, { ">", FL_SELECTOR_GREATER },
-		{ "<", FL_SELECTOR_LESS }, { "in", FL_SELECTOR_IN }, { "notin", FL_SELECTOR_NOT_IN },
+		{ "=", FL_SELECTOR_IS },         { "==", FL_SELECTOR_IS },  { "!=", FL_SELECTOR_IS_NOT },
+		{ ">", FL_SELECTOR_GREATER },    { "<", FL_SELECTOR_LESS }, { "in", FL_SELECTOR_IN },
+		{ "notin", FL_SELECTOR_NOT_IN },
 	};
 	struct fl_strs values = { 0 };
 	bool is_not = is(p->next, "!");
@@ -303,13 +307,15 @@ static int take_requirement(struct parser *p, struct fl_selector *selector)
 	if (!is_name(key))
 		return expected(p, key, "a label key");
 	if (is_not || is_end(p->next) || is(p->next, ","))
-		return fl_selector_add(selector, key.s, is_not ? FL_SELECTOR_NOT_EXISTS : FL_SELECTOR_EXISTS, values, p->err);
+		return fl_selector_add(selector, key.s, is_not ? FL_SELECTOR_NOT_EXISTS : FL_SELECTOR_EXISTS, values,
+				       p->err);
 	op = take(p);
 	while (i < FL_LEN(ops) && !fl_str_eq(op.s, fl_str(ops[i].word)))
 		i++;
 	if (i == FL_LEN(ops))
 		return expected(p, op, "one of = == != > < in notin");
-	r = ops[i].op == FL_SELECTOR_IN || ops[i].op == FL_SELECTOR_NOT_IN ? take_values(p, &values) : take_value(p, &values);
+	r = ops[i].op == FL_SELECTOR_IN || ops[i].op == FL_SELECTOR_NOT_IN ? take_values(p, &values)
+									   : take_value(p, &values);
 	if (r == 0)
 		r = fl_selector_add(selector, key.s, ops[i].op, values, p->err);
 	if (r == 0)
@@ -325,7 +331,8 @@ int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_sele
 	int r;
 
 	if (text.len > FL_SELECTOR_MAX)
-		return fl_fail(err, FL_E_TOOBIG, "a selector of %u bytes is over the limit of %llu", text.len, FL_SELECTOR_MAX);
+		return fl_fail(err, FL_E_TOOBIG, "a selector of %u bytes is over the limit of %llu", text.len,
+			       FL_SELECTOR_MAX);
 	p.text = fl_arena_str(arena, text);
 	if (!p.text.p)
 		return fl_fail(err, FL_E_NOMEM, "selector: out of memory");
@@ -384,7 +391,8 @@ static int add_expression(struct fl_arena *arena, struct fl_selector *selector, 
 	(void)fl_json_str(fl_json_get(val, FL_S("operator")), &op);
 	number = fl_name_find(&fl_selector_op_names, op);
 	if (number < FL_SELECTOR_IN || number > FL_SELECTOR_NOT_EXISTS)
-		return fl_fail(err, FL_E_INVALID, "selector for '%.*s': operator '%.*s' is none of In, NotIn, Exists, DoesNotExist",
+		return fl_fail(err, FL_E_INVALID,
+			       "selector for '%.*s': operator '%.*s' is none of In, NotIn, Exists, DoesNotExist",
 			       FL_ARG(key), FL_ARG(op));
 	if (list && !yyjson_is_null(list) && !yyjson_is_arr(list))
 		return bad_shape(err, "values in matchExpressions", list, "a list of texts");
@@ -400,7 +408,8 @@ static int add_expression(struct fl_arena *arena, struct fl_selector *selector, 
 
 int fl_selector_of_json(struct fl_arena *arena, yyjson_val *val, struct fl_selector *ret, struct fl_err *err)
 {
-	yyjson_val *labels = fl_json_get(val, FL_S("matchLabels")), *expressions = fl_json_get(val, FL_S("matchExpressions"));
+	yyjson_val *labels = fl_json_get(val, FL_S("matchLabels")),
+		   *expressions = fl_json_get(val, FL_S("matchExpressions"));
 	yyjson_obj_iter pairs = yyjson_obj_iter_with(labels);
 	yyjson_arr_iter items = yyjson_arr_iter_with(expressions);
 	struct fl_selector selector;
@@ -419,7 +428,8 @@ int fl_selector_of_json(struct fl_arena *arena, yyjson_val *val, struct fl_selec
 		return bad_shape(err, "matchExpressions", expressions, "a list");
 	if (yyjson_obj_size(labels) + yyjson_arr_size(expressions) > FL_SELECTOR_MAX)
 		return fl_fail(err, FL_E_TOOBIG, "a label selector has over %llu requirements", FL_SELECTOR_MAX);
-	r = fl_selector_begin(arena, (uint32_t)(yyjson_obj_size(labels) + yyjson_arr_size(expressions)), &selector, err);
+	r = fl_selector_begin(arena, (uint32_t)(yyjson_obj_size(labels) + yyjson_arr_size(expressions)), &selector,
+			      err);
 	while (r == 0 && (item = yyjson_obj_iter_next(&pairs)) != NULL)
 		r = add_label(arena, &selector, item, yyjson_obj_iter_get_val(item), err);
 	while (r == 0 && (item = yyjson_arr_iter_next(&items)) != NULL)

@@ -1,4 +1,5 @@
-/* selector.h - which objects are meant: label selectors and field selectors, as Kubernetes reads, prints and applies them.
+/* selector.h - which objects are meant: label selectors and field selectors, as Kubernetes reads, prints and applies
+ * them.
  *
  *     a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5          from a text
  *     {"matchLabels":{"a":"b"},"matchExpressions":[...]} from a LabelSelector
@@ -38,10 +39,12 @@ struct fl_selector {
 };
 
 /* From a text. FL_E_INVALID says what stands where it should not; FL_E_TOOBIG: over FL_SELECTOR_MAX; FL_E_NOMEM. */
-int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_selector *ret, struct fl_err *err) FL_MUSTUSE;
+int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_selector *ret,
+		      struct fl_err *err) FL_MUSTUSE;
 
 /* From a LabelSelector. NULL or null matches nothing, {} everything. Texts are borrowed from the document. */
-int fl_selector_of_json(struct fl_arena *arena, yyjson_val *val, struct fl_selector *ret, struct fl_err *err) FL_MUSTUSE;
+int fl_selector_of_json(struct fl_arena *arena, yyjson_val *val, struct fl_selector *ret,
+			struct fl_err *err) FL_MUSTUSE;
 
 /* Piece by piece, for a LabelSelector that is bound already: begin with room for `cap` requirements, add each (checked
  * as the API server does; texts are borrowed), and close. */

@@ -85,7 +85,8 @@ static bool take_zone(struct fl_str *rest, int64_t *ret_s)
 		if (!take_char(rest, '-'))
 			return false;
 	}
-	if (!take(rest, 2, 2, &hours) || !take_char(rest, ':') || !take(rest, 2, 2, &minutes) || hours > 24 || minutes > 60)
+	if (!take(rest, 2, 2, &hours) || !take_char(rest, ':') || !take(rest, 2, 2, &minutes) || hours > 24 ||
+	    minutes > 60)
 		return false;
 	*ret_s = sign * (hours * 3600 + minutes * 60);
 	return true;
@@ -96,8 +97,9 @@ static bool take_date(struct fl_str *rest, uint32_t least, int64_t *ret_days)
 {
 	int64_t year, month, day;
 
-	if (!take(rest, 4, 4, &year) || !take_char(rest, '-') || !take(rest, least, 2, &month) || !take_char(rest, '-') ||
-	    !take(rest, least, 2, &day) || month < 1 || month > 12 || day < 1 || day > days_in(year, month))
+	if (!take(rest, 4, 4, &year) || !take_char(rest, '-') || !take(rest, least, 2, &month) ||
+	    !take_char(rest, '-') || !take(rest, least, 2, &day) || month < 1 || month > 12 || day < 1 ||
+	    day > days_in(year, month))
 		return false;
 	*ret_days = days_of(year, month, day);
 	return true;
@@ -107,8 +109,9 @@ static bool take_clock(struct fl_str *rest, uint32_t least, uint32_t decimals, i
 {
 	int64_t hour, minute, second, us;
 
-	if (!take(rest, 1, 2, &hour) || !take_char(rest, ':') || !take(rest, least, 2, &minute) || !take_char(rest, ':') ||
-	    !take(rest, least, 2, &second) || !take_fraction(rest, decimals, &us) || hour > 23 || minute > 59 || second > 59)
+	if (!take(rest, 1, 2, &hour) || !take_char(rest, ':') || !take(rest, least, 2, &minute) ||
+	    !take_char(rest, ':') || !take(rest, least, 2, &second) || !take_fraction(rest, decimals, &us) ||
+	    hour > 23 || minute > 59 || second > 59)
 		return false;
 	*ret_us = ((hour * 60 + minute) * 60 + second) * US_PER_S + us;
 	return true;

@@ -55,7 +55,8 @@ static uint32_t line_of(yaml_mark_t mark)
 }
 
 #define REFUSE(event, ...) refuse(line_of((event)->start_mark), err, __VA_ARGS__)
-FL_PRINTF(3, 4) static int refuse(uint32_t line, struct fl_err *err, const char *fmt, ...)
+FL_PRINTF(3, 4)
+static int refuse(uint32_t line, struct fl_err *err, const char *fmt, ...)
 {
 	char text[FL_ERR_TEXT];
 	va_list args;
@@ -120,9 +121,11 @@ static int put_binary(struct fl_yaml *y, const yaml_event_t *event, struct fl_st
 	FL_AUTO(fl_buf) struct fl_buf bytes = FL_BUF(text.len);
 
 	if (fl_base64_get(&bytes, FL_BASE64_STD, text, NULL) < 0)
-		return bytes.failed == FL_E_NOMEM ? no_memory(err) : REFUSE(event, "a value tagged !!binary is not base64");
+		return bytes.failed == FL_E_NOMEM ? no_memory(err)
+						  : REFUSE(event, "a value tagged !!binary is not base64");
 	if (!fl_str_utf8(fl_buf_view(&bytes)))
-		return REFUSE(event, "a value tagged !!binary is no text; JSON has no bytes, write base64 without the tag");
+		return REFUSE(event,
+			      "a value tagged !!binary is no text; JSON has no bytes, write base64 without the tag");
 	fl_jw_str(&y->w, fl_buf_view(&bytes));
 	return 0;
 }
@@ -300,7 +303,8 @@ static int begin(struct fl_yaml *y, const yaml_event_t *event, bool is_map, stru
 		return REFUSE(event, "a list or mapping cannot be a name");
 	if (y->depth == FL_YAML_DEPTH)
 		return REFUSE(event, "values are nested deeper than %d levels", FL_YAML_DEPTH);
-	r = add_anchor(y, is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor, &frame.anchor, err);
+	r = add_anchor(y, is_map ? event->data.mapping_start.anchor : event->data.sequence_start.anchor, &frame.anchor,
+		       err);
 	if (r < 0)
 		return r;
 	y->frame[y->depth++] = frame;
@@ -395,7 +399,8 @@ static int take_event(struct fl_yaml *y, const yaml_event_t *event, struct fl_er
 static int refuse_syntax(const yaml_parser_t *parser, struct fl_err *err)
 {
 	static const char *const hints[][2] = {
-		{ "cannot start any token", "indent with blanks, not tabs, and quote a text that begins with @ ` or %" },
+		{ "cannot start any token",
+		  "indent with blanks, not tabs, and quote a text that begins with @ ` or %" },
 		{ "mapping values are not allowed", "quote a text that contains ': ', and look at the indentation" },
 		{ "did not find expected key", "look at the indentation of this line and of those before it" },
 		{ "could not find expected ':'", "a name ends with a colon and a blank" },
@@ -415,8 +420,8 @@ static int refuse_syntax(const yaml_parser_t *parser, struct fl_err *err)
 /* Is it the value of a document in which nothing stands? */
 static bool is_nothing(const yaml_event_t *event)
 {
-	return event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0 && event->data.scalar.plain_implicit &&
-	       !event->data.scalar.anchor;
+	return event->type == YAML_SCALAR_EVENT && event->data.scalar.length == 0 &&
+	       event->data.scalar.plain_implicit && !event->data.scalar.anchor;
 }
 
 /* One event; 1: a document has ended, 2: the stream has. */

@@ -28,8 +28,8 @@ static inline void fl_yaml_free(struct fl_yaml *yaml)
 }
 FL_DEFINE_AUTO(fl_yaml, struct fl_yaml *, fl_yaml_free);
 
-/* 1: the next document has been put behind what is in *json, as JSON. 0: there is none. FL_E_INVALID: "line 3: ...". After
- * a failure the buffer is as it was, and there is no going on. */
+/* 1: the next document has been put behind what is in *json, as JSON. 0: there is none. FL_E_INVALID: "line 3: ...".
+ * After a failure the buffer is as it was, and there is no going on. */
 int fl_yaml_next(struct fl_yaml *yaml, struct fl_buf *json, struct fl_err *err) FL_MUSTUSE;
 
 /* The line on which that document began. */

@@ -11,26 +11,46 @@ static const struct {
 	bool truth;
 	double f;
 } words[] = {
-	{ FL_S_INIT(""), FL_WORD_NULL },          { FL_S_INIT("~"), FL_WORD_NULL },
-	{ FL_S_INIT("null"), FL_WORD_NULL },      { FL_S_INIT("Null"), FL_WORD_NULL },
-	{ FL_S_INIT("NULL"), FL_WORD_NULL },      { FL_S_INIT("true"), FL_WORD_BOOL, true },
-	{ FL_S_INIT("True"), FL_WORD_BOOL, true }, { FL_S_INIT("TRUE"), FL_WORD_BOOL, true },
-	{ FL_S_INIT("y"), FL_WORD_BOOL, true },   { FL_S_INIT("Y"), FL_WORD_BOOL, true },
-	{ FL_S_INIT("yes"), FL_WORD_BOOL, true }, { FL_S_INIT("Yes"), FL_WORD_BOOL, true },
-	{ FL_S_INIT("YES"), FL_WORD_BOOL, true }, { FL_S_INIT("on"), FL_WORD_BOOL, true },
-	{ FL_S_INIT("On"), FL_WORD_BOOL, true },  { FL_S_INIT("ON"), FL_WORD_BOOL, true },
-	{ FL_S_INIT("false"), FL_WORD_BOOL },     { FL_S_INIT("False"), FL_WORD_BOOL },
-	{ FL_S_INIT("FALSE"), FL_WORD_BOOL },     { FL_S_INIT("n"), FL_WORD_BOOL },
-	{ FL_S_INIT("N"), FL_WORD_BOOL },         { FL_S_INIT("no"), FL_WORD_BOOL },
-	{ FL_S_INIT("No"), FL_WORD_BOOL },        { FL_S_INIT("NO"), FL_WORD_BOOL },
-	{ FL_S_INIT("off"), FL_WORD_BOOL },       { FL_S_INIT("Off"), FL_WORD_BOOL },
-	{ FL_S_INIT("OFF"), FL_WORD_BOOL },       { FL_S_INIT("<<"), FL_WORD_MERGE },
-	{ FL_S_INIT(".nan"), FL_WORD_FLOAT, false, NAN },        { FL_S_INIT(".NaN"), FL_WORD_FLOAT, false, NAN },
-	{ FL_S_INIT(".NAN"), FL_WORD_FLOAT, false, NAN },        { FL_S_INIT(".inf"), FL_WORD_FLOAT, false, INFINITY },
-	{ FL_S_INIT(".Inf"), FL_WORD_FLOAT, false, INFINITY },   { FL_S_INIT(".INF"), FL_WORD_FLOAT, false, INFINITY },
-	{ FL_S_INIT("+.inf"), FL_WORD_FLOAT, false, INFINITY },  { FL_S_INIT("+.Inf"), FL_WORD_FLOAT, false, INFINITY },
-	{ FL_S_INIT("+.INF"), FL_WORD_FLOAT, false, INFINITY },  { FL_S_INIT("-.inf"), FL_WORD_FLOAT, false, -INFINITY },
-	{ FL_S_INIT("-.Inf"), FL_WORD_FLOAT, false, -INFINITY }, { FL_S_INIT("-.INF"), FL_WORD_FLOAT, false, -INFINITY },
+	{ FL_S_INIT(""), FL_WORD_NULL },
+	{ FL_S_INIT("~"), FL_WORD_NULL },
+	{ FL_S_INIT("null"), FL_WORD_NULL },
+	{ FL_S_INIT("Null"), FL_WORD_NULL },
+	{ FL_S_INIT("NULL"), FL_WORD_NULL },
+	{ FL_S_INIT("true"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("True"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("TRUE"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("y"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("Y"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("yes"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("Yes"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("YES"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("on"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("On"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("ON"), FL_WORD_BOOL, true },
+	{ FL_S_INIT("false"), FL_WORD_BOOL },
+	{ FL_S_INIT("False"), FL_WORD_BOOL },
+	{ FL_S_INIT("FALSE"), FL_WORD_BOOL },
+	{ FL_S_INIT("n"), FL_WORD_BOOL },
+	{ FL_S_INIT("N"), FL_WORD_BOOL },
+	{ FL_S_INIT("no"), FL_WORD_BOOL },
+	{ FL_S_INIT("No"), FL_WORD_BOOL },
+	{ FL_S_INIT("NO"), FL_WORD_BOOL },
+	{ FL_S_INIT("off"), FL_WORD_BOOL },
+	{ FL_S_INIT("Off"), FL_WORD_BOOL },
+	{ FL_S_INIT("OFF"), FL_WORD_BOOL },
+	{ FL_S_INIT("<<"), FL_WORD_MERGE },
+	{ FL_S_INIT(".nan"), FL_WORD_FLOAT, false, NAN },
+	{ FL_S_INIT(".NaN"), FL_WORD_FLOAT, false, NAN },
+	{ FL_S_INIT(".NAN"), FL_WORD_FLOAT, false, NAN },
+	{ FL_S_INIT(".inf"), FL_WORD_FLOAT, false, INFINITY },
+	{ FL_S_INIT(".Inf"), FL_WORD_FLOAT, false, INFINITY },
+	{ FL_S_INIT(".INF"), FL_WORD_FLOAT, false, INFINITY },
+	{ FL_S_INIT("+.inf"), FL_WORD_FLOAT, false, INFINITY },
+	{ FL_S_INIT("+.Inf"), FL_WORD_FLOAT, false, INFINITY },
+	{ FL_S_INIT("+.INF"), FL_WORD_FLOAT, false, INFINITY },
+	{ FL_S_INIT("-.inf"), FL_WORD_FLOAT, false, -INFINITY },
+	{ FL_S_INIT("-.Inf"), FL_WORD_FLOAT, false, -INFINITY },
+	{ FL_S_INIT("-.INF"), FL_WORD_FLOAT, false, -INFINITY },
 };
 
 static bool is_digit(char c)
@@ -117,7 +137,8 @@ enum fl_word fl_word(struct fl_str text, struct fl_word_value *ret)
 		ret->f = words[i].f;
 		return words[i].word;
 	}
-	if (text.len > LONGEST_NUMBER || !(is_digit(text.p[0]) || strchr("+-.", text.p[0])) || memchr(text.p, 0, text.len))
+	if (text.len > LONGEST_NUMBER || !(is_digit(text.p[0]) || strchr("+-.", text.p[0])) ||
+	    memchr(text.p, 0, text.len))
 		return FL_WORD_TEXT;
 	for (uint32_t i = 0; i < text.len; i++) {
 		if (text.p[i] != '_')

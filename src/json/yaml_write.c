@@ -94,8 +94,8 @@ static int by_length(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-/* kubectl's order: numbers by value (b9 before b10), what is no letter before letters, else by bytes. Go's own comparison
- * is not transitive (12, 1a, 2 go round in a circle); where that shows, this one stays an order. */
+/* kubectl's order: numbers by value (b9 before b10), what is no letter before letters, else by bytes. Go's own
+ * comparison is not transitive (12, 1a, 2 go round in a circle); where that shows, this one stays an order. */
 static int by_name(const void *pa, const void *pb)
 {
 	struct fl_str a = name_of(*(yyjson_val *const *)pa), b = name_of(*(yyjson_val *const *)pb);
@@ -114,7 +114,8 @@ static int by_name(const void *pa, const void *pb)
 			i = end_a;
 			k = end_b;
 		} else if (a.p[i] != b.p[k]) {
-			int class_a = is_letter(a.p[i]) ? 2 : is_digit(a.p[i]), class_b = is_letter(b.p[k]) ? 2 : is_digit(b.p[k]);
+			int class_a = is_letter(a.p[i]) ? 2 : is_digit(a.p[i]),
+			    class_b = is_letter(b.p[k]) ? 2 : is_digit(b.p[k]);
 
 			if (class_a != class_b)
 				return class_a - class_b;
@@ -145,7 +146,8 @@ static int put_object(struct writer *w, yyjson_val *val, unsigned depth)
 	if (r == 0 && w->flags & FL_YAML_SORT)
 		qsort(keys, len, sizeof *keys, by_name);
 	if (r == 0)
-		r = emit(w, &event, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
+		r = emit(w, &event,
+			 yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
 	for (size_t i = 0; r == 0 && i < len; i++) {
 		r = put_text(w, name_of(keys[i]));
 		if (r == 0)
@@ -180,7 +182,8 @@ static int put(struct writer *w, yyjson_val *val, unsigned depth)
 	case YYJSON_TYPE_NUM:
 		return put_number(w, val);
 	case YYJSON_TYPE_BOOL:
-		return put_scalar(w, unsafe_yyjson_get_bool(val) ? FL_S("true") : FL_S("false"), YAML_PLAIN_SCALAR_STYLE);
+		return put_scalar(w, unsafe_yyjson_get_bool(val) ? FL_S("true") : FL_S("false"),
+				  YAML_PLAIN_SCALAR_STYLE);
 	}
 	return put_scalar(w, FL_S("null"), YAML_PLAIN_SCALAR_STYLE);
 }

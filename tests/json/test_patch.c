@@ -39,7 +39,8 @@ static int apply(struct docs *d, struct fl_str kind, struct fl_buf *out, struct 
 
 TEST_ONCE(patches_do_what_those_of_the_api_server_do)
 {
-	EACH_VECTOR (row, "patch") {
+	EACH_VECTOR(row, "patch")
+	{
 		FL_AUTO(docs) struct docs d = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(4 * FL_KIB);
 		FL_AUTO(fl_json_doc) yyjson_doc *got = NULL;
@@ -63,35 +64,44 @@ static const struct {
 	const char *says, *kind, *doc, *patch, *want;
 	enum fl_code code;      /* then `want` is the refusal's text */
 } rows[] = {
-	{ "a member is set, changed and removed", "merge", "{\"a\":1,\"b\":{\"c\":2}}", "{\"a\":null,\"b\":{\"c\":3,\"d\":4}}",
+	{ "a member is set, changed and removed", "merge", "{\"a\":1,\"b\":{\"c\":2}}",
+	  "{\"a\":null,\"b\":{\"c\":3,\"d\":4}}",
 	  "{\"b\":{\"c\":3,\"d\":4}}", FL_OK },
 	{ "what is no object replaces the whole", "merge", "{\"a\":1}", "[1]", "[1]", FL_OK },
 	{ "a test that holds lets the rest go on", "json", "{\"a\":1}",
-	  "[{\"op\":\"test\",\"path\":\"/a\",\"value\":1},{\"op\":\"add\",\"path\":\"/b\",\"value\":2}]", "{\"a\":1,\"b\":2}", FL_OK },
+	  "[{\"op\":\"test\",\"path\":\"/a\",\"value\":1},{\"op\":\"add\",\"path\":\"/b\",\"value\":2}]",
+	  "{\"a\":1,\"b\":2}", FL_OK },
 	{ "a test that does not is a conflict", "json", "{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":2}]",
 	  "patch operation 0 (test /a): the value there is another one", FL_E_CONFLICT },
 	{ "a place that is not there is named", "json", "{\"a\":1}",
 	  "[{\"op\":\"test\",\"path\":\"/a\",\"value\":1},{\"op\":\"remove\",\"path\":\"/b\"}]",
 	  "patch operation 1 (remove /b): there is no such place in the document", FL_E_INVALID },
-	{ "a member that is there is set, not doubled", "json", "{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a\",\"value\":2}]",
+	{ "a member that is there is set, not doubled", "json", "{\"a\":1}",
+	  "[{\"op\":\"add\",\"path\":\"/a\",\"value\":2}]",
 	  "{\"a\":2}", FL_OK },
-	{ "the whole document may be replaced", "json", "{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"\",\"value\":[2]}]", "[2]",
+	{ "the whole document may be replaced", "json", "{\"a\":1}",
+	  "[{\"op\":\"replace\",\"path\":\"\",\"value\":[2]}]", "[2]",
 	  FL_OK },
 	{ "but not removed", "json", "{\"a\":1}", "[{\"op\":\"remove\",\"path\":\"\"}]",
 	  "patch operation 0 (remove ): the whole document cannot be removed", FL_E_INVALID },
-	{ "what is to be replaced must be there", "json", "{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/b\",\"value\":2}]",
+	{ "what is to be replaced must be there", "json", "{\"a\":1}",
+	  "[{\"op\":\"replace\",\"path\":\"/b\",\"value\":2}]",
 	  "patch operation 0 (replace /b): there is no such place in the document", FL_E_INVALID },
 	{ "and what is to be copied", "json", "{\"a\":1}", "[{\"op\":\"copy\",\"from\":\"/x\",\"path\":\"/b\"}]",
 	  "patch operation 0 (copy /b): there is nothing to copy", FL_E_INVALID },
-	{ "nothing moves into itself", "json", "{\"a\":{\"b\":1}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/c\"}]",
+	{ "nothing moves into itself", "json", "{\"a\":{\"b\":1}}",
+	  "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/c\"}]",
 	  "patch operation 0 (move /a/c): a value cannot move into itself", FL_E_INVALID },
-	{ "but may stay where it is", "json", "{\"a\":{\"b\":1}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a\"}]",
+	{ "but may stay where it is", "json", "{\"a\":{\"b\":1}}",
+	  "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a\"}]",
 	  "{\"a\":{\"b\":1}}", FL_OK },
 	{ "a value that is missing", "json", "{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/b\"}]",
 	  "patch operation 0 (add /b): a value is missing", FL_E_INVALID },
 	{ "an operation that is none", "json", "{\"a\":1}", "[{\"op\":\"sort\",\"path\":\"/b\"}]",
-	  "patch operation 0 (sort /b): no such operation; there are add, remove, replace, move, copy and test", FL_E_INVALID },
-	{ "an object is no patch", "json", "{}", "{}", "a JSON patch is a list of operations, this is an object", FL_E_INVALID },
+	  "patch operation 0 (sort /b): no such operation; there are add, remove, replace, move, copy and test",
+	  FL_E_INVALID },
+	{ "an object is no patch", "json", "{}", "{}", "a JSON patch is a list of operations, this is an object",
+	  FL_E_INVALID },
 	{ "no difference", "diff", "{\"a\":{\"b\":[1,2]},\"c\":null}", "{\"a\":{\"b\":[1,2]}}", "{}", FL_OK },
 	{ "differences deep down", "diff", "{\"a\":{\"b\":1,\"x\":2},\"c\":3,\"k\":{\"l\":{\"m\":1}}}",
 	  "{\"a\":{\"b\":2,\"x\":2},\"d\":{\"e\":null,\"f\":1},\"k\":{\"l\":{\"m\":1}}}",
@@ -152,7 +162,8 @@ TEST(operations_have_a_limit)
 
 TEST(the_difference_applied_gives_the_second_document)
 {
-	EACH_VECTOR (row, "patch") {
+	EACH_VECTOR(row, "patch")
+	{
 		FL_AUTO(docs) struct docs d = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf diff = FL_BUF(4 * FL_KIB), result = FL_BUF(4 * FL_KIB);
 		struct fl_jw w = FL_JW(&result);

@@ -13,7 +13,8 @@ TEST(quantities_are_read_and_printed_as_kubernetes_does)
 	struct fl_err err;
 	int64_t number;
 
-	EACH_VECTOR (row, "quantity") {
+	EACH_VECTOR(row, "quantity")
+	{
 		if (!vector_ok(row, 1)) {
 			REFUSED(fl_quantity_parse(row->field[0], &q, &err), FL_E_INVALID);
 			continue;
@@ -37,7 +38,8 @@ TEST(quantities_are_compared_and_added_as_kubernetes_does)
 	char text[FL_QUANTITY_TEXT];
 	int64_t order;
 
-	EACH_VECTOR (row, "quantity_sums") {
+	EACH_VECTOR(row, "quantity_sums")
+	{
 		OK(fl_quantity_parse(row->field[0], &a, NULL));
 		OK(fl_quantity_parse(row->field[1], &b, NULL));
 		CHECK(fl_str_i64(row->field[2], &order));
@@ -61,7 +63,8 @@ static const struct {
 	{ "a suffix that nobody knows is refused", "1x", FL_E_INVALID },
 	{ "28 digits are enough for anyone", "12345678901234567890123456789012", FL_E_TOOBIG },
 	{ "so are a hundred zeros", "1e120", FL_E_TOOBIG },
-	{ "digits that only a binary suffix makes too many", "0.12345678901234567890123456789012345678Ei", FL_E_TOOBIG },
+	{ "digits that only a binary suffix makes too many", "0.12345678901234567890123456789012345678Ei",
+	  FL_E_TOOBIG },
 	{ "more digits than 128 bits have", "1234567890123456789012345678901234567890123456789", FL_E_TOOBIG },
 	{ "an exponent that is no number", "1e99999999999999999999", FL_E_INVALID },
 };

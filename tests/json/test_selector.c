@@ -43,7 +43,8 @@ TEST(label_selectors_are_those_of_kubernetes)
 	struct sets sets = { 0 };
 	struct fl_err err;
 
-	EACH_VECTOR (row, "labels") {
+	EACH_VECTOR(row, "labels")
+	{
 		struct fl_selector selector;
 		char matches[16];
 
@@ -73,7 +74,8 @@ TEST(field_selectors_are_those_of_kubernetes)
 	struct sets sets = { 0 };
 	struct fl_err err;
 
-	EACH_VECTOR (row, "fields") {
+	EACH_VECTOR(row, "fields")
+	{
 		struct fl_field_selector selector;
 		char matches[16];
 
@@ -97,7 +99,8 @@ TEST(field_selectors_are_those_of_kubernetes)
 
 TEST(names_are_those_of_kubernetes)
 {
-	EACH_VECTOR (row, "names") {
+	EACH_VECTOR(row, "names")
+	{
 		char verdicts[FL_NAME_RULE_COUNT_];
 
 		for (int rule = 0; rule < FL_NAME_RULE_COUNT_; rule++)
@@ -136,7 +139,8 @@ TEST(a_refused_name_says_what_is_allowed)
 	OK(fl_name_check(FL_NAME_LABEL, "name", FL_S("a"), &err));
 	REFUSED(fl_name_check(FL_NAME_LABEL, "name", FL_S("A"), &err), FL_E_INVALID);
 	CHECK_STR(fl_str(err.text),
-		  "name 'A': write up to 63 of a-z 0-9 and -, with a letter or digit at both ends, for example my-name");
+		  "name 'A': write up to 63 of a-z 0-9 and -, with a letter or digit at both ends, for example "
+		  "my-name");
 }
 
 TEST(a_selector_over_its_limit_is_refused)
@@ -161,7 +165,8 @@ static const struct {
 	{ "labels are an object", "{\"matchLabels\":[]}" },
 	{ "expressions are a list", "{\"matchExpressions\":{}}" },
 	{ "a label's value is a text", "{\"matchLabels\":{\"a\":1}}" },
-	{ "an expression's values are a list", "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":\"b\"}]}" },
+	{ "an expression's values are a list",
+	  "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":\"b\"}]}" },
 	{ "of texts", "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[1]}]}" },
 	{ "an expression is an object", "{\"matchExpressions\":[1]}" },
 };

@@ -16,16 +16,19 @@ static const struct {
 	{ "a reply that is no list has no items", FL_SPLIT_LIST, "{\"kind\":\"Status\",\"code\":404}", 0, NULL, FL_OK },
 	{ "blanks may stand everywhere", FL_SPLIT_LIST, " { \"items\" : [ { } , { \"b\" : [ 1 ] } ] } \n", 2,
 	  "{ \"b\" : [ 1 ] }", FL_OK },
-	{ "metadata may come behind the items", FL_SPLIT_LIST, "{\"items\":[{}],\"metadata\":{\"x\":[{}]}}", 1, "{}", FL_OK },
+	{ "metadata may come behind the items", FL_SPLIT_LIST, "{\"items\":[{}],\"metadata\":{\"x\":[{}]}}", 1, "{}",
+	  FL_OK },
 	{ "items deeper down are not the list's", FL_SPLIT_LIST, "{\"m\":{\"items\":[{},{}]},\"items\":[{\"z\":0}]}", 1,
 	  "{\"z\":0}", FL_OK },
 	{ "a text that ends in items is not the list's", FL_SPLIT_LIST, "{\"a\\\"items\":[{}]}", 0, NULL, FL_OK },
 	{ "a longer name is not the list's", FL_SPLIT_LIST, "{\"myitems\":[{}]}", 0, NULL, FL_OK },
 	{ "brackets and quotes in a text are text", FL_SPLIT_LIST, "{\"items\":[{\"a\":\"}]\\\"}{\\\\\"}]}", 1,
 	  "{\"a\":\"}]\\\"}{\\\\\"}", FL_OK },
-	{ "a stream is objects one after another", FL_SPLIT_STREAM, "{\"a\":1}{\"b\":2}\n\n{\"c\":3}\n", 3, "{\"c\":3}", FL_OK },
+	{ "a stream is objects one after another", FL_SPLIT_STREAM, "{\"a\":1}{\"b\":2}\n\n{\"c\":3}\n", 3, "{\"c\":3}",
+	  FL_OK },
 	{ "an empty stream has ended well", FL_SPLIT_STREAM, " \n", 0, NULL, FL_OK },
-	{ "a list that stops in an item is cut off", FL_SPLIT_LIST, "{\"items\":[{\"a\":1}, {\"a\"", 1, "{\"a\":1}", FL_E_CLOSED },
+	{ "a list that stops in an item is cut off", FL_SPLIT_LIST, "{\"items\":[{\"a\":1}, {\"a\"", 1, "{\"a\":1}",
+	  FL_E_CLOSED },
 	{ "a list that stops behind its items is cut off", FL_SPLIT_LIST, "{\"items\":[]", 0, NULL, FL_E_CLOSED },
 	{ "a list that never began is cut off", FL_SPLIT_LIST, "", 0, NULL, FL_E_CLOSED },
 	{ "a stream that stops in an object is cut off", FL_SPLIT_STREAM, "{\"a\":\"}", 0, NULL, FL_E_CLOSED },
@@ -153,9 +156,11 @@ static const struct {
 	const char *says, *text, *version, *resume, *kind;
 	int64_t remaining;
 } lists[] = {
-	{ "the metadata before the items", "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"7\",\"continue\":\"abc\","
+	{ "the metadata before the items",
+	  "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"7\",\"continue\":\"abc\","
 					   "\"remainingItemCount\":12},\"items\":[{}]}", "7", "abc", "PodList", 12 },
-	{ "the metadata behind them", "{\"items\":[{\"kind\":\"X\"}],\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":"
+	{ "the metadata behind them",
+	  "{\"items\":[{\"kind\":\"X\"}],\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":"
 				      "\"8\"}}", "8", "", "PodList", -1 },
 	{ "a list that says nothing", "{\"items\":[]}", "", "", "", -1 },
 };

@@ -16,7 +16,8 @@ TEST(times_are_read_and_printed_as_go_does)
 	char printed[FL_TIME_TEXT], text[40];
 	int64_t us, want;
 
-	EACH_VECTOR (row, "times") {
+	EACH_VECTOR(row, "times")
+	{
 		if (vector_ok(row, 1)) {
 			OK(fl_time_parse(row->field[0], &us, NULL));
 			CHECK(fl_str_i64(row->field[2], &want));
@@ -75,7 +76,8 @@ TEST(durations_are_read_and_printed_as_go_does)
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(1 * FL_KIB);
 	int64_t ns, want;
 
-	EACH_VECTOR (row, "durations") {
+	EACH_VECTOR(row, "durations")
+	{
 		if (!vector_ok(row, 1)) {
 			CHECK(!fl_duration(row->field[0], &ns));
 			continue;

@@ -17,7 +17,8 @@ TEST_ONCE(documents_are_read_as_kubernetes_reads_them)
 {
 	struct fl_err err;
 
-	EACH_VECTOR (row, "yaml") {
+	EACH_VECTOR(row, "yaml")
+	{
 		FL_AUTO(fl_json_doc) yyjson_doc *got = NULL, *want = NULL;
 
 		if (!vector_ok(row, 1)) {
@@ -44,7 +45,8 @@ TEST_ONCE(documents_are_printed_as_kubectl_prints_them)
 {
 	struct fl_err err;
 
-	EACH_VECTOR (row, "yaml_print") {
+	EACH_VECTOR(row, "yaml_print")
+	{
 		FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL, *back = NULL;
 		FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(64 * FL_KIB);
 
@@ -60,26 +62,31 @@ static const struct {
 	enum fl_code code;
 	const char *text;
 } refused[] = {
-	{ "a name twice", "a: 1\nb: 2\na: 3\n", FL_E_INVALID, "line 3: \"a\" stands here again, after line 1; remove one" },
-	{ "a name twice in a flow", "x: {a: 1,\n a: 2}\n", FL_E_INVALID, "line 2: \"a\" stands here again, after line 1; remove one" },
+	{ "a name twice", "a: 1\nb: 2\na: 3\n", FL_E_INVALID,
+	  "line 3: \"a\" stands here again, after line 1; remove one" },
+	{ "a name twice in a flow", "x: {a: 1,\n a: 2}\n", FL_E_INVALID,
+	  "line 2: \"a\" stands here again, after line 1; remove one" },
 	{ "a number and a text that become one name", "1: a\n\"1\": b\n", FL_E_INVALID,
 	  "line 2: \"1\" stands here again, after line 1; remove one" },
 	{ "a merge key", "a: &x {b: 1}\nc:\n  <<: *x\n", FL_E_INVALID,
 	  "line 3: merge keys (<<) are not supported; write the fields out" },
 	{ "an alias to nothing", "a:\n  b: *x\n", FL_E_INVALID, "line 2: nothing before this is named &x" },
 	{ "an alias to what contains it", "a: &x\n  b: *x\n", FL_E_INVALID, "line 2: *x would contain itself" },
-	{ "an alias as a name", "a: &x b\n*x : c\n", FL_E_INVALID, "line 2: an alias as a name is not supported; write the name" },
-	{ "an anchor on a name", "&x a: b\n", FL_E_INVALID, "line 1: an anchor on a name is not supported; put it on the value" },
+	{ "an alias as a name", "a: &x b\n*x : c\n", FL_E_INVALID,
+	  "line 2: an alias as a name is not supported; write the name" },
+	{ "an anchor on a name", "&x a: b\n", FL_E_INVALID,
+	  "line 1: an anchor on a name is not supported; put it on the value" },
 	{ "a list as a name", "? [a]\n: b\n", FL_E_INVALID, "line 1: a list or mapping cannot be a name" },
 	{ "no name", "a: 1\n~: b\n", FL_E_INVALID,
 	  "line 2: a name is missing here; an empty or null name goes into double quotes" },
-	{ "infinity", "a: 1\nb: .inf\n", FL_E_INVALID, "line 2: '.inf' has no place in JSON; quote it if it is a text" },
+	{ "infinity", "a: 1\nb: .inf\n", FL_E_INVALID,
+	  "line 2: '.inf' has no place in JSON; quote it if it is a text" },
 	{ "a tag that does not fit", "a: !!int b\n", FL_E_INVALID, "line 1: 'b' is no int" },
 	{ "bytes", "a: !!binary /w==\n", FL_E_INVALID,
 	  "line 1: a value tagged !!binary is no text; JSON has no bytes, write base64 without the tag" },
 	{ "a tab", "a:\n\t- b\n", FL_E_INVALID,
-	  "line 2: while scanning for the next token, found character that cannot start any token; indent with blanks, not tabs, "
-	  "and quote a text that begins with @ ` or %" },
+	  "line 2: while scanning for the next token, found character that cannot start any token; indent with blanks, "
+	  "not tabs, and quote a text that begins with @ ` or %" },
 	{ "two documents where one should be", "a: 1\n---\nb: 2\n", FL_E_INVALID,
 	  "line 2: a second document begins; there should be one" },
 	{ "nothing at all", "# to do\n", FL_E_INVALID, "line 1: nothing stands in this YAML" },
@@ -191,7 +198,7 @@ TEST(a_hundred_laughs_are_enough)
 
 	fl_buf_str(&buf, FL_S("- &a0 [laugh]\n"));
 	for (int i = 1; i < 10; i++)
-		fl_buf_printf(&buf, "- &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+		fl_buf_printf(&buf, "- &a%d [*a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i - 1, i - 1, i - 1, i - 1, i - 1);
 	OK(fl_buf_check(&buf, "test", NULL));
 	REFUSED(fl_yaml_read(NULL, fl_buf_view(&buf), &doc, &err), FL_E_INVALID);
 	if (!test_tortured())
@@ -237,8 +244,10 @@ static const struct {
 	const char *says, *json, *yaml;
 	unsigned flags;
 } prints[] = {
-	{ "names stand as they stand", "{\"b\":1,\"a\":[true,null,{\"x\":\"y\"}]}", "b: 1\na:\n- true\n- null\n- x: \"y\"\n", 0 },
-	{ "or in kubectl's order", "{\"b10\":1,\"b9\":2,\"a\":3,\"_\":4}", "_: 4\na: 3\nb9: 2\nb10: 1\n", FL_YAML_SORT },
+	{ "names stand as they stand", "{\"b\":1,\"a\":[true,null,{\"x\":\"y\"}]}",
+	  "b: 1\na:\n- true\n- null\n- x: \"y\"\n", 0 },
+	{ "or in kubectl's order", "{\"b10\":1,\"b9\":2,\"a\":3,\"_\":4}", "_: 4\na: 3\nb9: 2\nb10: 1\n",
+	  FL_YAML_SORT },
 	{ "nothing in it", "{\"a\":{},\"b\":[]}", "a: {}\nb: []\n", 0 },
 	{ "a text of several lines", "{\"a\":\"one\\ntwo\\n\"}", "a: |\n  one\n  two\n", 0 },
 	{ "a merge mark is a text", "{\"a\":\"<<\"}", "a: \"<<\"\n", 0 },
