@@ -117,7 +117,7 @@ static int job_start(struct fl_sys *sys, struct fl_job *job)
 	struct lane *lane;
 	int r = posix->workers ? 0 : make_workers(posix);
 
-	if (r < 0)
+	if (!posix->workers)
 		return r;
 	lane = &posix->workers->lanes[job->lane];
 	if (!lane->alive) {

@@ -229,6 +229,55 @@ TEST(a_start_may_be_cancelled)
 	CHECK(!start.child);
 }
 
+/* The state letter of a process, or 0 when there is none. */
+static char state_of(int pid)
+{
+	char path[40], text[200] = "";
+	const char *end;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	(void)!fread(text, 1, sizeof text - 1, file);
+	(void)fclose(file);
+	end = strrchr(text, ')');
+	return end && end[1] ? end[2] : '?';
+}
+
+static int parent_that_dies(int tell)
+{
+	struct fl_spawn how = { .path = "/bin/sleep", .argv = (const char *const[]){ "sleep", "100", NULL },
+				.death_signal = SIGKILL };
+	struct fl_io *io = fl_posix_new(NULL);
+	struct fl_child *child;
+	int pid;
+
+	if (!io || start(io, &how, &child, NULL) < 0)
+		return 1;
+	pid = fl_child_pid(child);
+	return write(tell, &pid, sizeof pid) == sizeof pid ? 0 : 1;
+}
+
+/* Starts a process that is no test. */
+TEST_ONCE(a_child_with_a_death_signal_does_not_outlive_us)
+{
+	int fds[2], pid = 0, parent;
+
+	CHECK(pipe(fds) == 0);
+	parent = fork();
+	if (parent == 0)
+		_exit(parent_that_dies(fds[1]));
+	(void)close(fds[1]);
+	CHECK(read(fds[0], &pid, sizeof pid) == sizeof pid);
+	(void)close(fds[0]);
+	CHECK(waitpid(parent, NULL, 0) == parent);
+	for (int i = 0; i < 2000 && state_of(pid) && state_of(pid) != 'Z'; i++)
+		(void)usleep(1000);
+	CHECK(state_of(pid) == 0 || state_of(pid) == 'Z');
+}
+
 /* ---- signals ---- */
 
 struct told {

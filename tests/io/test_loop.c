@@ -1,4 +1,5 @@
 #include "base/limits.h"
+#include "io/posix.h"
 #include "test.h"
 #include "test_io.h"
 #include <stdio.h>
@@ -57,6 +58,23 @@ TEST(timers_fire_by_time_and_then_by_order_of_setting)
 	OK(test_turns(io, &c[3].fired, 1));
 	CHECK_STR(fl_str(diary), "a c b d");
 	CHECK(fl_clock(io) >= now + 3 * FL_NS_PER_MS);
+}
+
+TEST(a_kernel_without_exact_waits_is_never_early_and_does_not_spin)
+{
+	FL_AUTO(fl_io) struct fl_io *io = fl_posix_new(NULL);
+	struct clock c = { .name = "", .timer.fire = fired };
+	uint64_t at;
+
+	GOT(io);
+	diary[0] = 0;
+	fl_posix_of(fl_io_sys(io))->no_pwait2 = true;
+	at = fl_now(io) + 2 * FL_NS_PER_MS + 1000;
+	fl_timer_set(io, &c.timer, at);
+	OK(test_turns(io, &c.fired, 1));
+	CHECK(fl_clock(io) >= at);
+	CHECK(fl_io_turns(io)->count <= 2);
+	OK(fl_io_turn(io, 0, NULL));
 }
 
 TEST(a_timer_may_stop_or_set_others_and_itself)
