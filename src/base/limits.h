@@ -84,6 +84,18 @@
 #define FL_SUPERVISOR_QUEUE_MAX 64
 /* A line of a child's stderr; longer ones are cut. */
 #define FL_SUPERVISOR_LINE_MAX 1024
+/* From exec to the first frame: dlopen of a driver's library on a busy node takes a second or two. */
+#define FL_SUPERVISOR_HELLO (10 * FL_NS_PER_S)
+/* A child that was killed is gone in milliseconds, unless it is stuck in the kernel. Replaced within a second. */
+#define FL_SUPERVISOR_KILL_WAIT (500 * FL_NS_PER_MS)
+/* One whose socket has ended may say by its exit why. */
+#define FL_SUPERVISOR_EXIT_WAIT (200 * FL_NS_PER_MS)
+/* The first replacement comes at once; then ever later, until one has lived so long that the next is a first one. */
+#define FL_SUPERVISOR_RETRY_FIRST (250 * FL_NS_PER_MS)
+#define FL_SUPERVISOR_RETRY_LAST (30 * FL_NS_PER_S)
+#define FL_SUPERVISOR_GOOD (60 * FL_NS_PER_S)
+/* Children that do not die, each with the memory of a driver's library: more would not help. */
+#define FL_SUPERVISOR_STUCK_MAX 4
 
 /* ---- io ---- */
 
@@ -121,26 +133,34 @@
 #define FL_HTTP_HEAD_MAX (32 * FL_KIB)
 #define FL_HTTP_FIELDS_MAX 128              /* fields of one head; a browser behind three proxies sends 40 */
 #define FL_H1_LINE_MAX 256                  /* chunk size with extensions, which nobody sends */
-#define FL_HTTP_BODY_MAX (8 * FL_MIB)       /* a collected request: the API server's AdmissionReview holds two objects of 3 MiB */
+#define FL_HTTP_BODY_MAX (8 * FL_MIB)       /* a collected request: an AdmissionReview holds two objects of 3 MiB */
 #define FL_HTTP_REPLY_MAX (32 * FL_MIB)     /* a collected response: as large as a JSON document may be */
 /* What one reader of a streamed answer may lag behind: some hundred watch events. Beyond it is cut and lists again. */
 #define FL_HTTP_QUEUE_MAX (1 * FL_MIB)
+#define FL_HTTP_BODIES_MAX (64 * FL_MIB)    /* all requests that are being collected, together: eight of the largest */
+#define FL_HTTP_BODY_PACE 1024              /* bytes of a body that come in each FL_HTTP_BODY_TIMEOUT, or it is cut */
+#define FL_HTTP_UNCONSUMED (64 * FL_KIB)    /* HTTP/1.1: of a streamed body, before its handler has taken it */
+#define FL_HTTP_LISTENERS_MAX 4             /* IPv4 or both, a unix socket, plain for probes, one to spare */
 #define FL_HTTP_CONNS_MAX 10000             /* open connections of one server: 15 KiB each with TLS is 150 MiB */
 #define FL_HTTP_HANDSHAKES_MAX 64           /* at once: 0.5 ms each, so the last one of them waits 32 ms */
 #define FL_HTTP_HANDSHAKE_TIMEOUT (10 * FL_NS_PER_S)
 #define FL_HTTP_HEAD_TIMEOUT (10 * FL_NS_PER_S)     /* for a whole head, from its first byte or the accept */
-#define FL_HTTP_IDLE_TIMEOUT (150 * FL_NS_PER_S)    /* a kept connection without a request; Go clients drop theirs at 90 s */
+#define FL_HTTP_IDLE_TIMEOUT (150 * FL_NS_PER_S)    /* a connection without a request; Go clients drop theirs at 90 s */
 #define FL_HTTP_BODY_TIMEOUT (15 * FL_NS_PER_S)     /* without a byte of the body */
 #define FL_HTTP_WRITE_TIMEOUT (30 * FL_NS_PER_S)    /* without the peer's socket taking a byte */
 #define FL_HTTP_LINGER (2 * FL_NS_PER_S)            /* for the peer to read our last words */
-#define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* when accept fails, for want of fds mostly: until it is tried again */
+#define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* when accept fails, for want of fds: until it is tried again */
+#define FL_HTTP_CONNECT_TIMEOUT (5 * FL_NS_PER_S)   /* for one address, and for the lookup: a lost SYN is sent again after 1 s */
+#define FL_HTTP_CLIENT_IDLE (90 * FL_NS_PER_S)      /* a client's connection without a call: sooner than servers close theirs */
+#define FL_HTTP_CLIENT_CONNS 4                      /* of one client: 250 streams each with HTTP/2 */
+#define FL_HTTP_REPLAYS 3                           /* a server that refuses a stream so often means it */
 #define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
 
 #define FL_H2_STREAMS 250                           /* open at once on a connection, as Go's server has it */
 #define FL_H2_STREAM_WINDOW (256 * FL_KIB)          /* fills 2 Gbit/s at 1 ms; a paused stream keeps this much */
 #define FL_H2_CONN_WINDOW (16 * FL_MIB)             /* never what holds a stream up */
 #define FL_H2_QUEUE_MAX 1000                        /* frames owed to a peer that does not read: beyond it is cut */
-#define FL_H2_RESETS_BURST 200                      /* rapid reset: streams that a peer may open and reset at once ... */
+#define FL_H2_RESETS_BURST 200                      /* rapid reset: streams that a peer may reset at once ... */
 #define FL_H2_RESETS_RATE 50                        /* ... and a second after that */
 #define FL_H2_CONTINUATIONS 4                       /* frames of 16 KiB after the first: twice FL_HTTP_HEAD_MAX */
 
@@ -176,3 +196,7 @@
  * nothing else (24 bytes for two), twice over. An operation "copy" doubles what it copies. */
 #define FL_PATCH_OPS 10000
 #define FL_PATCH_MEMORY (24 * FL_JSON_ITEM_MAX)
+
+/* ---- run ---- */
+
+#define FL_PACKED_MAX (2 * FL_MIB)   /* one cached object: etcd stores none larger than 1.5 MiB as JSON */

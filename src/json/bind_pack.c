@@ -224,6 +224,7 @@ struct unpack {
 	const char *p, *end;
 	struct fl_interns *drop;       /* let go of what is held from here */
 	struct fl_arena *arena;
+	char *room;                    /* one short text goes here instead; UUID_TEXT + UUID_PREFIX + 1 bytes */
 	bool bad, nomem;               /* stick */
 	uint32_t depth;
 };
@@ -271,7 +272,7 @@ static int64_t get_signed(struct unpack *u)
 
 static char *get_room(struct unpack *u, size_t size)
 {
-	char *room = u->arena ? fl_arena_get(u->arena, size) : NULL;
+	char *room = u->room ? u->room : u->arena ? fl_arena_get(u->arena, size) : NULL;
 
 	if (!room)
 		u->nomem = true;
@@ -604,4 +605,13 @@ struct fl_str fl_peek_raw(const struct fl_bind *bind, struct fl_str packed, size
 		return (struct fl_str){ NULL, 0 };
 	get_member(&u, f, NULL);
 	return u.bad ? (struct fl_str){ NULL, 0 } : (struct fl_str){ from, (uint32_t)(u.p - from) };
+}
+
+bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset, struct fl_str text)
+{
+	struct fl_str raw = fl_peek_raw(bind, packed, offset);
+	char room[UUID_TEXT + UUID_PREFIX + 1];
+	struct unpack u = { .p = raw.p, .end = raw.p + raw.len, .room = room };
+
+	return raw.len ? fl_str_eq(get_text(&u, false), text) : text.len == 0;
 }

@@ -35,3 +35,6 @@ int fl_peek(const struct fl_bind *bind, struct fl_str packed, size_t offset, str
 /* The packed bytes of one member, borrowed: a key for an index. Equal members have equal bytes. Empty: absent. */
 #define FL_PEEK_RAW(s, member_, packed) fl_peek_raw(s##_bind(), (packed), offsetof(struct s, member_))
 struct fl_str fl_peek_raw(const struct fl_bind *bind, struct fl_str packed, size_t offset);
+
+/* Is the text of a member just this? Needs no memory. An absent one is the empty text. */
+bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset, struct fl_str text);

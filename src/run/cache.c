@@ -1,0 +1,429 @@
+#include "run/cache.h"
+#include "base/limits.h"
+#include <assert.h>
+
+/* Entries under one value of one index hang together. */
+struct fl_entry_link {
+	struct fl_entry *next, **from;
+	struct bucket *bucket;          /* NULL: under none */
+};
+
+struct fl_entry {
+	uint32_t len;                   /* of the packed bytes */
+	uint32_t round;                 /* of the mark after which it was put last */
+	struct fl_entry_link links[];   /* one an index; the packed bytes follow */
+};
+
+struct bucket {
+	struct fl_entry *first;
+	uint32_t len;
+	char text[];
+};
+
+/* A slot of the table is empty or a place plus one. */
+enum { EMPTY = 0 };
+static const uint32_t first_slots = 64;   /* a power of two, like every later count */
+
+static struct fl_str bucket_key(const void *bucket_)
+{
+	const struct bucket *bucket = bucket_;
+
+	return (struct fl_str){ bucket->text, bucket->len };
+}
+
+static size_t offset_of(const struct fl_kind *kind, const char *name)
+{
+	const struct fl_field *meta = fl_field_find(kind->root(), FL_S("metadata"));
+	const struct fl_field *field = meta ? fl_field_find(meta->of(), fl_str(name)) : NULL;
+
+	assert(field);
+	return meta->offset + field->offset;
+}
+
+void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const struct fl_index *by,
+		   struct fl_interns *interns, const uint64_t seed[2])
+{
+	*cache = (struct fl_cache){ .kind = kind, .interns = interns, .seed = { seed[0], seed[1] } };
+	cache->packing = FL_BUF(FL_PACKED_MAX);
+	cache->name_at = offset_of(kind, "name");
+	cache->space_at = offset_of(kind, "namespace");
+	for (; by && by->name; by++) {
+		assert(cache->index_count < FL_INDEXES);
+		fl_hmap_init(&cache->buckets[cache->index_count], bucket_key, seed);
+		cache->indexes[cache->index_count++] = *by;
+	}
+}
+
+/* ---- entries ---- */
+
+static char *packed_of(const struct fl_cache *cache, const struct fl_entry *entry)
+{
+	return (char *)(uintptr_t)&entry->links[cache->index_count];
+}
+
+struct fl_str fl_entry_packed(const struct fl_cache *cache, const struct fl_entry *entry)
+{
+	return (struct fl_str){ packed_of(cache, entry), entry->len };
+}
+
+static size_t entry_size(const struct fl_cache *cache, size_t packed)
+{
+	return sizeof(struct fl_entry) + cache->index_count * sizeof(struct fl_entry_link) + packed;
+}
+
+int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
+		    void *ret_object, struct fl_err *err)
+{
+	return fl_unpack(cache->kind->root(), fl_entry_packed(cache, entry), arena, ret_object, err);
+}
+
+void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry)
+{
+	if (!entry)
+		return;
+	fl_pack_drop(cache->kind->root(), fl_entry_packed(cache, entry), cache->interns);
+	fl_free(entry);
+}
+
+/* Pack an object into an entry that is in no index yet. */
+static struct fl_entry *entry_new(struct fl_cache *cache, const void *object, struct fl_err *err)
+{
+	struct fl_entry *entry;
+
+	fl_buf_clear(&cache->packing);
+	if (fl_pack(cache->kind->root(), object, cache->interns, &cache->packing, err) < 0)
+		return NULL;
+	entry = fl_zalloc(entry_size(cache, cache->packing.len));
+	if (!entry) {
+		fl_pack_drop(cache->kind->root(), fl_buf_view(&cache->packing), cache->interns);
+		(void)fl_fail(err, FL_E_NOMEM, "%s: no memory for a cached object", cache->kind->kind);
+		return NULL;
+	}
+	entry->len = (uint32_t)cache->packing.len;
+	memcpy(packed_of(cache, entry), cache->packing.p, cache->packing.len);
+	return entry;
+}
+
+/* ---- the table of places ---- */
+
+static uint32_t hash_of(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
+{
+	uint64_t hash = fl_siphash13(cache->seed, name.p, name.len) * 31 + fl_siphash13(cache->seed, space.p, space.len);
+
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool is_named(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_str space, struct fl_str name)
+{
+	const struct fl_bind *root = cache->kind->root();
+	struct fl_str packed = fl_entry_packed(cache, entry);
+
+	return fl_peek_is(root, packed, cache->name_at, name) && fl_peek_is(root, packed, cache->space_at, space);
+}
+
+/* The slot where it is, or the empty one where it would go. There are slots. */
+static uint32_t slot_of(const struct fl_cache *cache, uint32_t hash, struct fl_str space, struct fl_str name)
+{
+	uint32_t mask = cache->slot_count - 1, i = hash & mask;
+
+	for (; cache->slots[i] != EMPTY; i = (i + 1) & mask) {
+		uint32_t place = cache->slots[i] - 1;
+
+		if (cache->hashes.at[place] == hash && is_named(cache, cache->entries.at[place], space, name))
+			break;
+	}
+	return i;
+}
+
+struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
+{
+	uint32_t slot;
+
+	if (!cache->slot_count)
+		return NULL;
+	slot = slot_of(cache, hash_of(cache, space, name), space, name);
+	return cache->slots[slot] == EMPTY ? NULL : cache->entries.at[cache->slots[slot] - 1];
+}
+
+static void place_in(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t place)
+{
+	uint32_t i = hash & (count - 1);
+
+	while (slots[i] != EMPTY)
+		i = (i + 1) & (count - 1);
+	slots[i] = place + 1;
+}
+
+/* Room for one more. */
+static int reserve(struct fl_cache *cache)
+{
+	uint32_t count = cache->slot_count ? cache->slot_count * 2 : first_slots, *slots;
+
+	if (fl_vec_reserve(&cache->entries, 1) < 0 || fl_vec_reserve(&cache->hashes, 1) < 0)
+		return -FL_E_NOMEM;
+	if (cache->entries.len < cache->slot_count - cache->slot_count / 4)
+		return 0;
+	slots = fl_zalloc_n(count, sizeof *slots);
+	if (!slots)
+		return -FL_E_NOMEM;
+	for (uint32_t place = 0; place < cache->hashes.len; place++)
+		place_in(slots, count, cache->hashes.at[place], place);
+	fl_free(cache->slots);
+	cache->slots = slots;
+	cache->slot_count = count;
+	return 0;
+}
+
+/* Close the gap by moving back what had been pushed past it. */
+static void empty_slot(struct fl_cache *cache, uint32_t gap)
+{
+	uint32_t mask = cache->slot_count - 1;
+
+	for (uint32_t i = (gap + 1) & mask; cache->slots[i] != EMPTY; i = (i + 1) & mask) {
+		uint32_t home = cache->hashes.at[cache->slots[i] - 1] & mask;
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		cache->slots[gap] = cache->slots[i];
+		gap = i;
+	}
+	cache->slots[gap] = EMPTY;
+}
+
+/* Take an entry's place away; the last one moves there, so that places stay dense. */
+static void remove_place(struct fl_cache *cache, uint32_t slot)
+{
+	uint32_t place = cache->slots[slot] - 1, last = cache->entries.len - 1, mask = cache->slot_count - 1, i;
+
+	empty_slot(cache, slot);
+	if (place != last) {
+		for (i = cache->hashes.at[last] & mask; cache->slots[i] != last + 1; i = (i + 1) & mask)
+			;
+		cache->slots[i] = place + 1;
+		cache->hashes.at[place] = cache->hashes.at[last];
+		cache->entries.at[place] = cache->entries.at[last];
+	}
+	cache->entries.len--;
+	cache->hashes.len--;
+}
+
+/* ---- indexes ---- */
+
+static void bucket_drop_if_empty(struct fl_cache *cache, uint32_t index, struct bucket *bucket)
+{
+	if (bucket->first)
+		return;
+	(void)fl_hmap_del(&cache->buckets[index], bucket_key(bucket));
+	cache->bytes -= sizeof *bucket + bucket->len;
+	fl_free(bucket);
+}
+
+static int bucket_for(struct fl_cache *cache, uint32_t index, struct fl_str value, struct bucket **ret)
+{
+	struct bucket *bucket = value.p ? fl_hmap_get(&cache->buckets[index], value) : NULL;
+
+	if (!bucket && value.p) {
+		bucket = fl_zalloc(sizeof *bucket + value.len);
+		if (!bucket)
+			return -FL_E_NOMEM;
+		bucket->len = value.len;
+		memcpy(bucket->text, value.p, value.len);
+		if (fl_hmap_put(&cache->buckets[index], bucket, NULL) < 0) {
+			fl_free(bucket);
+			return -FL_E_NOMEM;
+		}
+		cache->bytes += sizeof *bucket + value.len;
+	}
+	*ret = bucket;
+	return 0;
+}
+
+static void link_in(struct fl_entry *entry, uint32_t index, struct bucket *bucket)
+{
+	struct fl_entry_link *link = &entry->links[index];
+
+	if (!bucket)
+		return;
+	*link = (struct fl_entry_link){ bucket->first, &bucket->first, bucket };
+	if (link->next)
+		link->next->links[index].from = &link->next;
+	bucket->first = entry;
+}
+
+static void link_out(struct fl_cache *cache, struct fl_entry *entry)
+{
+	for (uint32_t i = 0; i < cache->index_count; i++) {
+		struct fl_entry_link *link = &entry->links[i];
+
+		if (!link->bucket)
+			continue;
+		*link->from = link->next;
+		if (link->next)
+			link->next->links[i].from = link->from;
+		bucket_drop_if_empty(cache, i, link->bucket);
+		*link = (struct fl_entry_link){ 0 };
+	}
+}
+
+/* The buckets where an object belongs, made where they are missing. */
+static int find_buckets(struct fl_cache *cache, const void *object, struct bucket *ret[static FL_INDEXES])
+{
+	for (uint32_t i = 0; i < cache->index_count; i++) {
+		if (bucket_for(cache, i, cache->indexes[i].value(object), &ret[i]) < 0) {
+			while (i-- > 0)
+				if (ret[i])
+					bucket_drop_if_empty(cache, i, ret[i]);
+			return -FL_E_NOMEM;
+		}
+	}
+	return 0;
+}
+
+struct fl_entry *fl_cache_first(const struct fl_cache *cache, uint32_t index, struct fl_str value)
+{
+	const struct bucket *bucket = fl_hmap_get(&cache->buckets[index], value);
+
+	return bucket ? bucket->first : NULL;
+}
+
+struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, const struct fl_entry *entry)
+{
+	(void)cache;
+	return entry->links[index].next;
+}
+
+/* ---- changes ---- */
+
+/* Nothing fails from here on. `before` is what stands at `place`, NULL when a new place is to be made. */
+static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_entry *before, uint32_t place, uint32_t hash,
+		   struct bucket *buckets[static FL_INDEXES])
+{
+	for (uint32_t i = 0; i < cache->index_count; i++)
+		link_in(entry, i, buckets[i]);
+	entry->round = cache->round;
+	cache->bytes += entry_size(cache, entry->len);
+	if (before) {
+		cache->entries.at[place] = entry;
+		cache->bytes -= entry_size(cache, before->len);
+		link_out(cache, before);
+		return;
+	}
+	cache->entries.at[cache->entries.len++] = entry;
+	cache->hashes.at[cache->hashes.len++] = hash;
+	place_in(cache->slots, cache->slot_count, hash, cache->entries.len - 1);
+	cache->len++;
+}
+
+static bool unchanged(const struct fl_cache *cache, const struct fl_entry *before, const struct fl_entry *entry)
+{
+	return before && fl_str_eq(fl_entry_packed(cache, before), fl_entry_packed(cache, entry));
+}
+
+int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_change *ret, struct fl_err *err)
+{
+	struct fl_str name, space;
+	struct bucket *buckets[FL_INDEXES];
+	struct fl_entry *before, *entry = entry_new(cache, object, err);
+	uint32_t hash, slot;
+
+	if (!entry)
+		return -(int)(err ? err->code : FL_E_NOMEM);
+	memcpy(&name, (const char *)object + cache->name_at, sizeof name);
+	memcpy(&space, (const char *)object + cache->space_at, sizeof space);
+	if (reserve(cache) < 0)
+		goto refused;
+	hash = hash_of(cache, space, name);
+	slot = slot_of(cache, hash, space, name);
+	before = cache->slots[slot] == EMPTY ? NULL : cache->entries.at[cache->slots[slot] - 1];
+	if (unchanged(cache, before, entry)) {
+		before->round = cache->round;
+		fl_entry_drop(cache, entry);
+		*ret = (struct fl_change){ .after = before, .same = true };
+		return 0;
+	}
+	if (find_buckets(cache, object, buckets) < 0)
+		goto refused;
+	commit(cache, entry, before, before ? cache->slots[slot] - 1 : 0, hash, buckets);
+	*ret = (struct fl_change){ .before = before, .after = entry };
+	return 0;
+refused:
+	fl_entry_drop(cache, entry);
+	return fl_fail(err, FL_E_NOMEM, "%s %.*s: no memory for its place in the cache", cache->kind->kind, FL_ARG(name));
+}
+
+static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
+{
+	struct fl_entry *entry = cache->entries.at[cache->slots[slot] - 1];
+
+	remove_place(cache, slot);
+	cache->bytes -= entry_size(cache, entry->len);
+	cache->len--;
+	link_out(cache, entry);
+	return entry;
+}
+
+struct fl_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name)
+{
+	uint32_t slot;
+
+	if (!cache->slot_count)
+		return (struct fl_change){ 0 };
+	slot = slot_of(cache, hash_of(cache, space, name), space, name);
+	if (cache->slots[slot] == EMPTY)
+		return (struct fl_change){ 0 };
+	return (struct fl_change){ .before = take_out(cache, slot) };
+}
+
+struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at)
+{
+	return *at < cache->entries.len ? cache->entries.at[(*at)++] : NULL;
+}
+
+void fl_cache_mark(struct fl_cache *cache)
+{
+	cache->round++;
+}
+
+/* From the last place to the first: an entry that moves into a gap comes from behind, where all is swept. */
+struct fl_entry *fl_cache_sweep(struct fl_cache *cache, uint32_t *at)
+{
+	uint32_t mask = cache->slot_count - 1, slot;
+
+	if (*at > cache->entries.len)
+		*at = cache->entries.len;
+	while (*at > 0) {
+		struct fl_entry *entry = cache->entries.at[--*at];
+
+		if (entry->round == cache->round)
+			continue;
+		for (slot = cache->hashes.at[*at] & mask; cache->slots[slot] != *at + 1; slot = (slot + 1) & mask)
+			;
+		return take_out(cache, slot);
+	}
+	return NULL;
+}
+
+uint64_t fl_cache_bytes(const struct fl_cache *cache)
+{
+	uint64_t tables = cache->entries.cap * sizeof *cache->entries.at + cache->hashes.cap * sizeof *cache->hashes.at +
+			  cache->slot_count * sizeof *cache->slots;
+
+	for (uint32_t i = 0; i < cache->index_count; i++)
+		tables += cache->buckets[i].cap * sizeof(void *) * 2;
+	return cache->bytes + tables;
+}
+
+void fl_cache_free(struct fl_cache *cache)
+{
+	for (uint32_t i = 0; i < cache->entries.len; i++) {
+		link_out(cache, cache->entries.at[i]);
+		fl_entry_drop(cache, cache->entries.at[i]);
+	}
+	fl_vec_free(&cache->entries);
+	fl_vec_free(&cache->hashes);
+	fl_free(cache->slots);
+	for (uint32_t i = 0; i < cache->index_count; i++)
+		fl_hmap_free(&cache->buckets[i]);
+	fl_buf_free(&cache->packing);
+	*cache = (struct fl_cache){ .packing.max = FL_PACKED_MAX };
+}

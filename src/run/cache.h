@@ -1,0 +1,83 @@
+/* cache.h - all objects of one kind, packed, found by name or by what they have in common.
+ *
+ * An object is one block: its packed form and its links in the indexes. Whoever reads unpacks into an arena of his own.
+ * What the API server tells and what a node sees come in by the same two calls; a cache does not know who feeds it.
+ *
+ *     static const struct fl_index pods_by[] = { { "node", pod_node }, { 0 } };
+ *     fl_cache_init(&pods, &fl_pod_kind, pods_by, &interns, seed);
+ *     fl_cache_put(&pods, &pod, &change, err);
+ *     for (e = fl_cache_first(&pods, 0, node); e; e = fl_cache_next(&pods, 0, e)) ...
+ */
+#pragma once
+#include "api/meta.h"
+#include "base/vec.h"
+#include "json/bind_pack.h"
+
+#define FL_INDEXES 6
+
+/* One way of finding objects together: the text under which an object stands, .p NULL for "under none". */
+struct fl_index {
+	const char *name;
+	struct fl_str (*value)(const void *object);
+};
+
+struct fl_entry;
+
+struct fl_cache {
+	const struct fl_kind *kind;
+	struct fl_interns *interns;
+	struct fl_index indexes[FL_INDEXES];
+	uint32_t index_count;
+	uint64_t seed[2];
+	uint32_t len;               /* objects */
+	uint64_t bytes;             /* of blocks; tables come on top: fl_cache_bytes */
+
+	/* Private: entries and their hashes by place, a table of places, and the buckets of each index. */
+	size_t name_at, space_at;   /* offsets in the kind's root */
+	FL_VEC(struct fl_entry *) entries;
+	FL_VEC(uint32_t) hashes;
+	uint32_t *slots, slot_count;
+	struct fl_hmap buckets[FL_INDEXES];
+	struct fl_buf packing;
+	uint32_t round;             /* counts the marks */
+};
+
+/* `by` ends with a row without a name; NULL: no indexes. The kind's root begins with the metadata that FL_META_NAMES
+ * names. Allocates nothing. */
+void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const struct fl_index *by,
+		   struct fl_interns *interns, const uint64_t seed[2]);
+void fl_cache_free(struct fl_cache *cache);
+
+/* What a put has done. `before` is what was there, to be given to fl_entry_drop when it has been looked at. */
+struct fl_change {
+	struct fl_entry *before, *after;
+	bool same;                  /* byte for byte what was there: nobody needs to know. No `before` then */
+};
+
+/* Take an object in, or in place of the one of its name. Nothing has changed on failure. */
+int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_change *ret, struct fl_err *err) FL_MUSTUSE;
+
+/* Take it out; .before is NULL when it was not there. Never fails. */
+struct fl_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name);
+void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry);   /* NULL-safe */
+
+/* ---- reading: borrowed until the next put or remove ---- */
+struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name);
+struct fl_str fl_entry_packed(const struct fl_cache *cache, const struct fl_entry *entry);
+int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
+		    void *ret_object, struct fl_err *err) FL_MUSTUSE;
+
+/* Those under one value of an index. */
+struct fl_entry *fl_cache_first(const struct fl_cache *cache, uint32_t index, struct fl_str value);
+struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, const struct fl_entry *entry);
+
+/* All, in no order: start with *at = 0; NULL at the end. */
+struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);
+
+/* A full state comes: mark, put all that is there, then take out one by one what was not put: start with *at =
+ * UINT32_MAX, drop each when it has been looked at; NULL when none is left. Puts and removes may come in between. */
+void fl_cache_mark(struct fl_cache *cache);
+struct fl_entry *fl_cache_sweep(struct fl_cache *cache, uint32_t *at);
+
+/* Everything that the cache holds, tables included. */
+uint64_t fl_cache_bytes(const struct fl_cache *cache);
