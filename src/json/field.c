@@ -120,7 +120,7 @@ void fl_field_selector_print(struct fl_buf *buf, const struct fl_field_selector 
 		fl_buf_str(buf, term->field);
 		fl_buf_str(buf, term->is_not ? FL_S("!=") : FL_S("="));
 		for (uint32_t k = 0; k < term->value.len; k++) {
-			if (strchr("\\,=", term->value.p[k]))
+			if (term->value.p[k] && strchr("\\,=", term->value.p[k]))
 				fl_buf_char(buf, '\\');
 			fl_buf_char(buf, term->value.p[k]);
 		}

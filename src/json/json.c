@@ -255,7 +255,7 @@ void fl_json_path(const yyjson_doc *doc, const yyjson_val *val, char *path, size
 
 	path[0] = 0;
 	/* Values stand depth first: the child that contains it is the last one that does not begin behind it. */
-	while (at != val && yyjson_is_ctn(at) && len < size) {
+	while (at < val && yyjson_is_ctn(at) && len < size) {
 		end = unsafe_yyjson_get_next(at);
 		child = unsafe_yyjson_get_first(at);
 		for (index = 0, key = NULL;; index++) {

@@ -54,8 +54,8 @@ bool fl_json_i64(const yyjson_val *val, int64_t *ret);
 /* What a value is, for messages: "a text", "an integer", "nothing" (NULL) ... */
 const char *fl_json_kind(const yyjson_val *val);
 
-/* Where in the document the value stands: "spec.containers[2].image", "" for the root. Always terminated, cut from the
- * right when it is too long. */
+/* Where in the document the value stands: "spec.containers[2].image", "" for the root. A name stands for its
+ * value. Always terminated, cut from the right when it is too long. */
 void fl_json_path(const yyjson_doc *doc, const yyjson_val *val, char *path, size_t size);
 
 /* Line and column, from 1, in characters, of the byte at `pos`. */

@@ -64,7 +64,8 @@ static bool fits(wide m)
 /* Put a number together; false when it has too many digits. */
 static bool put(wide m, int scale, enum fl_quantity_format format, struct fl_quantity *ret)
 {
-	while (!fits(m) && m % 10 == 0) {
+	/* So large a power is given without the zeros before it, as it will be printed. */
+	while ((!fits(m) || scale > SCALE_MAX / 2) && m && m % 10 == 0) {
 		m /= 10;
 		scale++;
 	}

@@ -85,7 +85,7 @@ static void *space_realloc(void *ctx, void *p, size_t old_size, size_t size)
 	struct fl_json_space *space = ctx;
 	void *grown;
 
-	if ((char *)p == space->block + space->last && in_block(space, p) && size <= space->size - space->last) {
+	if (in_block(space, p) && (char *)p == space->block + space->last && size <= space->size - space->last) {
 		space->used = space->last + size + (ALIGN - size % ALIGN) % ALIGN;
 		if (space->used > space->size)
 			space->used = space->size;

@@ -210,13 +210,14 @@ static int by_key(const void *pa, const void *pb, void *json)
 
 static int check_keys(struct fl_yaml *y, const struct frame *frame, struct fl_err *err)
 {
-	struct key *key = y->keys.at + frame->first_key;
 	uint32_t len = y->keys.len - frame->first_key;
 	const char *json = y->w.buf->p;
+	struct key *key;
 
 	y->keys.len = frame->first_key;
 	if (y->w.buf->failed || len < 2)
 		return 0;
+	key = y->keys.at + frame->first_key;
 	qsort_r(key, len, sizeof *key, by_key, (void *)(uintptr_t)json);
 	for (uint32_t i = 1; i < len; i++)
 		if (key[i].len == key[i - 1].len && memcmp(json + key[i].from, json + key[i - 1].from, key[i].len) == 0)
