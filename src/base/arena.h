@@ -1,8 +1,8 @@
 /* arena.h - memory that goes away all at once: one arena a request, a turn, a parse.
  *
- * Blocks grow geometrically up to a ceiling; a reset keeps the first block (unless one huge piece asked for it), so that
- * an arena used over and over stops allocating. Under AddressSanitizer every piece is an allocation of its own, so that
- * an overrun is seen.
+ * Blocks grow geometrically up to a ceiling; a reset keeps the first block (unless one huge piece asked for it), so
+ * that an arena used over and over stops allocating. Under AddressSanitizer every piece is an allocation of its own, so
+ * that an overrun is seen.
  */
 #pragma once
 #include "base/mem.h"

@@ -48,7 +48,8 @@ static int value_of(char c, bool url)
 	return c == (url ? '_' : '/') ? 63 : -1;
 }
 
-/* The padding that the form demands goes; false when it is not that. What is left has 2, 3 or 4 characters at its end. */
+/* The padding that the form demands goes; false when it is not that. What is left has 2, 3 or 4 characters at its
+ * end. */
 static bool without_padding(struct fl_str *text, bool padded)
 {
 	if (!padded)

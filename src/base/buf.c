@@ -63,6 +63,31 @@ void fl_buf_char(struct fl_buf *buf, char c)
 	fl_buf_put(buf, &c, 1);
 }
 
+/* The digits of n, written so that they end at `end`; where they begin. */
+static char *digits_before(char *end, uint64_t n)
+{
+	do
+		*--end = (char)('0' + n % 10);
+	while (n /= 10);
+	return end;
+}
+
+void fl_buf_uint(struct fl_buf *buf, uint64_t n)
+{
+	char text[20], *end = text + sizeof text, *p = digits_before(end, n);
+
+	fl_buf_put(buf, p, (size_t)(end - p));
+}
+
+void fl_buf_int(struct fl_buf *buf, int64_t n)
+{
+	char text[20], *end = text + sizeof text, *p = digits_before(end, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+
+	if (n < 0)
+		*--p = '-';
+	fl_buf_put(buf, p, (size_t)(end - p));
+}
+
 void fl_buf_vprintf(struct fl_buf *buf, const char *fmt, va_list args)
 {
 	size_t left = buf->cap - buf->len;
@@ -118,16 +143,29 @@ static char json_escape(unsigned char c)
 	}
 }
 
+/* ASCII that stands for itself: nearly all there is. */
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 void fl_buf_json(struct fl_buf *buf, struct fl_str s)
 {
 	uint32_t done = 0, i = 0;   /* done: what stands before it is in the buffer; up to i it may go in as it is */
 
 	fl_buf_char(buf, '"');
 	while (i < s.len) {
-		uint32_t len = fl_str_utf8_len(fl_str_sub(s, i, s.len));
-		char escape = json_escape((unsigned char)s.p[i]);
+		uint32_t len;
+		char escape;
+		bool c1;
 
-		bool c1 = len == 2 && (unsigned char)s.p[i] == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0;
+		if (is_plain(s.p[i])) {
+			i++;
+			continue;
+		}
+		len = fl_str_utf8_len(fl_str_sub(s, i, s.len));
+		escape = json_escape((unsigned char)s.p[i]);
+		c1 = len == 2 && (unsigned char)s.p[i] == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0;
 
 		if (len && !escape && !c1) {
 			i += len;

@@ -63,8 +63,8 @@ static int no_such_verb(const struct fl_program *program, const char *word, stru
 		fl_buf_printf(&buf, "%s%s", buf.len ? ", " : "", command->name);
 	}
 	if (meant)
-		return fl_fail(err, FL_E_INVALID, "no verb '%.*s'; did you mean '%s'? `%s help` lists all: %s", FL_ARG(said),
-			       meant, program->name, names);
+		return fl_fail(err, FL_E_INVALID, "no verb '%.*s'; did you mean '%s'? `%s help` lists all: %s",
+			       FL_ARG(said), meant, program->name, names);
 	return fl_fail(err, FL_E_INVALID, "no verb '%.*s'; there are: %s", FL_ARG(said), names);
 }
 
@@ -124,8 +124,8 @@ int fl_program_check(const struct fl_program *program, struct fl_err *err)
 		struct fl_options options = options_of(program, command);
 
 		if (!command->run || !fl_str_ends(fl_str(command->says), FL_S(".")))
-			return fl_fail(err, FL_E_INVALID, "%s: a command has a run() and says what it does in a sentence",
-				       command->name);
+			return fl_fail(err, FL_E_INVALID,
+				       "%s: a command has a run() and says what it does in a sentence", command->name);
 		for (uint32_t k = 0; k < i; k++)
 			if (strcmp(command->name, program->commands[k]->name) == 0)
 				return fl_fail(err, FL_E_INVALID, "%s: there are two", command->name);
@@ -133,8 +133,8 @@ int fl_program_check(const struct fl_program *program, struct fl_err *err)
 			return fl_wrap(err, "%s", command->name);
 		for (uint32_t k = 0; k < options.count; k++)
 			if (options.rows[k].offset >= command->config_size)
-				return fl_fail(err, FL_E_INVALID, "%s: option '%s' lies outside the struct", command->name,
-					       options.rows[k].name);
+				return fl_fail(err, FL_E_INVALID, "%s: option '%s' lies outside the struct",
+					       command->name, options.rows[k].name);
 	}
 	return 0;
 }

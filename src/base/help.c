@@ -87,7 +87,8 @@ static void put_number(struct fl_buf *buf, const struct fl_option *row, int64_t 
 }
 
 /* "default 4, 1 to 64, FAIRLEAD_WORKERS"; each name and value in `quote`. */
-static void put_facts(struct fl_buf *buf, const struct fl_options *options, const struct fl_option *row, const char *quote)
+static void put_facts(struct fl_buf *buf, const struct fl_options *options, const struct fl_option *row,
+		      const char *quote)
 {
 	size_t start = buf->len;
 	char name[FL_OPTION_NAME * 2];
@@ -186,7 +187,8 @@ static void put_program(struct fl_buf *buf, const struct fl_program *program)
 		put_row(buf, fl_buf_view(&left), fl_str(program->commands[i]->says));
 	}
 	fl_buf_printf(buf, "\n`%s help VERB` says more. Most options can be set in the environment too, by the\n"
-			   "name in their help; the command line wins.\n", program->name);
+			   "name in their help; the command line wins.\n",
+		      program->name);
 }
 
 void fl_help(const struct fl_program *program, const struct fl_command *command, struct fl_buf *buf)
@@ -290,7 +292,8 @@ static void put_bash_command(struct fl_buf *buf, const struct fl_command *comman
 
 void fl_help_bash(const struct fl_program *program, struct fl_buf *buf)
 {
-	fl_buf_printf(buf, "# Completion for %s; put it where bash looks, or: . <(%s help --bash)\n_%s() {\n", program->name,
+	fl_buf_printf(buf, "# Completion for %s; put it where bash looks, or: . <(%s help --bash)\n_%s() {\n",
+		      program->name,
 		      program->name, program->name);
 	fl_buf_str(buf, FL_S("\tlocal now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words= files=\n"
 			     "\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n"));
@@ -306,5 +309,6 @@ void fl_help_bash(const struct fl_program *program, struct fl_buf *buf)
 		if (!program->commands[i]->hidden)
 			fl_buf_printf(buf, "%s ", program->commands[i]->name);
 	fl_buf_printf(buf, "--help\"\n\tmapfile -t COMPREPLY < <(compgen $files -W \"$words\" -- \"$now\")\n}\n"
-			   "complete -F _%s %s\n", program->name, program->name);
+			   "complete -F _%s %s\n",
+		      program->name, program->name);
 }

@@ -20,7 +20,8 @@ void fl_hmap_free(struct fl_hmap *map);
 
 void *fl_hmap_get(const struct fl_hmap *map, struct fl_str key);
 
-/* 0 or -FL_E_NOMEM. What had the same key is replaced, which never fails, and handed back in *ret_old (NULL: nothing). */
+/* 0 or -FL_E_NOMEM. What had the same key is replaced, which never fails, and handed back in *ret_old (NULL:
+ * nothing). */
 int fl_hmap_put(struct fl_hmap *map, void *object, void **ret_old) FL_MUSTUSE;
 
 /* 0 or -FL_E_NOMEM: so many more put() cannot fail. */

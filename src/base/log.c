@@ -1,6 +1,5 @@
 #include "base/log.h"
 #include "base/units.h"
-#include <inttypes.h>
 #include <math.h>
 
 FL_NAMES(fl_level_names, FL_LEVEL_COUNT_,
@@ -86,10 +85,10 @@ static void put_value(struct line *line, const struct fl_kv *kv)
 			fl_buf_str(&line->buf, FL_S("null"));
 		break;
 	case FL_KV_TYPE_INT:
-		fl_buf_printf(&line->buf, "%" PRId64, kv->i);
+		fl_buf_int(&line->buf, kv->i);
 		break;
 	case FL_KV_TYPE_UINT:
-		fl_buf_printf(&line->buf, "%" PRIu64, kv->u);
+		fl_buf_uint(&line->buf, kv->u);
 		break;
 	case FL_KV_TYPE_NUM:
 		put_num(line, kv->num);
@@ -113,10 +112,9 @@ static void put_value(struct line *line, const struct fl_kv *kv)
 
 static void put_key(struct line *line, const char *key)
 {
-	if (line->json)
-		fl_buf_printf(&line->buf, ",\"%s\":", key);
-	else
-		fl_buf_printf(&line->buf, " %s=", key);
+	fl_buf_str(&line->buf, line->json ? FL_S(",\"") : FL_S(" "));
+	fl_buf_str(&line->buf, fl_str(key));
+	fl_buf_str(&line->buf, line->json ? FL_S("\":") : FL_S("="));
 }
 
 static void back_to(struct line *line, size_t mark)
@@ -165,7 +163,8 @@ static void put_head(struct line *line, const struct fl_log *log, enum fl_level 
 		fl_buf_printf(buf, " %s %s", level_columns[level], message);
 		return;
 	}
-	fl_buf_printf(buf, "\",\"level\":\"%s\"", fl_name(&fl_level_names, (int)level));
+	fl_buf_char(buf, '"');
+	put_kv(line, &FL_KV_TEXT("level", fl_name(&fl_level_names, (int)level)));
 	if (log->role)
 		put_kv(line, &FL_KV_TEXT("role", log->role));
 	put_kv(line, &FL_KV_TEXT("msg", message));
@@ -176,7 +175,9 @@ static void put_place(struct line *line, const char *file, uint32_t number)
 	char text[100];
 	struct fl_buf place = FL_BUF_IN(text);
 
-	fl_buf_printf(&place, "%.80s:%u", file, number);
+	fl_buf_str(&place, fl_str_sub(fl_str(file), 0, 80));
+	fl_buf_char(&place, ':');
+	fl_buf_uint(&place, number);
 	put_kv(line, &FL_KV_STR("at", fl_buf_view(&place)));
 }
 

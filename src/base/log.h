@@ -3,8 +3,8 @@
  *     fl_log(log, FL_INFO, "device list sent", FL_KV_STR("resource", name), FL_KV_INT("devices", n));
  *     fl_log(log, FL_WARN, "cannot write the CDI file, will retry in 5 s", FL_KV_TEXT("path", path), FL_KV_ERR(&err));
  *
- *     {"ts":"2025-01-02T03:04:05.678901Z","level":"info","role":"node","msg":"device list sent","resource":"nvidia.com/gpu",
- *      "devices":8,"at":"plugin.c:71"}
+ *     {"ts":"2025-01-02T03:04:05.678901Z","level":"info","role":"node","msg":"device list sent",
+ *      "resource":"nvidia.com/gpu","devices":8,"at":"plugin.c:71"}
  *
  * Libraries return, programs log: one line a failure, at the place that knows what follows from it. A NULL log is
  * silent. Nothing here allocates or fails. Texts from outside are made safe: what is not UTF-8 is replaced, control
@@ -37,7 +37,7 @@ struct fl_log_site {
 	const char *file;
 	uint32_t line;
 	uint32_t suppressed;
-	uint64_t paid_until;   /* ns: each line moves it on by FL_LOG_EVERY; FL_LOG_BURST of that ahead of now is too far */
+	uint64_t paid_until;   /* ns: each line moves it on by FL_LOG_EVERY, and it must not run too far ahead of now */
 };
 
 struct fl_log {
@@ -77,12 +77,14 @@ struct fl_kv {
 };
 
 #define FL_KV_STR(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_STR, .str = (value) })
-#define FL_KV_TEXT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_TEXT, .text = (value) })   /* NULL: null */
+/* Terminated; NULL prints as null. */
+#define FL_KV_TEXT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_TEXT, .text = (value) })
 #define FL_KV_INT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_INT, .i = (value) })
 #define FL_KV_UINT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_UINT, .u = (value) })
 #define FL_KV_NUM(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_NUM, .num = (value) })
 #define FL_KV_BOOL(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_BOOL, .is = (value) })
-#define FL_KV_DURATION(key_, ns) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_DURATION, .i = (ns) })   /* "1.5s" */
+/* Nanoseconds; prints as "1.5s". */
+#define FL_KV_DURATION(key_, ns) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_DURATION, .i = (ns) })
 #define FL_KV_SECRET(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_SECRET, .secret = (value) })
 /* As "error" (its words) and "code"; left out when NULL. */
 #define FL_KV_ERR(value) ((struct fl_kv){ .key = "error", .type = FL_KV_TYPE_ERR, .err = (value) })

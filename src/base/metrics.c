@@ -223,15 +223,12 @@ static struct fl_series *refused(struct fl_family *family)
 	return family->overflow;
 }
 
-struct fl_series *fl_series(struct fl_family *family, const struct fl_str *values)
+static struct fl_series *find_or_make(struct fl_family *family, const struct fl_str *values)
 {
 	char text[LABELS_MAX];
 	struct fl_buf buf = FL_BUF_IN(text);
 	struct fl_series *series;
 
-	assert(!family->row->collect);
-	if (family->labels == 0)
-		return family->overflow;
 	put_labels(&buf, family, values);
 	series = fl_hmap_get(&family->by_labels, fl_buf_view(&buf));
 	if (series)
@@ -249,6 +246,12 @@ struct fl_series *fl_series(struct fl_family *family, const struct fl_str *value
 	*family->last = series;
 	family->last = &series->next;
 	return series;
+}
+
+struct fl_series *fl_series(struct fl_family *family, const struct fl_str *values)
+{
+	assert(!family->row->collect);
+	return family->labels == 0 ? family->overflow : find_or_make(family, values);
 }
 
 void fl_series_remove(struct fl_series *series)
@@ -338,17 +341,6 @@ int fl_metrics_add(struct fl_metrics *metrics, const struct fl_metric *rows, uin
 
 /* ---- the text ---- */
 
-static void put_whole(struct fl_buf *buf, uint64_t n)
-{
-	char digits[20];
-	size_t at = sizeof digits;
-
-	do
-		digits[--at] = (char)('0' + n % 10);
-	while (n /= 10);
-	fl_buf_put(buf, digits + at, sizeof digits - at);
-}
-
 /* Nearly every value has at most six decimals: then value = whole/10^6 exactly as strtod would read the digits back. */
 static bool put_short(struct fl_buf *buf, double value)
 {
@@ -364,7 +356,7 @@ static bool put_short(struct fl_buf *buf, double value)
 	if (signbit(value))
 		fl_buf_char(buf, '-');
 	n = n < 0 ? -n : n;
-	put_whole(buf, (uint64_t)(n / unit));
+	fl_buf_int(buf, n / unit);
 	left = n % unit;
 	if (left)
 		fl_buf_char(buf, '.');
@@ -480,7 +472,8 @@ static void put_family(struct fl_buf *buf, struct fl_family *family)
 static void put_refusals(struct fl_buf *buf, const struct fl_metrics *metrics)
 {
 	static const struct fl_metric row = { "fairlead_metrics_refused_total",
-					      "Series that were counted as overflow, for want of room or memory.", FL_COUNTER,
+					      "Series that were counted as overflow, for want of room or memory.",
+						FL_COUNTER,
 					      .labels = { "metric" } };
 	struct fl_family self = { .row = &row, .labels = 1, .max = UINT32_MAX };
 	struct fl_scrape scrape = { .buf = buf, .family = &self };

@@ -1,14 +1,14 @@
 /* metrics.h - numbers for Prometheus: counters, gauges and histograms, text format 0.0.4.
  *
- *     enum { ALLOCATIONS, LATENCY, CARDS };
+ *     enum { CALLS, LATENCY, CARDS };
  *     static const struct fl_metric metrics[] = {
- *             [ALLOCATIONS] = { "fairlead_allocations_total", "Allocate calls.", FL_COUNTER, .labels = { "resource" } },
- *             [LATENCY] = { "fairlead_allocate_seconds", "How long Allocate took.", FL_HISTOGRAM, FL_METRIC_BUCKETS(buckets) },
- *             [CARDS] = { "fairlead_cards", "Cards by state.", FL_GAUGE, .labels = { "state" }, .collect = cards_now },
+ *             [CALLS] = { "fairlead_allocate_total", "Allocate calls.", FL_COUNTER, .labels = { "resource" } },
+ *             [LATENCY] = { "fairlead_allocate_seconds", "Their time.", FL_HISTOGRAM, FL_METRIC_BUCKETS(buckets) },
+ *             [CARDS] = { "fairlead_cards", "Cards by state.", FL_GAUGE, .labels = { "state" }, .collect = cards },
  *     };
  *
  *     fl_metrics_add(registry, metrics, FL_LEN(metrics), self, families, err)     once, at the start
- *     series = fl_series(families[ALLOCATIONS], (struct fl_str[]){ resource });   once for each set of label values
+ *     series = fl_series(families[CALLS], (struct fl_str[]){ resource });         once for each set of label values
  *     fl_count(series, 1);                                                        as often as you like
  *
  * A series in hand costs an addition, no lookup and no allocation, and there always is one: what finds no memory, or

@@ -41,7 +41,7 @@ static bool has_bounds(const struct fl_option *row)
 /* "a duration from 1s to 1h0m0s (such as 10s, 1m30s or 500ms)": what would have been right. */
 static int refuse(const struct parse *parse, const struct fl_option *row, const char *what, struct fl_str text)
 {
-	void (*print)(struct fl_buf *buf, int64_t value) = row->kind == FL_OPTION_DURATION ? fl_buf_duration : fl_buf_size;
+	void (*print)(struct fl_buf *, int64_t) = row->kind == FL_OPTION_DURATION ? fl_buf_duration : fl_buf_size;
 	char words[FL_ERR_TEXT];
 	struct fl_buf buf = FL_BUF_IN(words);
 
@@ -63,7 +63,8 @@ static int refuse(const struct parse *parse, const struct fl_option *row, const 
 	return fl_fail(parse->err, FL_E_INVALID, "'%.*s' is %s%s", FL_ARG(fl_str_sub(text, 0, 80)), what, words);
 }
 
-static int set_number(const struct parse *parse, const struct fl_option *row, struct fl_str text, bool read, int64_t value,
+static int set_number(const struct parse *parse, const struct fl_option *row, struct fl_str text, bool read,
+		      int64_t value,
 		      const char *what)
 {
 	int64_t min = has_bounds(row) ? row->min : row->kind == FL_OPTION_INT ? INT64_MIN : 0;
@@ -299,7 +300,8 @@ static int letters(struct parse *parse, const char *letter, bool *ret_help)
 		if (row && row->kind == FL_OPTION_BOOL) {
 			(void)set_given(parse, row, "true");   /* which a bool never refuses */
 		} else if (row) {
-			return letter[1] ? set_given(parse, row, letter + 1 + (letter[1] == '=')) : set_next(parse, row);
+			return letter[1] ? set_given(parse, row, letter + 1 + (letter[1] == '=')) : set_next(parse,
+				row);
 		} else if (*letter == 'h') {
 			*ret_help = true;
 		} else {
@@ -324,7 +326,8 @@ static int operand(struct parse *parse, const char *argument)
 			return set_given(parse, row, argument);
 		}
 	}
-	return fl_fail(parse->err, FL_E_INVALID, n ? "'%.*s' is one argument too many" : "takes no arguments, but got '%.*s'",
+	return fl_fail(parse->err, FL_E_INVALID,
+		n ? "'%.*s' is one argument too many" : "takes no arguments, but got '%.*s'",
 		       FL_ARG(fl_str_sub(fl_str(argument), 0, 80)));
 }
 
@@ -361,7 +364,8 @@ static int missing(const struct parse *parse)
 		fl_option_env(parse->options, row, &buf);
 		if (row->operand)
 			return fl_fail(parse->err, FL_E_INVALID, "%s is missing: %s", row->name, row->says);
-		return fl_fail(parse->err, FL_E_INVALID, "--%s is needed%s%s: %s", row->name, name[0] ? ", or " : "", name,
+		return fl_fail(parse->err, FL_E_INVALID, "--%s is needed%s%s: %s", row->name, name[0] ? ", or " : "",
+			name,
 			       row->says);
 	}
 	return 0;
@@ -411,14 +415,16 @@ static bool is_name(const struct fl_option *row)
 	return len > 1 && len < FL_OPTION_NAME;
 }
 
-/* In a Pod, a Service called fairlead sets FAIRLEAD_PORT, FAIRLEAD_PORT_... and FAIRLEAD_SERVICE_...: an option of such a
- * name would be given a value that nobody meant for it. */
+/* In a Pod, a Service called fairlead sets FAIRLEAD_PORT, FAIRLEAD_PORT_... and FAIRLEAD_SERVICE_...: an option of such
+ * a name would be given a value that nobody meant for it. */
 static bool is_kubernetes_own(const struct fl_option *row)
 {
 	struct fl_str name = fl_str(row->name);
 
-	return !row->operand && !row->env && (fl_str_eq(name, FL_S("port")) || fl_str_starts(name, FL_S("port-")) ||
-					      fl_str_starts(name, FL_S("service-")));
+	if (row->operand || row->env)
+		return false;
+	return fl_str_eq(name, FL_S("port")) || fl_str_starts(name, FL_S("port-")) ||
+	       fl_str_starts(name, FL_S("service-"));
 }
 
 static const char *wrong_with(const struct fl_option *row)

@@ -21,7 +21,8 @@
 #include "base/vec.h"
 
 enum fl_option_kind {
-	FL_OPTION_BOOL, FL_OPTION_INT, FL_OPTION_DURATION, FL_OPTION_SIZE, FL_OPTION_ENUM, FL_OPTION_STR, FL_OPTION_PATH,
+	FL_OPTION_BOOL, FL_OPTION_INT, FL_OPTION_DURATION, FL_OPTION_SIZE, FL_OPTION_ENUM, FL_OPTION_STR,
+		FL_OPTION_PATH,
 	FL_OPTION_STRS, FL_OPTION_KIND_COUNT_
 };
 extern const struct fl_names fl_option_kind_names;
@@ -47,14 +48,15 @@ struct fl_option {
 	int64_t min, max;               /* of a number, ns or bytes; both 0: any number, any duration or size from 0 */
 };
 
-/* Rows. After the sentence come the other members, as .letter = 'w'. */
+/* Rows. After the sentence come the other members, as .letter = 'w'. A duration is in ns, a size in bytes; a text that
+ * was not given has a NULL pointer; a list may be given many times, and in the environment is parted by commas. */
 #define FL_OPT_BOOL(type_, member, ...) FL_OPTION_(BOOL, type_, member, bool, __VA_ARGS__)
 #define FL_OPT_INT(type_, member, ...) FL_OPTION_(INT, type_, member, int64_t, __VA_ARGS__)
-#define FL_OPT_DURATION(type_, member, ...) FL_OPTION_(DURATION, type_, member, int64_t, __VA_ARGS__)   /* ns */
-#define FL_OPT_SIZE(type_, member, ...) FL_OPTION_(SIZE, type_, member, int64_t, __VA_ARGS__)           /* bytes */
-#define FL_OPT_STR(type_, member, ...) FL_OPTION_(STR, type_, member, struct fl_str, __VA_ARGS__)       /* p NULL: none */
-#define FL_OPT_PATH(type_, member, ...) FL_OPTION_(PATH, type_, member, const char *, __VA_ARGS__)      /* NULL: none */
-#define FL_OPT_STRS(type_, member, ...) FL_OPTION_(STRS, type_, member, struct fl_strs, __VA_ARGS__)    /* many times */
+#define FL_OPT_DURATION(type_, member, ...) FL_OPTION_(DURATION, type_, member, int64_t, __VA_ARGS__)
+#define FL_OPT_SIZE(type_, member, ...) FL_OPTION_(SIZE, type_, member, int64_t, __VA_ARGS__)
+#define FL_OPT_STR(type_, member, ...) FL_OPTION_(STR, type_, member, struct fl_str, __VA_ARGS__)
+#define FL_OPT_PATH(type_, member, ...) FL_OPTION_(PATH, type_, member, const char *, __VA_ARGS__)
+#define FL_OPT_STRS(type_, member, ...) FL_OPTION_(STRS, type_, member, struct fl_strs, __VA_ARGS__)
 #define FL_OPT_ENUM(type_, member, enum_, ...) \
 	FL_OPTION_(ENUM, type_, member, enum enum_, __VA_ARGS__, .names = &enum_##_names)
 

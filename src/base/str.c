@@ -166,7 +166,8 @@ uint32_t fl_str_distance(struct fl_str a, struct fl_str b)
 				row[j] = j;
 				continue;
 			}
-			row[j] = least(above[j - 1] + (lower(a.p[i - 1]) != lower(b.p[j - 1])), least(above[j], row[j - 1]) + 1);
+			row[j] = least(above[j], row[j - 1]) + 1;
+			row[j] = least(row[j], above[j - 1] + (lower(a.p[i - 1]) != lower(b.p[j - 1])));
 			if (i > 1 && j > 1 && lower(a.p[i - 1]) == lower(b.p[j - 2]) &&
 			    lower(a.p[i - 2]) == lower(b.p[j - 1]))
 				row[j] = least(row[j], over[j - 2] + 1);

@@ -56,6 +56,6 @@ bool fl_str_utf8(struct fl_str s);
 /* Bytes of its first character, or 0 when it starts with none. */
 uint32_t fl_str_utf8_len(struct fl_str s);
 
-/* How many insertions, deletions, replacements and swaps of neighbours make one the other, for "did you mean"; case does
- * not count. UINT32_MAX when one is longer than FL_NAME_NEAR. */
+/* How many insertions, deletions, replacements and swaps of neighbours make one the other, for "did you mean"; case
+ * does not count. UINT32_MAX when one is longer than FL_NAME_NEAR. */
 uint32_t fl_str_distance(struct fl_str a, struct fl_str b);

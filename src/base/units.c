@@ -173,12 +173,19 @@ static void civil(int64_t day, int64_t *year, int *month, int *mday)
 	*year = yoe + era * 400 + (*month <= 2);
 }
 
+static void put_digits(char *at, int n, int digits)
+{
+	for (; digits > 0; n /= 10)
+		at[--digits] = (char)('0' + n % 10);
+}
+
 void fl_buf_time(struct fl_buf *buf, int64_t ns_since_1970)
 {
 	const int64_t ns_a_day = 86400 * (int64_t)FL_NS_PER_S;
 	int64_t ns = ns_since_1970 % ns_a_day, year;
 	int64_t day = ns_since_1970 / ns_a_day;
 	int month, mday, second;
+	char text[] = "0000-00-00T00:00:00.000000Z";
 
 	if (ns < 0) {
 		ns += ns_a_day;
@@ -186,6 +193,12 @@ void fl_buf_time(struct fl_buf *buf, int64_t ns_since_1970)
 	}
 	civil(day, &year, &month, &mday);
 	second = (int)(ns / (int64_t)FL_NS_PER_S);
-	fl_buf_printf(buf, "%04" PRId64 "-%02d-%02dT%02d:%02d:%02d.%06dZ", year, month, mday, second / 3600,
-		      second / 60 % 60, second % 60, (int)(ns % (int64_t)FL_NS_PER_S / 1000));
+	put_digits(text, (int)year, 4);   /* 1678 to 2262 */
+	put_digits(text + 5, month, 2);
+	put_digits(text + 8, mday, 2);
+	put_digits(text + 11, second / 3600, 2);
+	put_digits(text + 14, second / 60 % 60, 2);
+	put_digits(text + 17, second % 60, 2);
+	put_digits(text + 20, (int)(ns % (int64_t)FL_NS_PER_S / 1000), 6);
+	fl_buf_put(buf, text, strlen(text));
 }

@@ -7,7 +7,8 @@ struct help {
 };
 
 static const struct fl_option options[] = {
-	FL_OPT_STRS(struct help, verb, "VERB", "The verb to explain; all of them in short when there is none.", .operand = true),
+	FL_OPT_STRS(struct help, verb, "VERB", "The verb to explain; all of them in short when there is none.",
+		.operand = true),
 	FL_OPT_BOOL(struct help, markdown, "markdown", "Print the manual as Markdown.", .env = ""),
 	FL_OPT_BOOL(struct help, bash, "bash", "Print what makes bash complete verbs and options.", .env = ""),
 };

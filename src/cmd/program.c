@@ -9,7 +9,8 @@ static const struct fl_command *const verbs[] = { FL_VERBS(ADDRESS) };
 
 const struct fl_program fl_program = {
 	.name = "fairlead",
-	.says = "A GPU control plane for Kubernetes: finds the GPUs of a cluster, proves that each is ready and hands them out.",
+	.says = "A GPU control plane for Kubernetes: finds the GPUs of a cluster, proves that each is ready and hands "
+		"them out.",
 	.env_prefix = "FAIRLEAD_",
 	.commands = verbs,
 	.count = FL_LEN(verbs),

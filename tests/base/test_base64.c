@@ -59,11 +59,13 @@ static const struct {
 } refusals[] = {
 	{ "padding that is missing", FL_BASE64_STD, FL_S_INIT("Zg"), "base64: 2 characters cannot be a padded text" },
 	{ "padding that is short", FL_BASE64_STD, FL_S_INIT("Zg="), "base64: 3 characters cannot be a padded text" },
-	{ "padding where there is none", FL_BASE64_STD_RAW, FL_S_INIT("Zm8="), "base64: character 4 is none of its alphabet" },
+	{ "padding where there is none", FL_BASE64_STD_RAW, FL_S_INIT("Zm8="),
+	  "base64: character 4 is none of its alphabet" },
 	{ "padding within", FL_BASE64_STD, FL_S_INIT("Zg==Zg=="), "base64: character 3 is none of its alphabet" },
 	{ "three of padding", FL_BASE64_STD, FL_S_INIT("Z==="), "base64: character 2 is none of its alphabet" },
 	{ "nothing but padding", FL_BASE64_STD, FL_S_INIT("===="), "base64: character 1 is none of its alphabet" },
-	{ "one character left", FL_BASE64_URL_RAW, FL_S_INIT("Zm9vY"), "base64: 5 characters cannot be an unpadded text" },
+	{ "one character left", FL_BASE64_URL_RAW, FL_S_INIT("Zm9vY"),
+	  "base64: 5 characters cannot be an unpadded text" },
 	{ "the other alphabet", FL_BASE64_URL, FL_S_INIT("+/+/"), "base64: character 1 is none of its alphabet" },
 	{ "the other alphabet again", FL_BASE64_STD, FL_S_INIT("-_-_"), "base64: character 1 is none of its alphabet" },
 	{ "a line end", FL_BASE64_STD_RAW, FL_S_INIT("Zm9v\n"), "base64: 5 characters cannot be an unpadded text" },
@@ -71,7 +73,8 @@ static const struct {
 	{ "a NUL byte", FL_BASE64_STD, FL_S_INIT("Zm\0v"), "base64: character 3 is none of its alphabet" },
 	{ "a byte beyond ASCII", FL_BASE64_STD, FL_S_INIT("Zm\xc3v"), "base64: character 3 is none of its alphabet" },
 	{ "stray bits after one byte", FL_BASE64_STD, FL_S_INIT("Zh=="), "base64: stray bits in the last character" },
-	{ "stray bits after two bytes", FL_BASE64_URL_RAW, FL_S_INIT("Zm9"), "base64: stray bits in the last character" },
+	{ "stray bits after two bytes", FL_BASE64_URL_RAW, FL_S_INIT("Zm9"),
+	  "base64: stray bits in the last character" },
 };
 
 TEST(what_is_not_exactly_base64_is_refused)

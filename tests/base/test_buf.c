@@ -41,6 +41,12 @@ static const struct {
 	{ "text beyond ASCII stays", FL_S_INIT("\xc3\xa9"), "\"\xc3\xa9\"" },
 	{ "a broken sequence becomes the replacement character", FL_S_INIT("\xc3"), "\"\xef\xbf\xbd\"" },
 	{ "a NUL byte is a control byte", FL_S_INIT("\0"), "\"\\u0000\"" },
+	{ "what stands around an escape stays", FL_S_INIT("ab\ncd"), "\"ab\\ncd\"" },
+	{ "escapes follow each other", FL_S_INIT("\n\t\r"), "\"\\n\\t\\r\"" },
+	{ "nothing", { NULL, 0 }, "\"\"" },
+	{ "what would steer a terminal is escaped too", FL_S_INIT("\x7f\xc2\x9b\xc2\xa0"),
+	  "\"\\u007f\\u009b\xc2\xa0\"" },
+	{ "a broken sequence amid good ones", FL_S_INIT("\xc3\xa9\xff\xc3\xa9"), "\"\xc3\xa9\xef\xbf\xbd\xc3\xa9\"" },
 };
 
 TEST(json_strings)
@@ -52,4 +58,114 @@ TEST(json_strings)
 		OK(fl_buf_check(&buf, "test", NULL));
 		CHECK_STR(fl_buf_view(&buf), row->want);
 	}
+}
+
+static const struct {
+	const char *says;
+	int64_t n;
+	const char *want, *unsigned_want;
+} numbers[] = {
+	{ "zero", 0, "0", "0" },
+	{ "one digit", 7, "7", "7" },
+	{ "ten", 10, "10", "10" },
+	{ "the largest", INT64_MAX, "9223372036854775807", "9223372036854775807" },
+	{ "the smallest", INT64_MIN, "-9223372036854775808", "9223372036854775808" },
+	{ "minus one", -1, "-1", "18446744073709551615" },
+};
+
+TEST(numbers_in_decimal)
+{
+	EACH_ROW (row, numbers) {
+		char text[40];
+		struct fl_buf buf = FL_BUF_IN(text);
+
+		fl_buf_int(&buf, row->n);
+		CHECK_STR(fl_buf_view(&buf), row->want);
+		fl_buf_clear(&buf);
+		fl_buf_uint(&buf, (uint64_t)row->n);
+		CHECK_STR(fl_buf_view(&buf), row->unsigned_want);
+	}
+}
+
+TEST(a_buffer_in_an_array_never_allocates)
+{
+	long live = fl_mem_live();
+	char text[8];
+	struct fl_buf buf = FL_BUF_IN(text);
+
+	fl_buf_printf(&buf, "%s", "1234567");
+	CHECK_STR(fl_buf_view(&buf), "1234567");
+	CHECK_INT(fl_buf_check(&buf, "test", NULL), 0);
+	fl_buf_char(&buf, '8');
+	CHECK_INT(fl_buf_check(&buf, "test", NULL), -FL_E_TOOBIG);
+	CHECK_STR(fl_buf_view(&buf), "1234567");
+	fl_buf_clear(&buf);
+	fl_buf_printf(&buf, "%s", "12345678");
+	CHECK_INT(fl_buf_check(&buf, "test", NULL), -FL_E_TOOBIG);
+	CHECK_STR(fl_buf_view(&buf), "");
+	CHECK_INT(buf.p[0], 0);
+	CHECK_INT(fl_mem_live(), live);
+}
+
+TEST(printing_grows_the_buffer_when_it_must)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(1 * FL_KIB);
+
+	for (int i = 0; i < 30; i++)
+		fl_buf_printf(&buf, "%09d|", i);
+	OK(fl_buf_check(&buf, "test", NULL));
+	CHECK_INT(buf.len, 300);
+	for (int i = 0; i < 30; i++) {
+		char want[12];
+		struct fl_buf one = FL_BUF_IN(want);
+
+		fl_buf_printf(&one, "%09d|", i);
+		CHECK_STR(fl_str_sub(fl_buf_view(&buf), (uint32_t)i * 10, 10), want);
+	}
+}
+
+TEST(printing_stops_at_the_ceiling_and_leaves_what_was_there)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(10);
+
+	fl_buf_printf(&buf, "%s", "12345678");
+	OK(fl_buf_check(&buf, "test", NULL));
+	fl_buf_printf(&buf, "%s", "abc");
+	REFUSED(fl_buf_check(&buf, "test", NULL), FL_E_TOOBIG);
+	CHECK_STR(fl_buf_view(&buf), "12345678");
+	fl_buf_printf(&buf, "%s", "a");
+	CHECK_STR(fl_buf_view(&buf), "12345678");
+}
+
+TEST(a_ceiling_that_is_none_is_no_overflow)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(SIZE_MAX);
+
+	CHECK(fl_buf_room(&buf, SIZE_MAX) == NULL);
+	CHECK_INT(fl_buf_check(&buf, "test", NULL), -FL_E_TOOBIG);
+	fl_buf_clear(&buf);
+	CHECK(fl_buf_room(&buf, FL_ALLOC_MAX) == NULL);
+	CHECK_INT(fl_buf_check(&buf, "test", NULL), -FL_E_NOMEM);
+	fl_buf_clear(&buf);
+	fl_buf_str(&buf, FL_S("abc"));
+	OK(fl_buf_check(&buf, "test", NULL));
+	CHECK_STR(fl_buf_view(&buf), "abc");
+}
+
+TEST(room_is_filled_and_then_counted)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(100);
+	char *room = fl_buf_room(&buf, 50);
+
+	GOT(room);
+	memcpy(room, "abc", 3);
+	fl_buf_added(&buf, 3);
+	CHECK_STR(fl_buf_view(&buf), "abc");
+	CHECK_INT(buf.p[3], 0);
+	fl_buf_drop(&buf, 99);
+	CHECK_STR(fl_buf_view(&buf), "");
+	fl_buf_free(&buf);
+	CHECK(buf.p == NULL && buf.max == 100);
+	fl_buf_drop(&buf, 1);
+	CHECK_INT(buf.len, 0);
 }

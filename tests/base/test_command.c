@@ -30,7 +30,8 @@ static const struct fl_command check = {
 	FL_COMMAND_OPTIONS(rows, struct check), .run = run,
 };
 static const struct fl_command version = { "version", "Print the version.", .run = run };
-static const struct fl_command sim_xid = { "sim xid", "Break a card.", FL_COMMAND_OPTIONS(rows, struct check), .run = run };
+static const struct fl_command sim_xid = { "sim xid", "Break a card.", FL_COMMAND_OPTIONS(rows, struct check),
+	.run = run };
 static const struct fl_command sim_heal = { "sim heal", "Heal a card.", .run = run };
 static const struct fl_command inner = { "inner", "For machines.", .run = run, .hidden = true };
 static const struct fl_command *const commands[] = { &check, &version, &sim_xid, &sim_heal, &inner };
@@ -115,26 +116,27 @@ TEST(help_of_a_verb)
 
 	fl_help(&program, &check, &buf);
 	OK(fl_buf_check(&buf, "help", NULL));
-	CHECK_STR(fl_buf_view(&buf), "fairlead check [options] [NODE...]\n"
-				     "\n"
-				     "Look whether the cards are ready.\n"
-				     "\n"
-				     "Each card is tried.\n"
-				     "\n"
-				     "Nothing is changed.\n"
-				     "\n"
-				     "Arguments:\n"
-				     "  NODE                        Nodes to look at; all when none is named. (may be\n"
-				     "                              given many times)\n"
-				     "\n"
-				     "Options:\n"
-				     "  -w, --workers NUMBER        How many checks may run at once, each in a process\n"
-				     "                              of its own. (default 4, 1 to 64, FAIRLEAD_WORKERS)\n"
-				     "      --log-level debug|info|warn|error\n"
-				     "                              How much to say. (default info,\n"
-				     "                              FAIRLEAD_LOG_LEVEL)\n"
-				     "      --[no-]deep             Look deep.\n"
-				     "  -h, --help                  This.\n");
+	CHECK_STR(fl_buf_view(&buf),
+		  "fairlead check [options] [NODE...]\n"
+		  "\n"
+		  "Look whether the cards are ready.\n"
+		  "\n"
+		  "Each card is tried.\n"
+		  "\n"
+		  "Nothing is changed.\n"
+		  "\n"
+		  "Arguments:\n"
+		  "  NODE                        Nodes to look at; all when none is named. (may be\n"
+		  "                              given many times)\n"
+		  "\n"
+		  "Options:\n"
+		  "  -w, --workers NUMBER        How many checks may run at once, each in a process\n"
+		  "                              of its own. (default 4, 1 to 64, FAIRLEAD_WORKERS)\n"
+		  "      --log-level debug|info|warn|error\n"
+		  "                              How much to say. (default info,\n"
+		  "                              FAIRLEAD_LOG_LEVEL)\n"
+		  "      --[no-]deep             Look deep.\n"
+		  "  -h, --help                  This.\n");
 }
 
 TEST(help_of_the_program)
@@ -143,18 +145,19 @@ TEST(help_of_the_program)
 
 	fl_help(&program, NULL, &buf);
 	OK(fl_buf_check(&buf, "help", NULL));
-	CHECK_STR(fl_buf_view(&buf), "fairlead VERB [options]\n"
-				     "\n"
-				     "A program.\n"
-				     "\n"
-				     "Verbs:\n"
-				     "  check                       Look whether the cards are ready.\n"
-				     "  version                     Print the version.\n"
-				     "  sim xid                     Break a card.\n"
-				     "  sim heal                    Heal a card.\n"
-				     "\n"
-				     "`fairlead help VERB` says more. Most options can be set in the environment too, by the\n"
-				     "name in their help; the command line wins.\n");
+	CHECK_STR(fl_buf_view(&buf),
+		  "fairlead VERB [options]\n"
+		  "\n"
+		  "A program.\n"
+		  "\n"
+		  "Verbs:\n"
+		  "  check                       Look whether the cards are ready.\n"
+		  "  version                     Print the version.\n"
+		  "  sim xid                     Break a card.\n"
+		  "  sim heal                    Heal a card.\n"
+		  "\n"
+		  "`fairlead help VERB` says more. Most options can be set in the environment too, by the\n"
+		  "name in their help; the command line wins.\n");
 }
 
 TEST(the_manual)
@@ -163,29 +166,30 @@ TEST(the_manual)
 
 	fl_help_markdown(&program, &check, &buf);
 	OK(fl_buf_check(&buf, "help", NULL));
-	CHECK_STR(fl_buf_view(&buf), "# fairlead check\n"
-				     "\n"
-				     "Look whether the cards are ready.\n"
-				     "\n"
-				     "```\n"
-				     "fairlead check [options] [NODE...]\n"
-				     "```\n"
-				     "\n"
-				     "Each card is tried.\n"
-				     "\n"
-				     "Nothing is changed.\n"
-				     "\n"
-				     "| Argument | | |\n"
-				     "|---|---|---|\n"
-				     "| `NODE` | Nodes to look at; all when none is named. | may be given many times |\n"
-				     "\n"
-				     "| Option | | |\n"
-				     "|---|---|---|\n"
-				     "| `-w, --workers NUMBER` | How many checks may run at once, each in a process of its own. "
-				     "| default `4`, 1 to 64, `FAIRLEAD_WORKERS` |\n"
-				     "| `--log-level debug\\|info\\|warn\\|error` | How much to say. "
-				     "| default `info`, `FAIRLEAD_LOG_LEVEL` |\n"
-				     "| `--[no-]deep` | Look deep. |  |\n");
+	CHECK_STR(fl_buf_view(&buf),
+		  "# fairlead check\n"
+		  "\n"
+		  "Look whether the cards are ready.\n"
+		  "\n"
+		  "```\n"
+		  "fairlead check [options] [NODE...]\n"
+		  "```\n"
+		  "\n"
+		  "Each card is tried.\n"
+		  "\n"
+		  "Nothing is changed.\n"
+		  "\n"
+		  "| Argument | | |\n"
+		  "|---|---|---|\n"
+		  "| `NODE` | Nodes to look at; all when none is named. | may be given many times |\n"
+		  "\n"
+		  "| Option | | |\n"
+		  "|---|---|---|\n"
+		  "| `-w, --workers NUMBER` | How many checks may run at once, each in a process of its own. "
+		  "| default `4`, 1 to 64, `FAIRLEAD_WORKERS` |\n"
+		  "| `--log-level debug\\|info\\|warn\\|error` | How much to say. "
+		  "| default `info`, `FAIRLEAD_LOG_LEVEL` |\n"
+		  "| `--[no-]deep` | Look deep. |  |\n");
 }
 
 static bool has(const struct fl_buf *buf, const char *words)
@@ -210,11 +214,14 @@ TEST(completion_knows_what_the_table_knows)
 
 TEST(a_table_of_verbs_that_makes_no_sense_is_found)
 {
-	static const struct fl_command lazy = { "lazy", "Has nothing to run." }, mute = { "mute", "no sentence", .run = run };
-	static const struct fl_command short_ = { "short", "Too small a struct.", .options = rows, .option_count = FL_LEN(rows),
+	static const struct fl_command lazy = { "lazy", "Has nothing to run." }, mute = { "mute", "no sentence",
+		.run = run };
+	static const struct fl_command short_ = { "short", "Too small a struct.", .options = rows,
+		.option_count = FL_LEN(rows),
 						  .config_size = 4, .run = run };
 	static const struct fl_option bad_row[] = { FL_OPT_INT(struct check, workers, "Bad", "It.") };
-	static const struct fl_command odd = { "odd", "An odd option.", FL_COMMAND_OPTIONS(bad_row, struct check), .run = run };
+	static const struct fl_command odd = { "odd", "An odd option.", FL_COMMAND_OPTIONS(bad_row, struct check),
+		.run = run };
 	static const struct {
 		const char *says;
 		const struct fl_command *commands[2];

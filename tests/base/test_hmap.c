@@ -107,6 +107,26 @@ TEST(replacing_needs_no_memory_however_full_the_map_is)
 	CHECK_INT(map.cap, cap);
 }
 
+TEST(room_asked_for_at_once_is_there)
+{
+	FL_AUTO(fl_hmap) struct fl_hmap map;
+	struct thing things[100];
+	uint32_t cap;
+
+	fl_hmap_init(&map, key_of, (const uint64_t[2]){ 1, 2 });
+	CHECK_INT(fl_hmap_reserve(&map, UINT32_MAX), -FL_E_NOMEM);
+	OK(fl_hmap_reserve(&map, 100));
+	cap = map.cap;
+	for (int i = 0; i < 100; i++) {
+		(void)snprintf(things[i].name, sizeof things[i].name, "%d", i);
+		CHECK_INT(fl_hmap_put(&map, &things[i], NULL), 0);
+	}
+	CHECK_INT(map.cap, cap);
+	CHECK_INT(fl_hmap_reserve(&map, UINT32_MAX), -FL_E_NOMEM);
+	for (int i = 0; i < 100; i++)
+		CHECK(fl_hmap_get(&map, key_of(&things[i])) == &things[i]);
+}
+
 #define MODEL 96
 
 /* Every thing in the map exactly once, and nothing else. */

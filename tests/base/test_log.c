@@ -72,10 +72,12 @@ TEST(a_line_is_one_object_in_one_call)
 	struct fl_log *log = fresh();
 
 	log->role = "node";
-	fl_log(log, FL_INFO, "device list sent", FL_KV_STR("resource", FL_S("nvidia.com/gpu")), FL_KV_INT("devices", -8));
+	fl_log(log, FL_INFO, "device list sent", FL_KV_STR("resource", FL_S("nvidia.com/gpu")),
+	       FL_KV_INT("devices", -8));
 	CHECK_INT(out.calls, 1);
-	CHECK_STR(said(), "\"level\":\"info\",\"role\":\"node\",\"msg\":\"device list sent\",\"resource\":\"nvidia.com/gpu\","
-			  "\"devices\":-8,\"at\":\"test_log.c:#\"}\n");
+	CHECK_STR(said(),
+		  "\"level\":\"info\",\"role\":\"node\",\"msg\":\"device list sent\",\"resource\":\"nvidia.com/gpu\","
+		  "\"devices\":-8,\"at\":\"test_log.c:#\"}\n");
 }
 
 static const struct fl_err denied = { .code = FL_E_DENIED, .text = "open '/x': Permission denied" };
@@ -91,21 +93,27 @@ static const struct {
 	{ "a text with a blank", { "k", FL_KV_TYPE_TEXT, { .text = "a b" } }, "\"k\":\"a b\"", "k=\"a b\"" },
 	{ "a text that looks like keys", { "k", FL_KV_TYPE_TEXT, { .text = "a=1" } }, "\"k\":\"a=1\"", "k=\"a=1\"" },
 	{ "quotes and line ends", { "k", FL_KV_TYPE_TEXT, { .text = "\"\n" } }, "\"k\":\"\\\"\\n\"", "k=\"\\\"\\n\"" },
-	{ "letters beyond ASCII", { "k", FL_KV_TYPE_TEXT, { .text = "\xc3\xa9" } }, "\"k\":\"\xc3\xa9\"", "k=\"\xc3\xa9\"" },
-	{ "what is not UTF-8", { "k", FL_KV_TYPE_TEXT, { .text = "a\xff" } }, "\"k\":\"a\xef\xbf\xbd\"", "k=\"a\xef\xbf\xbd\"" },
+	{ "letters beyond ASCII", { "k", FL_KV_TYPE_TEXT, { .text = "\xc3\xa9" } }, "\"k\":\"\xc3\xa9\"",
+	  "k=\"\xc3\xa9\"" },
+	{ "what is not UTF-8", { "k", FL_KV_TYPE_TEXT, { .text = "a\xff" } }, "\"k\":\"a\xef\xbf\xbd\"",
+	  "k=\"a\xef\xbf\xbd\"" },
 	{ "what would steer a terminal", { "k", FL_KV_TYPE_TEXT, { .text = "\x1b[2J\x7f\xc2\x9b" } },
 	  "\"k\":\"\\u001b[2J\\u007f\\u009b\"", "k=\"\\u001b[2J\\u007f\\u009b\"" },
-	{ "a number", { "k", FL_KV_TYPE_INT, { .i = INT64_MIN } }, "\"k\":-9223372036854775808", "k=-9223372036854775808" },
-	{ "a large number", { "k", FL_KV_TYPE_UINT, { .u = UINT64_MAX } }, "\"k\":18446744073709551615", "k=18446744073709551615" },
+	{ "a number", { "k", FL_KV_TYPE_INT, { .i = INT64_MIN } }, "\"k\":-9223372036854775808",
+	  "k=-9223372036854775808" },
+	{ "a large number", { "k", FL_KV_TYPE_UINT, { .u = UINT64_MAX } }, "\"k\":18446744073709551615",
+	  "k=18446744073709551615" },
 	{ "a fraction", { "k", FL_KV_TYPE_NUM, { .num = 0.25 } }, "\"k\":0.25", "k=0.25" },
 	{ "no number", { "k", FL_KV_TYPE_NUM, { .num = __builtin_nan("") } }, "\"k\":\"NaN\"", "k=NaN" },
 	{ "no end", { "k", FL_KV_TYPE_NUM, { .num = -__builtin_inf() } }, "\"k\":\"-Inf\"", "k=-Inf" },
 	{ "yes", { "k", FL_KV_TYPE_BOOL, { .is = true } }, "\"k\":true", "k=true" },
 	{ "a while", { "k", FL_KV_TYPE_DURATION, { .i = 1500000000 } }, "\"k\":\"1.5s\"", "k=1.5s" },
 	{ "a failure", { "error", FL_KV_TYPE_ERR, { .err = &denied } },
-	  "\"error\":\"open '/x': Permission denied\",\"code\":\"denied\"", "error=\"open '/x': Permission denied\" code=denied" },
+	  "\"error\":\"open '/x': Permission denied\",\"code\":\"denied\"",
+		"error=\"open '/x': Permission denied\" code=denied" },
 	{ "no failure", { "error", FL_KV_TYPE_ERR, { .err = NULL } }, NULL, NULL },
-	{ "a secret is never shown", { "k", FL_KV_TYPE_SECRET, { .secret = { FL_S_INIT("hunter2") } } }, "\"k\":\"(secret)\"",
+	{ "a secret is never shown", { "k", FL_KV_TYPE_SECRET, { .secret = { FL_S_INIT("hunter2") } } },
+	  "\"k\":\"(secret)\"",
 	  "k=(secret)" },
 };
 
@@ -117,14 +125,16 @@ TEST(values_in_both_formats)
 		struct fl_log *log = fresh();
 
 		fl_log(log, FL_INFO, "m", row->kv);
-		fl_buf_printf(&buf, "\"level\":\"info\",\"msg\":\"m\",%s%s\"at\":\"test_log.c:#\"}\n", row->json ? row->json : "",
+		fl_buf_printf(&buf, "\"level\":\"info\",\"msg\":\"m\",%s%s\"at\":\"test_log.c:#\"}\n",
+			row->json ? row->json : "",
 			      row->json ? "," : "");
 		CHECK_STR(said(), want);
 		log = fresh();
 		log->format = FL_LOG_TEXT;
 		fl_log(log, FL_INFO, "m", row->kv);
 		fl_buf_clear(&buf);
-		fl_buf_printf(&buf, "2025-01-02T03:02:25.678901Z INFO  m %s%sat=test_log.c:#\n", row->console ? row->console : "",
+		fl_buf_printf(&buf, "2025-01-02T03:02:25.678901Z INFO  m %s%sat=test_log.c:#\n",
+			row->console ? row->console : "",
 			      row->console ? " " : "");
 		CHECK_STR(said(), want);
 	}
@@ -230,8 +240,9 @@ TEST(a_flush_tells_what_was_held_back_last)
 		chatter(log);
 	out.len = 0;
 	fl_log_flush(log);
-	CHECK_STR(said(), "\"level\":\"warn\",\"msg\":\"the last lines from here were held back\",\"at\":\"test_log.c:#\","
-			  "\"suppressed\":2}\n");
+	CHECK_STR(said(),
+		  "\"level\":\"warn\",\"msg\":\"the last lines from here were held back\",\"at\":\"test_log.c:#\","
+		  "\"suppressed\":2}\n");
 	out.calls = 0;
 	fl_log_flush(log);
 	CHECK_INT(out.calls, 0);
@@ -310,6 +321,10 @@ TEST(a_long_value_ends_in_an_ellipsis_at_a_character)
 
 TEST(a_line_never_passes_its_length_and_says_that_it_was_cut)
 {
+	static const struct fl_str ends[] = {
+		[FL_LOG_JSON] = FL_S_INIT(",\"d\":\"\xe2\x80\xa6\",\"e\":5,\"at\":\"test_log.c:#\",\"cut\":true}\n"),
+		[FL_LOG_TEXT] = FL_S_INIT(" d=\"\xe2\x80\xa6\" e=5 at=test_log.c:# cut=true\n"),
+	};
 	struct fl_log *log = fresh();
 	struct fl_str x = lots_of("x");
 
@@ -319,9 +334,7 @@ TEST(a_line_never_passes_its_length_and_says_that_it_was_cut)
 		fl_log(log, FL_INFO, "m", FL_KV_STR("a", x), FL_KV_STR("b", x), FL_KV_STR("c", x), FL_KV_STR("d", x),
 		       FL_KV_INT("e", 5));
 		CHECK(out.last < FL_LOG_LINE);
-		CHECK(fl_str_ends(said(), format == FL_LOG_JSON ?
-						  FL_S(",\"d\":\"\xe2\x80\xa6\",\"e\":5,\"at\":\"test_log.c:#\",\"cut\":true}\n") :
-						  FL_S(" d=\"\xe2\x80\xa6\" e=5 at=test_log.c:# cut=true\n")));
+		CHECK(fl_str_ends(said(), ends[format]));
 	}
 }
 
@@ -331,7 +344,9 @@ TEST(a_line_of_escapes_stays_whole_too)
 	struct fl_str x = lots_of("\x01");
 
 	fl_log(log, FL_INFO, "m", FL_KV_STR("a", x), FL_KV_INT("b", 1));
-	CHECK_STR(said(), "\"level\":\"info\",\"msg\":\"m\",\"a\":\"\xe2\x80\xa6\",\"b\":1,\"at\":\"test_log.c:#\",\"cut\":true}\n");
+	CHECK_STR(said(),
+		  "\"level\":\"info\",\"msg\":\"m\",\"a\":\"\xe2\x80\xa6\",\"b\":1,\"at\":\"test_log.c:#\","
+		  "\"cut\":true}\n");
 }
 
 TEST(keys_beyond_the_room_are_left_out)

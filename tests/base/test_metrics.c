@@ -162,7 +162,8 @@ static const double bounds[] = { 0.001, 0.1, 2.5 };
 static const struct fl_metric rows[] = {
 	[TOTAL] = { "fairlead_allocations_total", "Allocate calls.", FL_COUNTER, .labels = { "resource", "result" } },
 	[PLAIN] = { "fairlead_cards", "Cards\nin a \\ \"node\".", FL_GAUGE },
-	[SECONDS] = { "fairlead_allocate_seconds", "How long.", FL_HISTOGRAM, .labels = { "resource" }, FL_METRIC_BUCKETS(bounds) },
+	[SECONDS] = { "fairlead_allocate_seconds", "How long.", FL_HISTOGRAM, .labels = { "resource" },
+		FL_METRIC_BUCKETS(bounds) },
 	[STATE] = { "fairlead_state", "Few series.", FL_GAUGE, .labels = { "gpu" }, .max_series = 2 },
 };
 
@@ -185,20 +186,21 @@ TEST(a_scrape_is_exactly_the_format)
 	OK(fl_metrics_write(metrics, &buf, NULL));
 	if (test_tortured())
 		return;   /* a series that was refused shows as overflow */
-	CHECK_STR(fl_buf_view(&buf), "# HELP fairlead_allocations_total Allocate calls.\n"
-				     "# TYPE fairlead_allocations_total counter\n"
-				     "fairlead_allocations_total{resource=\"nvidia.com/gpu\",result=\"ok\"} 2\n"
-				     "# HELP fairlead_cards Cards\\nin a \\\\ \"node\".\n"
-				     "# TYPE fairlead_cards gauge\n"
-				     "fairlead_cards 8\n"
-				     "# HELP fairlead_allocate_seconds How long.\n"
-				     "# TYPE fairlead_allocate_seconds histogram\n"
-				     "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"0.001\"} 0\n"
-				     "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"0.1\"} 1\n"
-				     "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"2.5\"} 1\n"
-				     "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"+Inf\"} 2\n"
-				     "fairlead_allocate_seconds_sum{resource=\"x\"} 99.05\n"
-				     "fairlead_allocate_seconds_count{resource=\"x\"} 2\n");
+	CHECK_STR(fl_buf_view(&buf),
+		  "# HELP fairlead_allocations_total Allocate calls.\n"
+		  "# TYPE fairlead_allocations_total counter\n"
+		  "fairlead_allocations_total{resource=\"nvidia.com/gpu\",result=\"ok\"} 2\n"
+		  "# HELP fairlead_cards Cards\\nin a \\\\ \"node\".\n"
+		  "# TYPE fairlead_cards gauge\n"
+		  "fairlead_cards 8\n"
+		  "# HELP fairlead_allocate_seconds How long.\n"
+		  "# TYPE fairlead_allocate_seconds histogram\n"
+		  "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"0.001\"} 0\n"
+		  "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"0.1\"} 1\n"
+		  "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"2.5\"} 1\n"
+		  "fairlead_allocate_seconds_bucket{resource=\"x\",le=\"+Inf\"} 2\n"
+		  "fairlead_allocate_seconds_sum{resource=\"x\"} 99.05\n"
+		  "fairlead_allocate_seconds_count{resource=\"x\"} 2\n");
 }
 
 TEST(what_was_never_counted_is_left_out_unless_it_has_no_labels)
@@ -489,18 +491,23 @@ static const struct {
 	enum fl_code code;
 	const char *words;
 } refusals[] = {
-	{ "a name that is taken", { "fairlead_cards", "h", FL_GAUGE }, FL_E_EXISTS, "metric fairlead_cards: there is one of this name" },
+	{ "a name that is taken", { "fairlead_cards", "h", FL_GAUGE }, FL_E_EXISTS,
+	  "metric fairlead_cards: there is one of this name" },
 	{ "a name with a dash", { "a-b", "h", FL_GAUGE }, FL_E_INVALID, "metric 'a-b': no name for a metric" },
-	{ "a name that begins with a digit", { "1a", "h", FL_GAUGE }, FL_E_INVALID, "metric '1a': no name for a metric" },
+	{ "a name that begins with a digit", { "1a", "h", FL_GAUGE }, FL_E_INVALID,
+	  "metric '1a': no name for a metric" },
 	{ "an empty name", { "", "h", FL_GAUGE }, FL_E_INVALID, "metric '': no name for a metric" },
 	{ "no name", { NULL, "h", FL_GAUGE }, FL_E_INVALID, "metric '': no name for a metric" },
 	{ "no help", { "a", NULL, FL_GAUGE }, FL_E_INVALID, "metric a: no help" },
-	{ "a label with a colon", { "a", "h", FL_GAUGE, .labels = { "x:y" } }, FL_E_INVALID, "metric a: 'x:y' is no name for a label" },
+	{ "a label with a colon", { "a", "h", FL_GAUGE, .labels = { "x:y" } }, FL_E_INVALID,
+	  "metric a: 'x:y' is no name for a label" },
 	{ "a label of Prometheus' own", { "a", "h", FL_GAUGE, .labels = { "__x" } }, FL_E_INVALID,
 	  "metric a: '__x' is no name for a label" },
-	{ "a histogram's own label", { "a", "h", FL_HISTOGRAM, .labels = { "le" }, FL_METRIC_BUCKETS(bounds) }, FL_E_INVALID,
+	{ "a histogram's own label", { "a", "h", FL_HISTOGRAM, .labels = { "le" }, FL_METRIC_BUCKETS(bounds) },
+	  FL_E_INVALID,
 	  "metric a: 'le' is no name for a label" },
-	{ "a label twice", { "a", "h", FL_GAUGE, .labels = { "x", "y", "x" } }, FL_E_INVALID, "metric a: label 'x' twice" },
+	{ "a label twice", { "a", "h", FL_GAUGE, .labels = { "x", "y", "x" } }, FL_E_INVALID,
+	  "metric a: label 'x' twice" },
 	{ "a histogram without buckets", { "a", "h", FL_HISTOGRAM }, FL_E_INVALID,
 	  "metric a: a histogram, and nothing else, has 1 to 32 buckets" },
 	{ "a gauge with buckets", { "a", "h", FL_GAUGE, FL_METRIC_BUCKETS(bounds) }, FL_E_INVALID,
@@ -509,7 +516,8 @@ static const struct {
 	  "metric a: buckets must ascend and be finite" },
 	{ "a bucket that is the last one's", { "a", "h", FL_HISTOGRAM, FL_METRIC_BUCKETS(endless) }, FL_E_INVALID,
 	  "metric a: buckets must ascend and be finite" },
-	{ "a histogram that is collected", { "a", "h", FL_HISTOGRAM, FL_METRIC_BUCKETS(bounds), .collect = collect }, FL_E_INVALID,
+	{ "a histogram that is collected", { "a", "h", FL_HISTOGRAM, FL_METRIC_BUCKETS(bounds), .collect = collect },
+	  FL_E_INVALID,
 	  "metric a: a histogram cannot be collected" },
 };
 

@@ -25,7 +25,8 @@ static const struct {
 	{ "the Greek letter", FL_S_INIT("1\xce\xbcs"), true, 1000, "1\xc2\xb5s" },
 	{ "all units at once", FL_S_INIT("3h2m1s4ms5us6ns"), true, 10921004005006, "3h2m1.004005006s" },
 	{ "a unit may come twice", FL_S_INIT("1s1s"), true, 2000000000, "2s" },
-	{ "more decimals than there are nanoseconds", FL_S_INIT("0.1000000000000000000001h"), true, 360000000000, "6m0s" },
+	{ "more decimals than there are nanoseconds", FL_S_INIT("0.1000000000000000000001h"), true, 360000000000,
+	  "6m0s" },
 	{ "a third of an hour", FL_S_INIT("0.3333333333333333333h"), true, 1200000000000, "20m0s" },
 	{ "the longest", FL_S_INIT("2562047h47m16.854775807s"), true, INT64_MAX, "2562047h47m16.854775807s" },
 	{ "the longest backwards", FL_S_INIT("-9223372036854775808ns"), true, INT64_MIN, "-2562047h47m16.854775808s" },
@@ -144,6 +145,8 @@ static const struct {
 	{ "no leap day in 2100", 4107542400000000000, "2100-03-01T00:00:00.000000Z" },
 	{ "an ordinary moment", 1735786945678901234, "2025-01-02T03:02:25.678901Z" },
 	{ "before it begins", -62135596800000000, "1968-01-12T20:06:43.200000Z" },
+	{ "the first that can be said", INT64_MIN, "1677-09-21T00:12:43.145224Z" },
+	{ "the last that can be said", INT64_MAX, "2262-04-11T23:47:16.854775Z" },
 };
 
 TEST(times_are_rfc_3339)
