@@ -285,8 +285,8 @@ static int check_host(struct fl_h1 *h1, struct fl_err *err)
 /* Sets the state that follows the head. */
 static int decide_body(struct fl_h1 *h1, struct fl_err *err)
 {
-	struct fl_str coding, length;
-	uint64_t bytes;
+	struct fl_str coding = { 0 }, length = { 0 };
+	uint64_t bytes = 0;
 	int result = only_field(h1, FL_S("transfer-encoding"), &coding, err);
 
 	if (result == 0)
@@ -311,7 +311,7 @@ static int decide_body(struct fl_h1 *h1, struct fl_err *err)
 
 static int finish_request(struct fl_h1 *h1, struct fl_err *err)
 {
-	struct fl_str expect;
+	struct fl_str expect = { 0 };
 	int result = check_host(h1, err);
 
 	if (result == 0)

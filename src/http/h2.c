@@ -87,6 +87,8 @@ void fl_h2_bind(struct fl_h2 *h2, struct fl_h2_stream *stream, int32_t id)
 
 void fl_h2_unbind(struct fl_h2_stream *stream)
 {
+	if (!stream->from)
+		return;
 	*stream->from = stream->next;
 	if (stream->next)
 		stream->next->from = stream->from;

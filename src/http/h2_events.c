@@ -134,7 +134,7 @@ static bool request_head(struct fl_h2 *h2, struct fl_http_head *head)
 	if (!make_head(h2, head) || head->status || !fl_http_all(head->method, FL_CH_TOKEN) ||
 	    !fl_http_all(head->target, FL_CH_TARGET))
 		return false;
-	if (head->target.p[0] != '/' && !fl_str_eq(head->target, FL_S("*")))
+	if (!fl_str_starts(head->target, FL_S("/")) && !fl_str_eq(head->target, FL_S("*")))
 		return false;
 	if (!head->authority.p)
 		head->authority = fl_headers_get(head->headers, FL_S("host"));

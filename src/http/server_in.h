@@ -1,0 +1,100 @@
+/* server_in.h - the inside of the HTTP server. server.c: connections and their limits; server_req.c: requests and their
+ * answers, the same for both protocols; server_h1.c and server_h2.c: how they get there. */
+#pragma once
+#include "base/limits.h"
+#include "http/conn.h"
+#include "http/h1.h"
+#include "http/h2_conn.h"
+#include "http/listener.h"
+#include "http/server.h"
+
+struct fl_http_place {
+	struct fl_listener listener;
+	struct fl_http_server *server;
+	bool tls;
+};
+
+struct fl_http_server {
+	struct fl_io *io;
+	struct fl_http_server_options options;
+	struct fl_http_place places[FL_HTTP_LISTENERS_MAX];
+	uint32_t place_count;
+	struct fl_tls_context *tls;
+	struct fl_sconn *conns;
+	uint32_t conn_count, shaking;
+	size_t collected;          /* bytes of bodies that are being collected, of all requests */
+	bool held, draining;
+	uint64_t deadline;
+	struct fl_timer drain;
+	void (*drained)(void *arg);
+	void *drained_arg;
+};
+
+enum fl_sconn_wait { FL_WAIT_NOTHING, FL_WAIT_HEAD, FL_WAIT_REQUEST };
+
+/* One connection, the server's side of it. */
+struct fl_sconn {
+	struct fl_conn conn;
+	struct fl_http_server *server;
+	struct fl_sconn *next, **from;
+	struct fl_http_req *reqs;          /* open ones; HTTP/1.1: at most one */
+	struct fl_h2 *h2;                  /* NULL: HTTP/1.1 */
+	struct fl_addr addr;
+	struct fl_timer timer;
+	enum fl_sconn_wait waits;          /* what the timer is for */
+	bool shaking, served;
+	/* HTTP/1.1 */
+	bool last;                         /* no request after this one */
+	struct fl_h1 h1;
+	struct fl_buf out;                 /* heads and framing */
+	size_t out_at;
+};
+
+struct fl_http_req {
+	struct fl_h2_stream stream;        /* HTTP/2 */
+	struct fl_sconn *conn;
+	struct fl_http_req *next, **from;
+	struct fl_http_head *head;
+	const struct fl_http_route *route;
+	const struct fl_http_req_user *user;
+	void *arg;
+	uint64_t began, received, sent;
+	struct fl_timer pace;              /* a body that is being collected keeps coming */
+	uint64_t paced;                    /* bytes received when it was looked at last */
+	struct fl_buf body;
+	size_t unconsumed;                 /* HTTP/1.1 */
+	struct fl_chunk_queue queue;
+	struct fl_http_head *trailers;
+	int64_t length;                    /* announced; -1: not */
+	int status;
+	bool handling;                     /* handle() is on the stack */
+	bool collecting, got_end;          /* of the request */
+	bool answering, ended, no_body;    /* of the answer */
+	bool plain;                        /* HTTP/1.0: the end of the connection ends the body */
+	bool doomed;                       /* to be cut in the next turn */
+};
+
+/* server.c */
+void fl_sconn_drop(struct fl_sconn *conn);                 /* closed, or to be: frees it and its requests */
+void fl_sconn_wait(struct fl_sconn *conn);                 /* sets the timer for what is waited for now */
+uint64_t fl_http_or(uint64_t given, uint64_t otherwise);
+
+/* server_req.c */
+struct fl_http_req *fl_http_req_new(struct fl_sconn *conn, const struct fl_http_head *head);   /* NULL: no memory */
+void fl_http_req_free(struct fl_http_req *req);            /* tells nobody but `ended` */
+void fl_http_req_gone(struct fl_http_req *req);            /* tells the handler, and frees */
+void fl_http_req_start(struct fl_http_req *req, bool end); /* the head is there: find the route and go on */
+void fl_http_req_came(struct fl_http_req *req, struct fl_str bytes);
+void fl_http_req_came_end(struct fl_http_req *req);
+void fl_http_req_pulled(struct fl_http_req *req, size_t len);   /* so much of the queue was sent */
+
+/* server_h1.c */
+extern const struct fl_conn_user fl_sconn_h1;
+void fl_sconn_h1_start(struct fl_sconn *conn);
+int fl_sconn_h1_begin(struct fl_http_req *req, struct fl_headers headers, struct fl_err *err) FL_MUSTUSE;
+void fl_sconn_h1_consumed(struct fl_sconn *conn);
+void fl_sconn_h1_late(struct fl_sconn *conn);
+
+/* server_h2.c */
+int fl_sconn_h2_start(struct fl_sconn *conn, struct fl_err *err) FL_MUSTUSE;
+int fl_sconn_h2_begin(struct fl_http_req *req, struct fl_headers headers, struct fl_err *err) FL_MUSTUSE;
