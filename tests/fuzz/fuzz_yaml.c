@@ -14,7 +14,8 @@ static void must(bool so)
 static void print_and_read_back(struct fl_str json)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL, *back = NULL;
-	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(16 * FL_MIB), one = FL_BUF(16 * FL_MIB), other = FL_BUF(16 * FL_MIB);
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(16 * FL_MIB);
+	FL_AUTO(fl_buf) struct fl_buf one = FL_BUF(16 * FL_MIB), other = FL_BUF(16 * FL_MIB);
 	struct fl_jw w = FL_JW(&one), w2 = FL_JW(&other);
 	struct fl_err err = { 0 };
 
