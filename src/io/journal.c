@@ -658,9 +658,9 @@ static void go_on(struct fl_journal *j)
 				rotate_failed(j);
 			continue;
 		}
-		if (!j->queue)
-			return;
 		take_batch(j);
+		if (!j->batch)
+			return;
 		if (j->batch->what == FL_JOURNAL_MARK ? rotate(j) == 0 : write_batch(j) == 0)
 			return;
 		batch_fails(j);

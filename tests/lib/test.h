@@ -78,7 +78,13 @@ void test_row(const char *says);
 		if (!test_ok((call), #call, (err), __FILE__, __LINE__)) \
 			return; \
 	} while (0)
-#define GOT(ptr) OK((ptr) ? 0 : -FL_E_NOMEM)
+#define GOT(ptr) \
+	do { \
+		if (!(ptr)) { \
+			(void)test_ok(-FL_E_NOMEM, #ptr, NULL, __FILE__, __LINE__); \
+			return; \
+		} \
+	} while (0)
 /* A call that must be refused with this code (or, under torture, end quietly for want of memory). */
 #define REFUSED(call, code) \
 	do { \

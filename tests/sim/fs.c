@@ -315,7 +315,7 @@ static int64_t fs_read(const struct fl_fs *fs, int number, void *bytes, size_t l
 	struct sim_file *file = sim_fd_get(PROCESS(fs), number);
 	int64_t n = fs_pread(fs, number, bytes, len, file ? file->at : 0);
 
-	if (n > 0)
+	if (file && n > 0)
 		file->at += (uint64_t)n;
 	return n;
 }
@@ -347,7 +347,7 @@ static int64_t fs_write(const struct fl_fs *fs, int number, const void *bytes, s
 	struct sim_file *file = sim_fd_get(PROCESS(fs), number);
 	int64_t n = fs_pwrite(fs, number, bytes, len, file ? file->at : 0);
 
-	if (n > 0)
+	if (file && n > 0)
 		file->at = file->flags & O_APPEND ? file->inode->size : file->at + (uint64_t)n;
 	return n;
 }

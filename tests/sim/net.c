@@ -115,7 +115,7 @@ static void receive(struct sim_sock *s, const void *bytes, uint32_t len)
 
 static void take(struct sim_sock *s, int kind, const void *bytes, uint32_t len)
 {
-	if (kind == SIM_DATA)
+	if (kind == SIM_DATA && bytes)
 		receive(s, bytes, len);
 	else if (kind == SIM_FIN)
 		s->end_read = true;
