@@ -1,0 +1,737 @@
+#include "io/supervisor.h"
+#include "base/limits.h"
+#include "io/frame.h"
+#include "io/restart.h"
+#include "io/serve.h"
+#include <signal.h>
+#include <stdio.h>
+
+FL_NAMES(fl_supervisor_news_names, FL_CHILD_NEWS_COUNT_, [FL_CHILD_READY] = "ready", [FL_CHILD_FAILED] = "failed",
+	 [FL_CHILD_ENDED] = "ended", [FL_CHILD_ABANDONED] = "abandoned", [FL_CHILD_STUCK] = "stuck",
+	 [FL_CHILD_REAPED] = "reaped", [FL_CHILD_CEILING] = "ceiling");
+
+enum stage {
+	STARTING,              /* exec */
+	GREETING,              /* its hello has not come yet */
+	READY,
+	LEAVING,               /* its socket has ended; its exit will say why */
+	KILLED,
+	STUCK,
+};
+
+struct fl_supervised_ {
+	struct fl_supervisor *s;
+	enum stage stage;
+	struct fl_child_start start;
+	struct fl_child_wait wait;
+	struct fl_child *child;
+	struct fl_poll sock, words;     /* fd -1: closed */
+	struct fl_buf in, out;
+	struct fl_timer timer;          /* by when the stage is to be over; READY: the request's deadline */
+	uint64_t ready_at;
+	struct fl_err err;
+	uint32_t id;                    /* of the request that it works on */
+	bool busy;
+	struct fl_request *request;     /* NULL although busy: it was given up, its deadline still counts */
+	uint32_t line_len;
+	char line[FL_SUPERVISOR_LINE_MAX];
+	struct fl_supervised_ *next;
+};
+
+struct fl_supervisor {
+	struct fl_io *io;
+	struct fl_supervisor_config config;
+	struct fl_supervised_ *kid;                /* the one that is asked */
+	struct fl_supervised_ *gone;               /* killed ones that have not ended */
+	struct fl_request *queue, **queue_last;
+	struct fl_timer again;
+	struct fl_restart_facts facts;
+	bool at_ceiling;
+	uint32_t last_id;
+	struct fl_supervisor_state state;
+};
+
+static void go_on(struct fl_supervisor *s);
+static void pump(struct fl_supervisor *s);
+
+static void tell(struct fl_supervisor *s, enum fl_supervisor_news news, const char *fmt, ...) FL_PRINTF(3, 4);
+static void tell(struct fl_supervisor *s, enum fl_supervisor_news news, const char *fmt, ...)
+{
+	char text[FL_ERR_TEXT];
+	va_list args;
+
+	if (!s->config.news)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	s->config.news(s->config.self, news, text);
+}
+
+static int pid_of(const struct fl_supervised_ *kid)
+{
+	return kid->child ? fl_child_pid(kid->child) : 0;
+}
+
+static bool is_dying(const struct fl_supervised_ *kid)
+{
+	return kid->stage == KILLED || kid->stage == LEAVING;
+}
+
+/* ---- requests ---- */
+
+static void unqueue(struct fl_supervisor *s, struct fl_request *request)
+{
+	for (struct fl_request **from = &s->queue; *from; from = &(*from)->next) {
+		if (*from != request)
+			continue;
+		*from = request->next;
+		if (!*from)
+			s->queue_last = from;
+		s->state.waiting--;
+		return;
+	}
+}
+
+static void let_go(struct fl_request *request)
+{
+	fl_buf_free(&request->frame);
+	request->on = NULL;
+}
+
+static void dropped(struct fl_op *op)
+{
+	struct fl_request *request = fl_container(op, struct fl_request, op);
+	struct fl_supervisor *s = request->on;
+
+	if (op->state == FL_OP_ENDED || !s)
+		return;
+	if (request->with)
+		request->with->request = NULL;
+	else
+		unqueue(s, request);
+	let_go(request);
+}
+
+/* The first that waits is refused; the words are `err`'s. */
+static void refuse_all(struct fl_supervisor *s, const struct fl_err *err)
+{
+	while (s->queue) {
+		struct fl_request *request = s->queue;
+
+		unqueue(s, request);
+		let_go(request);
+		fl_op_fail(&request->op, err->code, "%s", err->text);
+	}
+}
+
+static void fail_current(struct fl_supervised_ *kid, enum fl_code code, const char *why)
+{
+	struct fl_request *request = kid->request;
+
+	kid->busy = false;
+	kid->request = NULL;
+	if (!request)
+		return;
+	let_go(request);
+	fl_op_fail(&request->op, code, "%s: %s", kid->s->config.name, why);
+}
+
+/* 0, or why there is no use in waiting. */
+static int has_hope(const struct fl_supervisor *s, struct fl_err *err)
+{
+	if (s->state.paused)
+		return fl_fail(err, FL_E_RETRY, "%s: paused; resume it first", s->config.name);
+	if (s->at_ceiling)
+		return fl_fail(err, FL_E_RETRY, "%s: %u of its processes do not die, so no other is started: they hang in the "
+			       "kernel; if the driver does not come back, restart the machine", s->config.name,
+			       s->facts.stuck);
+	return 0;
+}
+
+void fl_supervisor_request(struct fl_supervisor *s, struct fl_request *request, uint16_t kind, struct fl_str payload)
+{
+	struct fl_err err = { 0 };
+
+	request->on = NULL;
+	request->with = NULL;
+	request->next = NULL;
+	request->id = ++s->last_id;
+	fl_op_begin(&request->op, s->io, dropped);
+	request->frame = FL_BUF(FL_FRAME_MAX + FL_FRAME_HEADER);
+	if (!request->op.deadline || request->op.deadline == FL_NEVER)
+		(void)fl_fail(&err, FL_E_INVALID, "%s: a request needs a deadline", s->config.name);
+	else if (s->state.waiting >= FL_SUPERVISOR_QUEUE_MAX)
+		(void)fl_fail(&err, FL_E_RETRY, "%s: %u requests wait; try again later", s->config.name, s->state.waiting);
+	else
+		(void)has_hope(s, &err);
+	if (!err.code)
+		fl_frame_write(&request->frame, &(struct fl_frame){ FL_FRAME_REQUEST, kind, request->id, payload });
+	if (err.code || fl_buf_check(&request->frame, s->config.name, &err) < 0) {
+		fl_buf_free(&request->frame);
+		fl_op_fail(&request->op, err.code, "%s", err.text);
+		return;
+	}
+	request->on = s;
+	*s->queue_last = request;
+	s->queue_last = &request->next;
+	s->state.waiting++;
+	pump(s);
+}
+
+/* ---- the end of a child ---- */
+
+static void kid_free(struct fl_supervised_ *kid)
+{
+	struct fl_io *io = kid->s->io;
+
+	fl_op_cancel(&kid->start.op);
+	fl_op_cancel(&kid->wait.op);
+	fl_child_free(kid->child);
+	fl_timer_stop(io, &kid->timer);
+	fl_poll_stop(io, &kid->sock);
+	fl_poll_stop(io, &kid->words);
+	fl_close(io, kid->sock.fd);
+	fl_close(io, kid->words.fd);
+	fl_buf_free(&kid->in);
+	fl_buf_free(&kid->out);
+	fl_free(kid);
+}
+
+static void close_sock(struct fl_supervised_ *kid)
+{
+	fl_poll_stop(kid->s->io, &kid->sock);
+	fl_close(kid->s->io, kid->sock.fd);
+	kid->sock.fd = -1;
+}
+
+static void failed_again(struct fl_supervised_ *kid)
+{
+	struct fl_restart_facts *facts = &kid->s->facts;
+	uint64_t now = fl_now(kid->s->io);
+
+	facts->failures = fl_restart_failures(facts->failures, kid->ready_at ? now - kid->ready_at : 0);
+	facts->failed_at = now;
+}
+
+/* From the one that is asked to those that are waited for. */
+static void set_aside(struct fl_supervised_ *kid)
+{
+	struct fl_supervisor *s = kid->s;
+
+	s->kid = NULL;
+	kid->next = s->gone;
+	s->gone = kid;
+}
+
+static void kill_kid(struct fl_supervised_ *kid)
+{
+	struct fl_supervisor *s = kid->s;
+
+	close_sock(kid);
+	kid->stage = KILLED;
+	fl_timer_set(s->io, &kid->timer, fl_now(s->io) + FL_SUPERVISOR_KILL_WAIT);
+	if (kid->child && fl_child_signal(kid->child, SIGKILL, NULL) < 0)
+		return;   /* it has ended already, which will be told */
+}
+
+static void abandon(struct fl_supervised_ *kid, const char *why)
+{
+	struct fl_supervisor *s = kid->s;
+	int pid = pid_of(kid);
+
+	s->state.abandoned++;
+	failed_again(kid);
+	set_aside(kid);
+	kill_kid(kid);
+	fail_current(kid, FL_E_TIMEOUT, why);
+	tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: %s", s->config.name, pid, why);
+	go_on(s);
+}
+
+/* It never came as far as a process of its own, or not to a hello that we understand. */
+static void start_failed(struct fl_supervised_ *kid, const char *reason)
+{
+	struct fl_supervisor *s = kid->s;
+	char why[FL_ERR_TEXT];
+
+	(void)snprintf(why, sizeof why, "%s", reason);   /* it may be the child's */
+	failed_again(kid);
+	if (kid->child) {
+		set_aside(kid);
+		kill_kid(kid);
+	} else {
+		s->kid = NULL;
+		kid_free(kid);
+	}
+	tell(s, FL_CHILD_FAILED, "%s: could not be started: %s", s->config.name, why);
+	go_on(s);
+}
+
+static void timer_fires(struct fl_timer *timer)
+{
+	struct fl_supervised_ *kid = fl_container(timer, struct fl_supervised_, timer);
+	struct fl_supervisor *s = kid->s;
+
+	switch (kid->stage) {
+	case STARTING:
+	case GREETING:
+		start_failed(kid, "it did not say hello in time");
+		return;
+	case READY:
+		abandon(kid, "no answer by the deadline");
+		return;
+	case LEAVING:
+		s->state.abandoned++;
+		kill_kid(kid);
+		fail_current(kid, FL_E_CLOSED, "it closed its socket");
+		tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: it closed its socket and did not end",
+		     s->config.name, pid_of(kid));
+		return;
+	case KILLED:
+		kid->stage = STUCK;
+		s->facts.stuck++;
+		tell(s, FL_CHILD_STUCK, "%s: process %d was killed and does not die: it hangs in the kernel", s->config.name,
+		     pid_of(kid));
+		go_on(s);
+		return;
+	case STUCK:
+		return;
+	}
+}
+
+static void say_exit(const struct fl_exit *exit, char text[static 60])
+{
+	const char *name = exit->signo ? sigabbrev_np(exit->signo) : NULL;
+
+	if (name)
+		(void)snprintf(text, 60, "killed by SIG%s", name);
+	else if (exit->signo)
+		(void)snprintf(text, 60, "killed by signal %d", exit->signo);
+	else
+		(void)snprintf(text, 60, "ended with code %d", exit->code);
+}
+
+static bool read_words(struct fl_supervised_ *kid);
+static bool read_sock(struct fl_supervised_ *kid);
+
+static void unlink_gone(struct fl_supervised_ *kid)
+{
+	struct fl_supervised_ **from = &kid->s->gone;
+
+	while (*from && *from != kid)
+		from = &(*from)->next;
+	if (*from)
+		*from = kid->next;
+}
+
+static void exited(struct fl_op *op)
+{
+	struct fl_supervised_ *kid = fl_container(op, struct fl_supervised_, wait.op);
+	struct fl_supervisor *s = kid->s;
+	bool was_stuck = kid->stage == STUCK, unasked;
+	int pid = pid_of(kid);
+	char how[60];
+
+	/* Its last words; at most so many, should somebody else hold the pipe and fill it. */
+	for (int i = 0; i < 64 && read_words(kid); i++)
+		continue;
+	/* What it answered before it ended still counts. Reading may find that it talked nonsense: then it is abandoned. */
+	while (s->kid == kid && kid->stage < LEAVING && read_sock(kid))
+		continue;
+	unasked = kid->stage <= LEAVING;
+	say_exit(&kid->wait.exit, how);
+	if (s->kid == kid) {
+		s->kid = NULL;
+		failed_again(kid);
+	} else {
+		unlink_gone(kid);
+	}
+	fail_current(kid, FL_E_CLOSED, how);
+	kid_free(kid);
+	s->facts.stuck -= was_stuck;
+	if (unasked) {
+		s->state.crashes++;
+		tell(s, FL_CHILD_ENDED, "%s: process %d %s", s->config.name, pid, how);
+	} else if (was_stuck) {
+		tell(s, FL_CHILD_REAPED, "%s: process %d has ended at last", s->config.name, pid);
+	}
+	go_on(s);
+}
+
+/* ---- what it says ---- */
+
+static void say_line(struct fl_supervised_ *kid)
+{
+	struct fl_supervisor *s = kid->s;
+
+	if (kid->line_len)
+		fl_log(s->config.log, FL_WARN, "a child says", FL_KV_TEXT("child", s->config.name),
+		       FL_KV_INT("pid", pid_of(kid)), FL_KV_STR("line", ((struct fl_str){ kid->line, kid->line_len })));
+	kid->line_len = 0;
+}
+
+/* Some of its stderr; the end of it is no news. true: there may be more. */
+static bool read_words(struct fl_supervised_ *kid)
+{
+	char bytes[1024];
+	int64_t n = kid->words.fd < 0 ? -FL_E_AGAIN : fl_read(kid->s->io, kid->words.fd, bytes, sizeof bytes);
+
+	if (n == -FL_E_AGAIN)
+		return false;
+	for (int64_t i = 0; i < n; i++) {
+		if (bytes[i] == '\n')
+			say_line(kid);
+		else if (kid->line_len < sizeof kid->line)
+			kid->line[kid->line_len++] = bytes[i];
+	}
+	if (n > 0)
+		return true;
+	say_line(kid);
+	fl_poll_stop(kid->s->io, &kid->words);
+	fl_close(kid->s->io, kid->words.fd);
+	kid->words.fd = -1;
+	return false;
+}
+
+static void words_ready(struct fl_poll *poll, unsigned what)
+{
+	(void)what;
+	(void)read_words(fl_container(poll, struct fl_supervised_, words));
+}
+
+static void answered(struct fl_supervised_ *kid, const struct fl_frame *frame)
+{
+	struct fl_supervisor *s = kid->s;
+	struct fl_request *request = kid->request;
+	bool known = frame->kind < FL_E_COUNT_;
+
+	kid->busy = false;
+	kid->request = NULL;
+	fl_timer_stop(s->io, &kid->timer);
+	s->state.answered++;
+	if (!request)
+		return;
+	let_go(request);
+	if (frame->kind != FL_OK) {
+		fl_op_fail(&request->op, known ? (enum fl_code)frame->kind : FL_E_INVALID, "%s: %.*s", s->config.name,
+			   FL_ARG(frame->payload));
+		return;
+	}
+	if (request->reply) {
+		fl_buf_clear(request->reply);
+		fl_buf_str(request->reply, frame->payload);
+		if (request->reply->failed) {
+			fl_op_fail(&request->op, request->reply->failed, "%s: an answer of %u bytes", s->config.name,
+				   frame->payload.len);
+			return;
+		}
+	}
+	fl_op_end(&request->op, 0);
+}
+
+/* false: the child is not the current one any more. */
+static bool take_frame(struct fl_supervised_ *kid, const struct fl_frame *frame)
+{
+	struct fl_supervisor *s = kid->s;
+	struct fl_err err = { 0 };
+
+	if (kid->stage == GREETING) {
+		if (fl_frame_check_hello(frame, &err) < 0) {
+			start_failed(kid, err.text);
+			return false;
+		}
+		kid->stage = READY;
+		kid->ready_at = fl_now(s->io);
+		fl_timer_stop(s->io, &kid->timer);
+		tell(s, FL_CHILD_READY, "%s: process %d is ready", s->config.name, pid_of(kid));
+	} else if (frame->type == FL_FRAME_EVENT) {
+		if (s->config.event)
+			s->config.event(s->config.self, frame->kind, frame->payload);
+	} else if (frame->type == FL_FRAME_REPLY && kid->busy && frame->id == kid->id) {
+		answered(kid, frame);
+	} else {
+		abandon(kid, "it says what nobody asked");
+		return false;
+	}
+	return s->kid == kid;
+}
+
+/* One read, and what is whole of it. true: there may be more. */
+static bool read_sock(struct fl_supervised_ *kid)
+{
+	struct fl_supervisor *s = kid->s;
+	struct fl_err err = { 0 };
+	struct fl_frame frame;
+	void *room = fl_buf_room(&kid->in, 16 * FL_KIB);
+	int64_t n = room ? fl_read(s->io, kid->sock.fd, room, 16 * FL_KIB) : -FL_E_NOMEM;
+
+	if (n == -FL_E_AGAIN)
+		return false;
+	if (n == -FL_E_NOMEM) {
+		abandon(kid, "no memory for its answer");
+		return false;
+	}
+	if (n <= 0) {   /* its exit says more than this, if it comes soon */
+		close_sock(kid);
+		set_aside(kid);
+		failed_again(kid);
+		kid->stage = LEAVING;
+		fl_timer_set(s->io, &kid->timer, fl_now(s->io) + FL_SUPERVISOR_EXIT_WAIT);
+		return false;
+	}
+	fl_buf_added(&kid->in, (size_t)n);
+	while ((n = fl_frame_read(fl_buf_view(&kid->in), &frame, &err)) > 0) {
+		if (!take_frame(kid, &frame))
+			return false;
+		fl_buf_drop(&kid->in, (size_t)n);
+	}
+	if (n < 0) {
+		abandon(kid, err.text);
+		return false;
+	}
+	return true;
+}
+
+static bool flush(struct fl_supervised_ *kid)
+{
+	struct fl_io *io = kid->s->io;
+
+	while (kid->out.len) {
+		int64_t n = fl_write(io, kid->sock.fd, kid->out.p, kid->out.len);
+
+		if (n == -FL_E_AGAIN)
+			break;
+		if (n < 0)
+			return true;   /* reading will tell */
+		fl_buf_drop(&kid->out, (size_t)n);
+	}
+	return fl_poll_set(io, &kid->sock, FL_READABLE | (kid->out.len ? FL_WRITABLE : 0), NULL) == 0;
+}
+
+static void sock_ready(struct fl_poll *poll, unsigned what)
+{
+	struct fl_supervised_ *kid = fl_container(poll, struct fl_supervised_, sock);
+	struct fl_supervisor *s = kid->s;
+
+	fl_io_name(s->io, "supervisor");
+	if ((what & FL_WRITABLE) && !flush(kid)) {
+		abandon(kid, "its socket cannot be watched");
+		return;
+	}
+	if ((what & FL_READABLE) && read_sock(kid))
+		pump(s);
+}
+
+/* Give the child the next request, if it has nothing to do. */
+static void pump(struct fl_supervisor *s)
+{
+	struct fl_supervised_ *kid = s->kid;
+	struct fl_request *request = s->queue;
+
+	if (!kid || kid->stage != READY || kid->busy || !request)
+		return;
+	unqueue(s, request);
+	kid->busy = true;
+	kid->request = request;
+	fl_buf_free(&kid->out);
+	kid->out = request->frame;
+	request->frame = FL_BUF(0);
+	kid->id = request->id;
+	request->with = kid;
+	fl_timer_set(s->io, &kid->timer, request->op.deadline);
+	if (!flush(kid))
+		abandon(kid, "its socket cannot be watched");
+}
+
+/* ---- the start of a child ---- */
+
+static void started(struct fl_op *op)
+{
+	struct fl_supervised_ *kid = fl_container(op, struct fl_supervised_, start.op);
+	struct fl_supervisor *s = kid->s;
+
+	if (op->result < 0) {
+		start_failed(kid, kid->err.text);
+		return;
+	}
+	kid->child = kid->start.child;
+	kid->wait.op.done = exited;
+	fl_child_wait(kid->child, &kid->wait);
+	kid->stage = GREETING;
+	s->state.starts++;
+	if (fl_poll_set(s->io, &kid->sock, FL_READABLE, &kid->err) < 0)
+		start_failed(kid, kid->err.text);
+	else if (fl_poll_set(s->io, &kid->words, FL_READABLE, NULL) < 0)
+		(void)read_words(kid);
+}
+
+static int spawn(struct fl_supervised_ *kid, struct fl_err *err)
+{
+	struct fl_supervisor *s = kid->s;
+	int sock[2] = { -1, -1 }, words[2] = { -1, -1 };
+	struct fl_spawn how = { .path = s->config.path, .argv = s->config.argv, .env = s->config.env,
+				.death_signal = SIGKILL };
+	int r = fl_pair(s->io, FL_SOCKETPAIR, sock, err);
+
+	if (r == 0)
+		r = fl_pair(s->io, FL_PIPE, words, err);
+	if (r < 0) {
+		fl_close(s->io, sock[0]);
+		fl_close(s->io, sock[1]);
+		return r;
+	}
+	kid->sock = (struct fl_poll){ .ready = sock_ready, .fd = sock[0] };
+	kid->words = (struct fl_poll){ .ready = words_ready, .fd = words[0] };
+	how.fds = (const struct fl_fd_map[]){ { sock[1], FL_SERVE_FD }, { words[1], 2 } };
+	how.fd_count = 2;
+	kid->start.op.done = started;
+	kid->start.op.err = &kid->err;
+	fl_child_start(s->io, &kid->start, &how);
+	fl_close(s->io, sock[1]);
+	fl_close(s->io, words[1]);
+	return 0;
+}
+
+static int start(struct fl_supervisor *s, struct fl_err *err)
+{
+	struct fl_supervised_ *kid = fl_zalloc(sizeof *kid);
+	int r;
+
+	if (!kid)
+		return fl_fail(err, FL_E_NOMEM, "no memory");
+	kid->s = s;
+	kid->sock.fd = kid->words.fd = -1;
+	kid->in = FL_BUF(FL_FRAME_MAX + FL_FRAME_HEADER + 16 * FL_KIB);
+	kid->timer.fire = timer_fires;
+	r = spawn(kid, err);
+	if (r < 0) {
+		kid_free(kid);
+		return r;
+	}
+	s->kid = kid;
+	fl_timer_set(s->io, &kid->timer, fl_now(s->io) + FL_SUPERVISOR_HELLO);
+	return 0;
+}
+
+/* After each change: is a child to be started? */
+static void go_on(struct fl_supervisor *s)
+{
+	struct fl_restart_facts *facts = &s->facts;
+	struct fl_restart plan;
+	struct fl_err err = { 0 };
+
+	facts->now = fl_now(s->io);
+	facts->running = s->kid != NULL;
+	facts->dying = false;
+	for (const struct fl_supervised_ *kid = s->gone; kid; kid = kid->next)
+		facts->dying |= is_dying(kid);
+	plan = fl_restart_plan(facts);
+	if (plan.what == FL_RESTART_CEILING && !s->at_ceiling) {
+		s->at_ceiling = true;
+		(void)has_hope(s, &err);
+		refuse_all(s, &err);
+		tell(s, FL_CHILD_CEILING, "%s", err.text);
+	}
+	s->at_ceiling = plan.what == FL_RESTART_CEILING;
+	fl_timer_stop(s->io, &s->again);
+	if (plan.what == FL_RESTART_LATER)
+		fl_timer_set(s->io, &s->again, plan.at);
+	if (plan.what == FL_RESTART_START && start(s, &err) < 0) {
+		facts->failures = fl_restart_failures(facts->failures ? facts->failures : 1, 0);
+		facts->failed_at = facts->now;
+		fl_timer_set(s->io, &s->again, facts->now + FL_SUPERVISOR_RETRY_FIRST);
+		tell(s, FL_CHILD_FAILED, "%s: could not be started: %s", s->config.name, err.text);
+	}
+}
+
+static void try_again(struct fl_timer *timer)
+{
+	go_on(fl_container(timer, struct fl_supervisor, again));
+}
+
+struct fl_supervisor *fl_supervisor_new(struct fl_io *io, const struct fl_supervisor_config *config,
+					struct fl_err *err)
+{
+	struct fl_supervisor *s = fl_zalloc(sizeof *s);
+
+	if (!s) {
+		(void)fl_fail(err, FL_E_NOMEM, "%s", config->name);
+		return NULL;
+	}
+	s->io = io;
+	s->config = *config;
+	s->queue_last = &s->queue;
+	s->again.fire = try_again;
+	s->facts.wanted = true;
+	s->facts.stuck_max = FL_SUPERVISOR_STUCK_MAX;
+	fl_timer_set(io, &s->again, 0);   /* not from inside: news are told by the loop only */
+	return s;
+}
+
+struct fl_supervisor *fl_supervisor_free(struct fl_supervisor *s)
+{
+	if (!s)
+		return NULL;
+	fl_timer_stop(s->io, &s->again);
+	if (s->kid && s->kid->request)
+		fl_op_cancel(&s->kid->request->op);
+	while (s->queue)
+		fl_op_cancel(&s->queue->op);
+	if (s->kid)
+		kid_free(s->kid);
+	for (struct fl_supervised_ *next; s->gone; s->gone = next) {
+		next = s->gone->next;
+		if (s->gone->request)
+			fl_op_cancel(&s->gone->request->op);
+		kid_free(s->gone);
+	}
+	fl_free(s);
+	return NULL;
+}
+
+void fl_supervisor_pause(struct fl_supervisor *s)
+{
+	struct fl_err err = { 0 };
+	struct fl_supervised_ *kid = s->kid;
+
+	if (s->state.paused)
+		return;
+	s->state.paused = true;
+	s->facts.wanted = false;
+	(void)has_hope(s, &err);
+	refuse_all(s, &err);
+	if (kid && !kid->child) {
+		fail_current(kid, FL_E_RETRY, "paused");
+		s->kid = NULL;
+		kid_free(kid);
+	} else if (kid) {
+		set_aside(kid);
+		kill_kid(kid);
+		fail_current(kid, FL_E_RETRY, "paused");
+	}
+	fl_timer_stop(s->io, &s->again);
+}
+
+void fl_supervisor_resume(struct fl_supervisor *s)
+{
+	if (!s->state.paused)
+		return;
+	s->state.paused = false;
+	s->facts.wanted = true;
+	s->facts.failures = 0;
+	fl_timer_set(s->io, &s->again, 0);
+}
+
+struct fl_supervisor_state fl_supervisor_state(const struct fl_supervisor *s)
+{
+	struct fl_supervisor_state state = s->state;
+
+	if (s->kid && s->kid->stage == READY) {
+		state.pid = pid_of(s->kid);
+		state.busy = s->kid->busy;
+	}
+	state.stuck = s->facts.stuck;
+	state.failures = s->facts.failures;
+	return state;
+}
