@@ -11,12 +11,14 @@ extern const struct fl_names fl_pod_labels, fl_pod_resources, fl_pod_conditions;
 
 #define FL_POD_META(X) \
 	FL_META_NAMES(X) \
-	X(MAP, labels, "labels", .keep = &fl_pod_labels, .help = "Pool and scope; and what our own workloads go by.")
+	X(MAP, labels, "labels", .keep = &fl_pod_labels, .interned = true, \
+	  .help = "Pool and scope; and what our own workloads go by.")
 FL_STRUCT(fl_pod_meta, FL_POD_META);
 
 #define FL_POD_RESOURCES(X) \
-	X(MAP_OF(QUANTITY), limits, "limits", .keep = &fl_pod_resources, .help = "At most.") \
-	X(MAP_OF(QUANTITY), requests, "requests", .keep = &fl_pod_resources, .help = "At least; absent: the limits.")
+	X(MAP_OF(QUANTITY), limits, "limits", .keep = &fl_pod_resources, .interned = true, .help = "At most.") \
+	X(MAP_OF(QUANTITY), requests, "requests", .keep = &fl_pod_resources, .interned = true, \
+	  .help = "At least; absent: the limits.")
 FL_STRUCT(fl_pod_resources_of, FL_POD_RESOURCES);
 
 #define FL_POD_CONTAINER(X) \

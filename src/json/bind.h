@@ -25,7 +25,7 @@
  *     ENUM(e)        enum e                 text; the names are `e`_names (base/names.h)
  *     OBJ(s)         struct s               object by table s
  *     LIST(s)        struct s_list          list of such objects: atomic, or a map by .list_key
- *     STRS           struct fl_strs         list of texts: atomic, or a set by .list_set
+ *     STRS           struct fl_str_list         list of texts: atomic, or a set by .list_set
  *     MAP            struct fl_map          object of texts, sorted by key
  *     LIST_OF(type)  { at, len }            list of any other
  *     MAP_OF(type)   { at, len }            object of any other: at[i].key, at[i].value, sorted by key
@@ -54,7 +54,7 @@ struct fl_map {
 	struct fl_pair *at;
 	uint32_t len;
 };
-struct fl_strs {
+struct fl_str_list {
 	struct fl_str *at;
 	uint32_t len;
 };
@@ -102,7 +102,7 @@ struct fl_field {
 
 	/* How we keep it. */
 	const struct fl_names *keep;             /* maps, list-maps: only these keys; "gpu.io/": all with that prefix */
-	bool interned;                           /* few values, many objects: packed as a handle of base/intern.h */
+	bool interned;                           /* few texts or keys, many objects: packed as handles, base/intern.h */
 	bool stamped;                            /* set by apply when something else changes; never a difference itself */
 	bool local;                              /* ours: in memory and cache, never in JSON or schema */
 };
@@ -151,7 +151,7 @@ struct fl_bind {
 #define FL_D_OBJ(s) .type = FL_T_OBJ, .of = s##_bind, .size = sizeof(struct s)
 #define FL_C_LIST(s) struct s##_list
 #define FL_D_LIST(s) FL_D_OBJ(s), .shape = FL_LIST
-#define FL_C_STRS struct fl_strs
+#define FL_C_STRS struct fl_str_list
 #define FL_D_STRS FL_D_STR, .shape = FL_LIST
 #define FL_C_MAP struct fl_map
 #define FL_D_MAP FL_D_STR, .shape = FL_MAP

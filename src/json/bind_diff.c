@@ -3,7 +3,7 @@
 
 struct diff {
 	struct fl_arena *arena;
-	struct fl_strs *paths;
+	struct fl_str_list *paths;
 	uint32_t cap;
 	bool ours;      /* for writing: order in list-maps and sets, and what apply stamps, are no differences */
 	bool nomem;
@@ -142,23 +142,23 @@ static void diff_object(struct diff *d, const struct fl_step *up, const struct f
 }
 
 static int diff(const struct fl_bind *bind, const void *a, const void *b, bool ours, struct fl_arena *arena,
-		struct fl_strs *ret_paths, struct fl_err *err)
+		struct fl_str_list *ret_paths, struct fl_err *err)
 {
 	struct diff d = { .arena = arena, .paths = ret_paths, .ours = ours };
 
-	*ret_paths = (struct fl_strs){ NULL, 0 };
+	*ret_paths = (struct fl_str_list){ NULL, 0 };
 	diff_object(&d, NULL, bind, a, b);
 	return d.nomem ? fl_fail(err, FL_E_NOMEM, "no memory to compare two objects of %s", bind->name) : 0;
 }
 
-int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_strs *ret_paths,
+int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_str_list *ret_paths,
 	    struct fl_err *err)
 {
 	return diff(bind, a, b, false, arena, ret_paths, err);
 }
 
 int fl_diff_ours(const struct fl_bind *bind, const void *want, const void *have, struct fl_arena *arena,
-		 struct fl_strs *ret_paths, struct fl_err *err)
+		 struct fl_str_list *ret_paths, struct fl_err *err)
 {
 	return diff(bind, want, have, true, arena, ret_paths, err);
 }

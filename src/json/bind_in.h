@@ -157,4 +157,4 @@ int fl_fault_add(struct fl_arena *arena, struct fl_fault_list *faults, const str
 
 /* fl_diff for what is to be written: the order of list-maps and sets does not count, nor what apply stamps. */
 int fl_diff_ours(const struct fl_bind *bind, const void *want, const void *have, struct fl_arena *arena,
-		 struct fl_strs *ret_paths, struct fl_err *err) FL_MUSTUSE;
+		 struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;

@@ -71,8 +71,8 @@ static const char *wrong_option(const struct fl_field *f)
 
 	if (f->keep && f->shape != FL_MAP && !f->list_key)
 		return ".keep is for maps and list-maps";
-	if (f->interned && f->type != FL_T_STR)
-		return ".interned is for texts";
+	if (f->interned && f->type != FL_T_STR && f->shape != FL_MAP)
+		return ".interned is for texts and the keys of maps";
 	if (f->list_set && (f->shape != FL_LIST || !scalar))
 		return ".list_set is for lists of scalars";
 	if (f->list_key && (f->shape != FL_LIST || f->type != FL_T_OBJ))

@@ -248,13 +248,13 @@ int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_ar
 }
 
 int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
-		  struct fl_strs *ret_paths, struct fl_err *err)
+		  struct fl_str_list *ret_paths, struct fl_err *err)
 {
 	const struct fl_bind *bind = owner->kind->root();
 	void *mine = fl_arena_get(arena, bind->size), *theirs = fl_arena_get(arena, bind->size);
 	int r;
 
-	*ret_paths = (struct fl_strs){ NULL, 0 };
+	*ret_paths = (struct fl_str_list){ NULL, 0 };
 	if (!mine || !theirs)
 		return fl_fail(err, FL_E_NOMEM, "no memory to compare what %s owns", owner->manager);
 	r = owned(owner, want, true, arena, mine, err);

@@ -29,7 +29,7 @@ int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_ar
 /* The owner's paths at which `have` is not as `want` says. The order of list-maps and sets does not count, and neither
  * does what apply stamps (lastTransitionTime). */
 int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
-		  struct fl_strs *ret_paths, struct fl_err *err) FL_MUSTUSE;
+		  struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;
 
 /* The body of a server-side apply: the owner's part of `want` with apiVersion, kind and the name. An empty uid is left
  * out; one that is given makes the API server refuse when the object is another by now. */

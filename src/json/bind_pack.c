@@ -123,6 +123,14 @@ static void put_interned(struct pack *p, struct fl_str s)
 		fl_intern_drop(p->interns, handle);   /* fl_pack_drop would not find it */
 }
 
+static void put_str(struct pack *p, const struct fl_field *f, struct fl_str s)
+{
+	if (f->interned && p->interns)
+		put_interned(p, s);
+	else
+		put_text(p->out, s);
+}
+
 /* A moment is mostly a whole second; the lowest bit says when it is not. */
 static void put_time(struct fl_buf *out, int64_t us)
 {
@@ -151,12 +159,7 @@ static void put_value(struct pack *p, const struct fl_field *f, const void *valu
 	int32_t small;
 
 	switch (f->type) {
-	case FL_T_STR:
-		if (f->interned && p->interns)
-			put_interned(p, *(const struct fl_str *)value);
-		else
-			put_text(p->out, *(const struct fl_str *)value);
-		break;
+	case FL_T_STR: put_str(p, f, *(const struct fl_str *)value); break;
 	case FL_T_RAW: put_text(p->out, *(const struct fl_str *)value); break;
 	case FL_T_BOOL: fl_buf_char(p->out, *(const bool *)value); break;
 	case FL_T_I32:
@@ -192,7 +195,7 @@ static void put_key(struct pack *p, const struct fl_field *f, struct fl_str key)
 		if (known >= 0)
 			return;
 	}
-	put_text(p->out, key);
+	put_str(p, f, key);
 }
 
 static void put_object(struct pack *p, const struct fl_bind *bind, const void *object)

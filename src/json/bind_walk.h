@@ -28,7 +28,7 @@ bool fl_equal(const struct fl_bind *bind, const void *a, const void *b);
 /* The paths at which two objects differ, in the order of the table: "spec.replicas", "metadata.labels[app]",
  * "status.conditions[type=Ready].reason"; an atomic list, a set and a list-map in another order by their own path. None
  * exactly when they are equal. Paths lie in the arena. */
-int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_strs *ret_paths,
+int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_str_list *ret_paths,
 	    struct fl_err *err) FL_MUSTUSE;
 
 /* All of it, texts included, into the arena; *ret needs nothing of the original. */

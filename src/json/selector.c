@@ -25,7 +25,7 @@ int fl_selector_begin(struct fl_arena *arena, uint32_t cap, struct fl_selector *
 	return 0;
 }
 
-static int check_values(struct fl_str key, enum fl_selector_op op, struct fl_strs values, struct fl_err *err)
+static int check_values(struct fl_str key, enum fl_selector_op op, struct fl_str_list values, struct fl_err *err)
 {
 	bool none = op == FL_SELECTOR_EXISTS || op == FL_SELECTOR_NOT_EXISTS;
 	bool many = op == FL_SELECTOR_IN || op == FL_SELECTOR_NOT_IN;
@@ -46,7 +46,7 @@ static int check_values(struct fl_str key, enum fl_selector_op op, struct fl_str
 	return 0;
 }
 
-int fl_selector_add(struct fl_selector *selector, struct fl_str key, enum fl_selector_op op, struct fl_strs values,
+int fl_selector_add(struct fl_selector *selector, struct fl_str key, enum fl_selector_op op, struct fl_str_list values,
 		    struct fl_err *err)
 {
 	int r = fl_name_check(FL_NAME_QUALIFIED, "label key", key, err);
@@ -86,7 +86,7 @@ static const struct fl_str *find(struct fl_map map, struct fl_str key)
 	return NULL;
 }
 
-static bool is_among(struct fl_strs values, const struct fl_str *value)
+static bool is_among(struct fl_str_list values, const struct fl_str *value)
 {
 	for (uint32_t i = 0; value && i < values.len; i++)
 		if (fl_str_eq(values.at[i], *value))
@@ -233,7 +233,7 @@ static int expected(struct parser *p, struct word found, const char *what)
 }
 
 /* (x,y,z): each value once; between commas and brackets nothing is the empty value. */
-static int take_values(struct parser *p, struct fl_strs *ret)
+static int take_values(struct parser *p, struct fl_str_list *ret)
 {
 	uint32_t room = 2;
 	bool value_before = false;
@@ -271,7 +271,7 @@ static int take_values(struct parser *p, struct fl_strs *ret)
 }
 
 /* What follows =, !=, > and <: one value, or nothing, which is the empty one. */
-static int take_value(struct parser *p, struct fl_strs *ret)
+static int take_value(struct parser *p, struct fl_str_list *ret)
 {
 	ret->at = fl_arena_get(p->arena, sizeof *ret->at);
 	ret->len = 1;
@@ -295,7 +295,7 @@ static int take_requirement(struct parser *p, struct fl_selector *selector)
 		{ ">", FL_SELECTOR_GREATER },    { "<", FL_SELECTOR_LESS }, { "in", FL_SELECTOR_IN },
 		{ "notin", FL_SELECTOR_NOT_IN },
 	};
-	struct fl_strs values = { 0 };
+	struct fl_str_list values = { 0 };
 	bool is_not = is(p->next, "!");
 	struct word key, op;
 	uint32_t i = 0;
@@ -369,7 +369,7 @@ static int bad_shape(struct fl_err *err, const char *where, const yyjson_val *va
 static int add_label(struct fl_arena *arena, struct fl_selector *selector, yyjson_val *key, yyjson_val *val,
 		     struct fl_err *err)
 {
-	struct fl_strs values = { fl_arena_get(arena, sizeof(struct fl_str)), 1 };
+	struct fl_str_list values = { fl_arena_get(arena, sizeof(struct fl_str)), 1 };
 	struct fl_str name;
 
 	if (!values.at)
@@ -382,7 +382,7 @@ static int add_label(struct fl_arena *arena, struct fl_selector *selector, yyjso
 static int add_expression(struct fl_arena *arena, struct fl_selector *selector, yyjson_val *val, struct fl_err *err)
 {
 	yyjson_val *list = fl_json_get(val, FL_S("values")), *item;
-	struct fl_strs values = { NULL, 0 };
+	struct fl_str_list values = { NULL, 0 };
 	struct fl_str key = { NULL, 0 }, op = { NULL, 0 };
 	yyjson_arr_iter iter;
 	int number;

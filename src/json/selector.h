@@ -28,7 +28,7 @@ struct fl_requirement {
 	struct fl_str key;
 	enum fl_selector_op op;
 	bool twice;                 /* written ==; printed so again */
-	struct fl_strs values;      /* sorted */
+	struct fl_str_list values;      /* sorted */
 };
 
 /* All must hold. Zero-initialised matches everything. */
@@ -49,7 +49,7 @@ int fl_selector_of_json(struct fl_arena *arena, yyjson_val *val, struct fl_selec
 /* Piece by piece, for a LabelSelector that is bound already: begin with room for `cap` requirements, add each (checked
  * as the API server does; texts are borrowed), and close. */
 int fl_selector_begin(struct fl_arena *arena, uint32_t cap, struct fl_selector *ret, struct fl_err *err) FL_MUSTUSE;
-int fl_selector_add(struct fl_selector *selector, struct fl_str key, enum fl_selector_op op, struct fl_strs values,
+int fl_selector_add(struct fl_selector *selector, struct fl_str key, enum fl_selector_op op, struct fl_str_list values,
 		    struct fl_err *err) FL_MUSTUSE;
 void fl_selector_close(struct fl_selector *selector);
 

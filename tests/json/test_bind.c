@@ -264,7 +264,7 @@ static int read_spec(const char *inside, struct fl_arena *arena, struct fl_demo 
 	return text.failed ? -FL_E_NOMEM : test_read(fl_demo_bind(), text.p, 0, arena, ret, NULL);
 }
 
-static int join(const struct fl_strs *paths, struct fl_buf *buf)
+static int join(const struct fl_str_list *paths, struct fl_buf *buf)
 {
 	for (uint32_t i = 0; i < paths->len; i++)
 		fl_buf_printf(buf, "%s%.*s", i ? " " : "", FL_ARG(paths->at[i]));
@@ -277,7 +277,7 @@ TEST(differences_have_paths)
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
 		struct fl_demo a, b;
-		struct fl_strs paths;
+		struct fl_str_list paths;
 
 		OK(read_spec(row->a, &arena, &a));
 		OK(read_spec(row->b, &arena, &b));
@@ -397,7 +397,7 @@ TEST(what_is_written_is_read_back)
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB), again = FL_BUF(64 * FL_KIB);
 		struct fl_demo made, read, copied;
-		struct fl_strs paths;
+		struct fl_str_list paths;
 
 		OK(test_make(fl_demo_bind(), &arena, &made));
 		OK(test_write(fl_demo_bind(), &made, &text, NULL));
@@ -417,7 +417,7 @@ TEST(a_difference_is_found_exactly_when_there_is_one)
 	for (int round = 0; round < 40; round++) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_demo_port a, b;
-		struct fl_strs paths;
+		struct fl_str_list paths;
 
 		OK(test_make(fl_demo_port_bind(), &arena, &a));
 		OK(test_make(fl_demo_port_bind(), &arena, &b));

@@ -191,7 +191,7 @@ static const struct {
 	{ "a key that is no field", no_key_bind, "Bad.a: a key is not a scalar field of the elements" },
 	{ "a key that may be absent", optional_key_bind, "Bad.a: a key must be required or have a default" },
 	{ "keys to keep of a text", keep_text_bind, "Bad.a: .keep is for maps and list-maps" },
-	{ "an interned number", interned_number_bind, "Bad.a: .interned is for texts" },
+	{ "an interned number", interned_number_bind, "Bad.a: .interned is for texts and the keys of maps" },
 	{ "a set of objects", set_of_objects_bind, "Bad.a: .list_set is for lists of scalars" },
 	{ "bounds of a text", between_texts_bind, "Bad.a: BETWEEN is for numbers" },
 	{ "a list to select by", selectable_list_bind, "Bad.a: .selectable is for texts, integers and booleans" },

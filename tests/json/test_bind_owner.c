@@ -74,7 +74,7 @@ TEST(an_owner_sees_and_sends_only_its_own)
 		FL_AUTO(fl_buf) struct fl_buf paths = FL_BUF(FL_KIB), body = FL_BUF(4 * FL_KIB), expect = FL_BUF(4 * FL_KIB);
 		struct fl_jw w = FL_JW(&body);
 		struct fl_demo want, have;
-		struct fl_strs differ;
+		struct fl_str_list differ;
 		bool in_meta = row->owner == &labels;
 
 		OK(fl_owner_check(row->owner, NULL));
@@ -100,7 +100,7 @@ TEST(the_part_that_is_owned_differs_from_the_whole_in_nothing_owned)
 	for (int round = 0; round < 40; round++) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_demo made, part;
-		struct fl_strs differ;
+		struct fl_str_list differ;
 
 		OK(test_make(fl_demo_bind(), &arena, &made));
 		OK(fl_owned_part(&capacity, &made, &arena, &part, NULL));
