@@ -1,5 +1,6 @@
 #include "json/name.h"
 #include "base/mem.h"
+#include <assert.h>
 
 #define PART_MAX 63
 #define SUBDOMAIN_MAX 253
@@ -88,6 +89,7 @@ int fl_name_check(enum fl_name_rule rule, const char *what, struct fl_str s, str
 {
 	struct fl_str shown = fl_str_sub(s, 0, 64);
 
+	assert(rule < FL_NAME_RULE_COUNT_);
 	if (fl_name_ok(rule, s))
 		return 0;
 	return fl_fail(err, FL_E_INVALID, "%s '%.*s'%s: write %s", what, FL_ARG(shown), shown.len < s.len ? "..." : "",
