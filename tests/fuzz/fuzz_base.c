@@ -36,7 +36,8 @@ static void log_it(struct fl_str text)
 	fl_log_init(&log, &(struct fl_log_to){ .line = one_line, .now = now, .wall = wall }, "fuzz");
 	for (int format = 0; format < FL_LOG_FORMAT_COUNT_; format++) {
 		log.format = (enum fl_log_format)format;
-		fl_log(&log, FL_INFO, "text", FL_KV_STR("a", text), FL_KV_STR("b", fl_str_sub(text, text.len / 2, text.len)),
+		fl_log(&log, FL_INFO, "text", FL_KV_STR("a", text),
+		       FL_KV_STR("b", fl_str_sub(text, text.len / 2, text.len)),
 		       FL_KV_STR("c", text), FL_KV_STR("d", text));
 	}
 }
