@@ -413,7 +413,8 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 {
 	struct fl_grpc_server *server = fl_container(listener, struct fl_grpc_server, listener);
 	struct peer *peer = fl_zalloc(sizeof *peer);
-	const struct fl_h2_config config = { .user = &user, .arg = peer, .server = true, .no_http_messaging = true };
+	const struct fl_h2_config config = { .user = &user, .arg = peer, .server = true, .no_http_messaging = true,
+					     .max_streams = server->options.max_streams };
 
 	(void)addr;
 	if (peer)

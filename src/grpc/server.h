@@ -25,6 +25,7 @@ struct fl_grpc_server_options {
 	size_t handler_count;
 	void *service;                           /* the handlers find it with fl_grpc_call_service */
 	size_t max_message;                      /* 0: FL_GRPC_MESSAGE_MAX */
+	uint32_t max_streams;                    /* calls at once on a connection; 0: FL_H2_STREAMS */
 };
 
 struct fl_grpc_server;

@@ -196,9 +196,11 @@ static const struct fl_grpc_handler handlers[] = {
 	{ &fl_plugin_pre_start, pre_start },
 };
 
-int echo_plugin_start(struct echo_plugin *plugin, struct fl_io *io, const char *path, struct fl_err *err)
+int echo_plugin_start(struct echo_plugin *plugin, struct fl_io *io, const char *path, uint32_t max_streams,
+		      struct fl_err *err)
 {
-	struct fl_grpc_server_options how = { .handlers = handlers, .handler_count = FL_LEN(handlers), .service = plugin };
+	struct fl_grpc_server_options how = { .handlers = handlers, .handler_count = FL_LEN(handlers), .service = plugin,
+					      .max_streams = max_streams };
 
 	*plugin = (struct echo_plugin){ .io = io };
 	how.addr.kind = FL_ADDR_UNIX;

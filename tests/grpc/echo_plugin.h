@@ -10,5 +10,6 @@ struct echo_plugin {
 };
 
 /* Listens on the path when it returns 0. */
-int echo_plugin_start(struct echo_plugin *plugin, struct fl_io *io, const char *path, struct fl_err *err);
+int echo_plugin_start(struct echo_plugin *plugin, struct fl_io *io, const char *path, uint32_t max_streams,
+		      struct fl_err *err);
 void echo_plugin_stop(struct echo_plugin *plugin);

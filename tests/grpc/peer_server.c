@@ -10,7 +10,7 @@ int main(int argc, char **argv)
 	struct fl_io *io = argc == 2 || idle ? fl_posix_new(&err) : NULL;
 	struct echo_plugin plugin;
 
-	if (!io || (!idle && echo_plugin_start(&plugin, io, argv[1], &err) < 0)) {
+	if (!io || (!idle && echo_plugin_start(&plugin, io, argv[1], 0, &err) < 0)) {
 		(void)fprintf(stderr, "%s\n", err.text);
 		return 2;
 	}
