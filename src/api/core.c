@@ -26,23 +26,25 @@ FL_BIND(fl_object_ref, FL_OBJECT_REF)
 FL_BIND(fl_event_series, FL_EVENT_SERIES)
 FL_BIND(fl_event, FL_EVENT)
 
+#define CORE .built_in = true, .group = "", .version = "v1"
+
 const struct fl_kind fl_pod_kind = {
-	.group = "", .version = "v1", .kind = "Pod", .plural = "pods", .short_names = "po", .root = fl_pod_bind,
-	.status = true, .help = "Containers that run together on one node.",
+	CORE, .kind = "Pod", .plural = "pods", .short_names = "po", .root = fl_pod_bind, .status = true,
+	.help = "Containers that run together on one node.",
 };
 const struct fl_kind fl_node_kind = {
-	.group = "", .version = "v1", .kind = "Node", .plural = "nodes", .short_names = "no", .cluster_scoped = true,
-	.root = fl_node_bind, .status = true, .help = "A machine.",
+	CORE, .kind = "Node", .plural = "nodes", .short_names = "no", .cluster_scoped = true, .root = fl_node_bind,
+	.status = true, .help = "A machine.",
 };
 const struct fl_kind fl_namespace_kind = {
-	.group = "", .version = "v1", .kind = "Namespace", .plural = "namespaces", .short_names = "ns",
-	.cluster_scoped = true, .root = fl_namespace_bind, .status = true, .help = "Where names are unique.",
+	CORE, .kind = "Namespace", .plural = "namespaces", .short_names = "ns", .cluster_scoped = true,
+	.root = fl_namespace_bind, .status = true, .help = "Where names are unique.",
 };
 const struct fl_kind fl_config_map_kind = {
-	.group = "", .version = "v1", .kind = "ConfigMap", .plural = "configmaps", .short_names = "cm",
-	.root = fl_config_map_bind, .help = "Texts that programs read.",
+	CORE, .kind = "ConfigMap", .plural = "configmaps", .short_names = "cm", .root = fl_config_map_bind,
+	.help = "Texts that programs read.",
 };
 const struct fl_kind fl_event_kind = {
-	.group = "events.k8s.io", .version = "v1", .kind = "Event", .plural = "events", .short_names = "ev",
-	.root = fl_event_bind, .help = "Something that happened to an object.",
+	.built_in = true, .group = "events.k8s.io", .version = "v1", .kind = "Event", .plural = "events",
+	.short_names = "ev", .root = fl_event_bind, .help = "Something that happened to an object.",
 };

@@ -67,7 +67,8 @@ FL_STRUCT(fl_node_meta, FL_NODE_META);
 #define FL_TAINT(X) \
 	X(STR, key, "key", .required = true, .help = "What the taint is called.") \
 	X(STR, value, "value", .help = "Its value.") \
-	X(STR, effect, "effect", .required = true, .interned = true, .help = "NoSchedule, PreferNoSchedule, NoExecute.") \
+	X(STR, effect, "effect", .required = true, .interned = true, \
+	  .help = "NoSchedule, PreferNoSchedule, NoExecute.") \
 	X(TIME, time_added, "timeAdded", .help = "When a NoExecute taint came.")
 FL_STRUCT(fl_taint, FL_TAINT);
 

@@ -10,12 +10,14 @@
 #include "json/bind_kind.h"
 
 #define FL_OWNER_REF(X) \
-	X(STR, api_version, "apiVersion", .required = true, .interned = true, .help = "Group and version of the owner.") \
+	X(STR, api_version, "apiVersion", .required = true, .interned = true, \
+	  .help = "Group and version of the owner.") \
 	X(STR, kind, "kind", .required = true, .interned = true, .help = "Kind of the owner.") \
 	X(STR, name, "name", .required = true, .help = "Name of the owner.") \
 	X(STR, uid, "uid", .required = true, .help = "UID of the owner: another object of the same name is none.") \
 	X(BOOL, controller, "controller", .help = "Is this the owner that manages the object?") \
-	X(BOOL, block_owner_deletion, "blockOwnerDeletion", .help = "Does foreground deletion of the owner wait for it?")
+	X(BOOL, block_owner_deletion, "blockOwnerDeletion", \
+	  .help = "Does foreground deletion of the owner wait for it?")
 FL_STRUCT(fl_owner_ref, FL_OWNER_REF);
 
 /* What every cache needs to know of an object. */
@@ -64,7 +66,8 @@ extern const struct fl_names fl_condition_status_names;
 FL_STRUCT(fl_condition, FL_CONDITION);
 
 #define FL_CONDITIONS(X) \
-	X(LIST(fl_condition), conditions, "conditions", .list_key = "type", .help = "What is so, each said by its owner.")
+	X(LIST(fl_condition), conditions, "conditions", .list_key = "type", \
+	  .help = "What is so, each said by its owner.")
 
 /* The condition of that type, or NULL. */
 const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type);
@@ -84,7 +87,8 @@ FL_STRUCT(fl_selector_term, FL_SELECTOR_TERM);
 /* metav1.LabelSelector: all of it must hold; an empty one selects everything. */
 #define FL_LABEL_SELECTOR(X) \
 	X(MAP, match_labels, "matchLabels", .help = "Labels that must have exactly these values.") \
-	X(LIST(fl_selector_term), match_expressions, "matchExpressions", .help = "Further terms, all of which must hold.")
+	X(LIST(fl_selector_term), match_expressions, "matchExpressions", \
+	  .help = "Further terms, all of which must hold.")
 FL_STRUCT(fl_label_selector, FL_LABEL_SELECTOR);
 
 /* ---- the API server's answer when there is no object to answer with ---- */

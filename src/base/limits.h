@@ -174,6 +174,8 @@
 #define FL_FAULTS_MAX 8
 /* Of a value that could not be bound: enough to find it again. */
 #define FL_FAULT_FOUND 60
+/* All CRDs as YAML, or a page of docs: those of the pools take 60 KiB. */
+#define FL_CRD_MAX (4 * FL_MIB)
 /* A misspelt name longer than this gets no "did you mean". */
 #define FL_NAME_NEAR 40
 

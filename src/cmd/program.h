@@ -6,6 +6,8 @@
 #include "base/command.h"
 
 #define FL_VERBS(X) \
+	X(crd) \
+	X(docs_api) \
 	X(version) \
 	X(help)
 

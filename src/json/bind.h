@@ -31,8 +31,8 @@
  *     MAP_OF(type)   { at, len }            object of any other: at[i].key, at[i].value, sorted by key
  *
  * Presence is part of the value: has.member for people, has.bits for the walkers (bit i is row i). A decoder puts a
- * default into the member and leaves its bit clear, inside an absent object too: plans read members, encoders read bits.
- * null is absence.
+ * default into the member and leaves its bit clear, inside an absent object too: plans read members, encoders read
+ * bits. null is absence.
  */
 #pragma once
 #include "base/arena.h"
@@ -103,7 +103,7 @@ struct fl_field {
 	/* How we keep it. */
 	const struct fl_names *keep;             /* maps, list-maps: only these keys; "gpu.io/": all with that prefix */
 	bool interned;                           /* few texts or keys, many objects: packed as handles, base/intern.h */
-	bool stamped;                            /* set by apply when something else changes; never a difference itself */
+	bool stamped;                            /* set by apply when something else changes: never a difference */
 	bool local;                              /* ours: in memory and cache, never in JSON or schema */
 };
 

@@ -144,7 +144,7 @@ static void write_sorted(struct decode *d, yyjson_val *val, struct fl_jw *w)
 
 	if (yyjson_is_arr(val)) {
 		fl_jw_arr(w);
-		yyjson_arr_foreach(val, i, n, item)
+		yyjson_arr_foreach (val, i, n, item)
 			write_sorted(d, item, w);
 		fl_jw_end_arr(w);
 	} else if (yyjson_is_obj(val)) {
@@ -153,7 +153,7 @@ static void write_sorted(struct decode *d, yyjson_val *val, struct fl_jw *w)
 			d->nomem = true;
 			return;
 		}
-		yyjson_obj_foreach(val, i, n, key, item) {
+		yyjson_obj_foreach (val, i, n, key, item) {
 			(void)fl_json_str(key, &members[len].key);
 			members[len++].val = item;
 		}
@@ -298,7 +298,7 @@ static bool decode_list(struct decode *d, const struct fl_step *up, const struct
 		d->nomem = true;
 		return false;
 	}
-	yyjson_arr_foreach(val, i, n, item) {
+	yyjson_arr_foreach (val, i, n, item) {
 		if (!wanted_element(f, item))
 			continue;
 		step.index = (uint32_t)i;
@@ -316,7 +316,7 @@ static bool decode_map(struct decode *d, const struct fl_step *up, const struct 
 
 	if (!yyjson_is_obj(val))
 		return false;
-	yyjson_obj_foreach(val, i, n, key, item)
+	yyjson_obj_foreach (val, i, n, key, item)
 		if (fl_json_str(key, &step.name))
 			room += wanted_key(f, step.name);
 	ret->at = fl_arena_get_n(d->arena, room, fl_stride(f));
@@ -324,7 +324,7 @@ static bool decode_map(struct decode *d, const struct fl_step *up, const struct 
 		d->nomem = true;
 		return false;
 	}
-	yyjson_obj_foreach(val, i, n, key, item) {
+	yyjson_obj_foreach (val, i, n, key, item) {
 		if (!fl_json_str(key, &step.name) || !wanted_key(f, step.name) || yyjson_is_null(item))
 			continue;
 		memcpy(ret->at + ret->len * (size_t)fl_stride(f), &step.name, sizeof step.name);
@@ -452,7 +452,7 @@ static bool decode_object(struct decode *d, const struct fl_step *up, const stru
 	if (!yyjson_is_obj(val) || d->depth == FL_BIND_DEPTH)
 		return false;
 	d->depth++;
-	yyjson_obj_foreach(val, i, n, key, item) {
+	yyjson_obj_foreach (val, i, n, key, item) {
 		if (!fl_json_str(key, &step.name))
 			continue;
 		f = row_of(bind, step.name, &next);

@@ -151,8 +151,8 @@ static int diff(const struct fl_bind *bind, const void *a, const void *b, bool o
 	return d.nomem ? fl_fail(err, FL_E_NOMEM, "no memory to compare two objects of %s", bind->name) : 0;
 }
 
-int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_str_list *ret_paths,
-	    struct fl_err *err)
+int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena,
+	    struct fl_str_list *ret_paths, struct fl_err *err)
 {
 	return diff(bind, a, b, false, arena, ret_paths, err);
 }

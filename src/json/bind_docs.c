@@ -14,7 +14,8 @@ static void put_cell(struct fl_buf *buf, struct fl_str text)
 	}
 }
 
-static void put_part(struct fl_buf *buf, const struct fl_field *f, void (*print)(const struct fl_field *, struct fl_buf *))
+static void put_part(struct fl_buf *buf, const struct fl_field *f,
+		     void (*print)(const struct fl_field *, struct fl_buf *))
 {
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
 
@@ -151,7 +152,8 @@ int fl_kind_explain(const struct fl_kind *kind, struct fl_str path, struct fl_bu
 	while (path.len && fl_str_split(&rest, '.', &name)) {
 		at = bind ? fl_field_find(bind, name) : NULL;
 		if (!at)
-			return fl_fail(err, FL_E_NOTFOUND, "%s has no field '%.*s'; `explain %s` lists those that it has",
+			return fl_fail(err, FL_E_NOTFOUND,
+				       "%s has no field '%.*s'; `explain %s` lists those that it has",
 				       kind->kind, FL_ARG(path), kind->plural);
 		bind = at->type == FL_T_OBJ ? at->of() : NULL;
 	}

@@ -27,6 +27,7 @@ struct fl_kind {
 	const char *short_names;       /* "gpup,pool" */
 	const char *categories;        /* "deckhouse,gpu" */
 	bool cluster_scoped;
+	bool built_in;                 /* Kubernetes' own: no CRD */
 	const struct fl_bind *(*root)(void);
 	bool status;                   /* has the status subresource */
 	struct {

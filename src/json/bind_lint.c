@@ -188,9 +188,9 @@ static int lint_columns(struct lint *l)
 	for (uint32_t i = 0; i < FL_COLUMNS && l->kind->columns[i].name; i++) {
 		FL_AUTO(fl_buf) struct fl_buf path = FL_BUF(FL_BIND_PATH);
 		const struct fl_column *column = &l->kind->columns[i];
-		const struct fl_field *f = column->condition ? NULL : fl_column_find(l->kind->root(), column->name, &path);
 
-		if (!f && !column->condition && strcmp(column->name, "Age") != 0)
+		if (!column->condition && strcmp(column->name, "Age") != 0 &&
+		    !fl_column_find(l->kind->root(), column->name, &path))
 			return fl_fail(l->err, FL_E_INVALID, "%s: no row has the column '%s'", l->kind->kind,
 				       column->name);
 	}

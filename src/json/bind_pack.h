@@ -16,8 +16,8 @@
 #include "base/intern.h"
 #include "json/bind_walk.h"
 
-/* Append the object's bytes. They hold their interned texts until fl_pack_drop; on failure nothing is held, and what was
- * appended is taken back. Without a pool nothing is interned. */
+/* Append the object's bytes. They hold their interned texts until fl_pack_drop; on failure nothing is held, and what
+ * was appended is taken back. Without a pool nothing is interned. */
 int fl_pack(const struct fl_bind *bind, const void *object, struct fl_interns *interns, struct fl_buf *out,
 	    struct fl_err *err) FL_MUSTUSE;
 void fl_pack_drop(const struct fl_bind *bind, struct fl_str packed, struct fl_interns *interns);

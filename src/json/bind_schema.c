@@ -81,7 +81,8 @@ static void cel_name(struct fl_str name, struct fl_buf *buf)
 	fl_buf_str(buf, name);
 }
 
-/* "self == oldSelf" on a field is only asked while it is there before and after: that it stays is the parent's to say. */
+/* "self == oldSelf" on a field is only asked while it is there before and after: that it stays is the parent's to
+ * say. */
 static bool needs_presence_rule(const struct fl_field *f)
 {
 	return f->immutable && !f->required && !f->def.set;
@@ -89,7 +90,8 @@ static bool needs_presence_rule(const struct fl_field *f)
 
 static void put_presence_rule(struct fl_jw *w, const struct fl_field *f)
 {
-	FL_AUTO(fl_buf) struct fl_buf rule = FL_BUF(FL_BIND_PATH), says = FL_BUF(FL_BIND_PATH), name = FL_BUF(FL_BIND_PATH);
+	FL_AUTO(fl_buf) struct fl_buf rule = FL_BUF(FL_BIND_PATH), says = FL_BUF(FL_BIND_PATH),
+				      name = FL_BUF(FL_BIND_PATH);
 
 	cel_name(f->json, &name);
 	fl_buf_str(&name, FL_S(""));
@@ -316,7 +318,9 @@ static const struct fl_field *find_row(const struct fl_bind *bind, pick *is, con
 		fl_buf_printf(path, ".%s%s", f->json.p, f->shape == FL_LIST ? "[*]" : "");
 		if (is(f, with))
 			return f;
-		found = f->type == FL_T_OBJ && depth < FL_BIND_DEPTH ? find_row(f->of(), is, with, path, depth + 1) : NULL;
+		found = NULL;
+		if (f->type == FL_T_OBJ && depth < FL_BIND_DEPTH)
+			found = find_row(f->of(), is, with, path, depth + 1);
 		if (found)
 			return found;
 		fl_buf_cut(path, before);
@@ -472,8 +476,8 @@ static void put_names(struct fl_jw *w, const struct fl_kind *kind)
 	char singular[64], list[72];
 	uint32_t n = 0;
 
-	for (; kind->kind[n] && n < sizeof singular - 1; n++)
-		singular[n] = kind->kind[n] >= 'A' && kind->kind[n] <= 'Z' ? (char)(kind->kind[n] | 0x20) : kind->kind[n];
+	for (; kind->kind[n] && n < sizeof singular - 1; n++)   /* letters and digits: the bit makes capitals small */
+		singular[n] = (char)(kind->kind[n] | 0x20);
 	singular[n] = '\0';
 	(void)snprintf(list, sizeof list, "%sList", kind->kind);
 	fl_jw_key(w, FL_S("names"));

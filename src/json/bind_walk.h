@@ -12,9 +12,9 @@
 /* For what a person wrote: a field that no table names is a fault too, and any fault refuses the whole. */
 #define FL_DECODE_STRICT 2u
 
-/* Read an object. A value of the wrong type is left out, and told in the root's `faults` (at most FL_FAULTS_MAX of them);
- * so is one out of the range of its C type; that bounds and patterns hold is fl_check's business. FL_E_INVALID: no JSON
- * object at all, or strict: "spec.resource.slice: no such field; did you mean 'slices'?". */
+/* Read an object. A value of the wrong type is left out, and told in the root's `faults` (at most FL_FAULTS_MAX of
+ * them); so is one out of the range of its C type; that bounds and patterns hold is fl_check's business. FL_E_INVALID:
+ * no JSON object at all, or strict: "spec.resource.slice: no such field; did you mean 'slices'?". */
 int fl_decode(const struct fl_bind *bind, yyjson_val *json, struct fl_arena *arena, unsigned flags, void *ret_object,
 	      struct fl_err *err) FL_MUSTUSE;
 
@@ -28,8 +28,8 @@ bool fl_equal(const struct fl_bind *bind, const void *a, const void *b);
 /* The paths at which two objects differ, in the order of the table: "spec.replicas", "metadata.labels[app]",
  * "status.conditions[type=Ready].reason"; an atomic list, a set and a list-map in another order by their own path. None
  * exactly when they are equal. Paths lie in the arena. */
-int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena, struct fl_str_list *ret_paths,
-	    struct fl_err *err) FL_MUSTUSE;
+int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena,
+	    struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;
 
 /* All of it, texts included, into the arena; *ret needs nothing of the original. */
 int fl_copy(const struct fl_bind *bind, const void *object, struct fl_arena *arena, void *ret,

@@ -47,9 +47,11 @@ FL_STRUCT(fl_demo_service, FL_DEMO_SERVICE);
 	  .help = "What people call it; characters are counted, not bytes.") \
 	X(STR, profile, "migProfile", .pattern = "^[0-9]+g\\.[0-9]+gb$", .example = "1g.10gb", \
 	  .help = "A text of a certain form.") \
-	X(STR, topology_key, "topologyKey", DEFAULT_TEXT("topology.kubernetes.io/zone"), .help = "A text with a default.") \
+	X(STR, topology_key, "topologyKey", DEFAULT_TEXT("topology.kubernetes.io/zone"), \
+	  .help = "A text with a default.") \
 	X(STR, host, "host", .format = "ipv4", .example = "10.0.0.1", .help = "A text with a format.") \
-	X(STR, provider, "provider", .immutable = true, .help = "May be neither changed nor added nor taken away later.") \
+	X(STR, provider, "provider", .immutable = true, \
+	  .help = "May be neither changed nor added nor taken away later.") \
 	X(STR, namespace, "namespace", .immutable = true, .help = "The same, with a name that CEL reserves.") \
 	X(ENUM(fl_demo_fuel), fuel, "fuel", DEFAULT(FL_DEMO_LIQUID), .immutable = true, .column = "Fuel", \
 	  .help = "One of a few, with a default; and it stays.") \
@@ -80,8 +82,10 @@ FL_STRUCT(fl_demo_service, FL_DEMO_SERVICE);
 	X(LIST(fl_demo_stage), stages, "stages", LENGTH(0, 4), \
 	  .example = "{\"domain\":\"a\",\"burnSeconds\":3600,\"coastSeconds\":0}", \
 	  .help = "An atomic list of objects.") \
-	X(OBJ(fl_demo_service), service, "service", DEFAULT_EMPTY, .help = "An object that is there even when it is not.") \
-	X(OBJ(fl_demo_service), backup, "backup", .immutable = true, .help = "An object that may be absent, and stays.") \
+	X(OBJ(fl_demo_service), service, "service", DEFAULT_EMPTY, \
+	  .help = "An object that is there even when it is not.") \
+	X(OBJ(fl_demo_service), backup, "backup", .immutable = true, \
+	  .help = "An object that may be absent, and stays.") \
 	X(OBJ(fl_label_selector), selector, "nodeSelector", .help = "A selector.") \
 	X(STR, legacy, "packDomain", .nullable = true, .deprecated = "use stages.", .help = "Once more important.") \
 	X(STR, color, "color", CEL("self != 'invisible'", "color must be seen"), .example = "red", \

@@ -1,6 +1,7 @@
-/* demo_cases - print, as one JSON document, the demo kind's CRD and everything that its table promises about it, as cases
- * for the real API server (tests/cluster/crd). The cases come out of the table, so no row can be forgotten; what only a
- * person can think of, an object for each rule in CEL, stands in a list below, and a rule without one is an error.
+/* demo_cases - print, as one JSON document, the demo kind's CRD and everything that its table promises about it, as
+ * cases for the real API server (tests/cluster/crd). The cases come out of the table, so no row can be forgotten; what
+ * only a person can think of, an object for each rule in CEL, stands in a list below, and a rule without one is an
+ * error.
  */
 #include "api/demo.h"
 #include "base/limits.h"
@@ -21,7 +22,8 @@ static const struct {
 	{ "a stage burns or coasts", NULL, "{\"displayName\":\"r\",\"stages\":[{\"domain\":\"a\"}]}" },
 	{ "a stage coasts no longer than it burns", NULL,
 	  "{\"displayName\":\"r\",\"stages\":[{\"burnSeconds\":1,\"coastSeconds\":2}]}" },
-	{ "packDomain is deprecated and cannot be used on new objects", NULL, "{\"displayName\":\"r\",\"packDomain\":\"x\"}" },
+	{ "packDomain is deprecated and cannot be used on new objects", NULL,
+	  "{\"displayName\":\"r\",\"packDomain\":\"x\"}" },
 	{ "replicas only grow", "{\"displayName\":\"r\",\"replicas\":3}", "{\"displayName\":\"r\",\"replicas\":2}" },
 	{ "nothing may be called forbidden", NULL, "{\"displayName\":\"forbidden\"}" },
 	{ "color must be seen", NULL, "{\"displayName\":\"r\",\"color\":\"invisible\"}" },
@@ -75,7 +77,8 @@ static yyjson_mut_val *some_value(const struct fl_field *f, uint32_t n)
 	case FL_T_BOOL: return yyjson_mut_bool(doc, n % 2 == 0);
 	case FL_T_I32:
 	case FL_T_I64:
-	case FL_T_F64: return yyjson_mut_sint(doc, (f->between.set && f->between.min > 0 ? f->between.min : 0) + (int64_t)n);
+	case FL_T_F64: return yyjson_mut_sint(doc,
+					      (f->between.set && f->between.min > 0 ? f->between.min : 0) + (int64_t)n);
 	case FL_T_TIME: return text("2026-01-31T12:00:00Z");
 	case FL_T_MICROTIME: return text("2026-01-31T12:00:00.000001Z");
 	case FL_T_DURATION: return text("1h0m0s");
@@ -171,7 +174,8 @@ static void pointer(const struct way *way, struct fl_buf *buf)
 	if (!way->up)
 		return;
 	pointer(way->up, buf);
-	fl_buf_printf(buf, "/%s%s", way->row->json.p, way->row->shape == FL_LIST ? "/0" : way->row->shape == FL_MAP ? "/key" : "");
+	fl_buf_printf(buf, "/%s%s", way->row->json.p,
+		way->row->shape == FL_LIST ? "/0" : way->row->shape == FL_MAP ? "/key" : "");
 }
 
 static void add_case(const struct way *way, const struct fl_field *f, const char *says, yyjson_mut_val *old,
@@ -234,7 +238,8 @@ static void wrong_type(const struct way *way, const struct fl_field *f)
 	if (f->type == FL_T_QUANTITY)
 		refused(way, f, "no quantity", shaped(f, text("much")), "should match");
 	if (f->type == FL_T_I32)
-		refused(way, f, "more than 32 bits", shaped(f, yyjson_mut_sint(doc, (int64_t)INT32_MAX + 1)), "must be of type");
+		refused(way, f, "more than 32 bits", shaped(f, yyjson_mut_sint(doc, (int64_t)INT32_MAX + 1)),
+			"must be of type");
 	if (f->type == FL_T_I32 || f->type == FL_T_I64)
 		refused(way, f, "no integer", shaped(f, yyjson_mut_real(doc, 1.5)), "must be of type integer");
 	if (f->format)
@@ -294,7 +299,8 @@ static void lengths(const struct way *way, const struct fl_field *f)
 			is_text ? "should be at least" : "should have at least");
 	if (f->length.max && f->length.max < 1000) {
 		if (!f->pattern)
-			accepted(way, f, "as long as may be", is_text ? letters(f->length.max) : many(f, f->length.max));
+			accepted(way, f, "as long as may be", is_text ? letters(f->length.max) : many(f,
+				f->length.max));
 		refused(way, f, "too long", is_text ? letters(f->length.max + 1) : many(f, f->length.max + 1),
 			is_text ? "may not be more than" : "must have at most");
 	}
@@ -358,15 +364,19 @@ static void immutable(const struct way *way, const struct fl_field *f)
 	if (!f->immutable)
 		return;
 	(void)snprintf(message, sizeof message, "%s is immutable", f->json.p);
-	add_case(way, f, "kept", object_with(way, f, some_member(f, 0)), object_with(way, f, some_member(f, 0)), NULL, NULL,
+	add_case(way, f, "kept", object_with(way, f, some_member(f, 0)), object_with(way, f, some_member(f, 0)), NULL,
+		 NULL,
 		 false);
-	add_case(way, f, "changed", object_with(way, f, some_member(f, 0)), object_with(way, f, another(f)), message, NULL,
+	add_case(way, f, "changed", object_with(way, f, some_member(f, 0)), object_with(way, f, another(f)), message,
+		 NULL,
 		 false);
 	if (f->required)
 		return;
 	/* Where there is a default, what is taken away comes back as that. */
-	add_case(way, f, "added", object_with(way, f, NULL), object_with(way, f, some_member(f, 0)), message, NULL, false);
-	add_case(way, f, "taken away", object_with(way, f, some_member(f, 0)), object_with(way, f, NULL), message, NULL, false);
+	add_case(way, f, "added", object_with(way, f, NULL), object_with(way, f, some_member(f, 0)), message, NULL,
+		 false);
+	add_case(way, f, "taken away", object_with(way, f, some_member(f, 0)), object_with(way, f, NULL), message, NULL,
+		 false);
 }
 
 static void unknown(const struct way *way, const struct fl_field *f)
@@ -377,7 +387,8 @@ static void unknown(const struct way *way, const struct fl_field *f)
 		return;
 	value = some_value(f, 0);
 	put(value, FL_S("noSuchField"), yyjson_mut_sint(doc, 1));
-	add_case(way, f, "what no row names is not stored", NULL, object_with(way, f, value), NULL, some_value(f, 0), false);
+	add_case(way, f, "what no row names is not stored", NULL, object_with(way, f, value), NULL, some_value(f, 0),
+		 false);
 }
 
 static void walk(const struct way *way)
@@ -448,7 +459,8 @@ static void rules(void)
 {
 	demand_below(fl_demo_bind());
 	for (uint32_t i = 0; i < FL_LEN(ruled); i++)
-		add_case(NULL, NULL, ruled[i].says, ruled[i].old ? with_spec(ruled[i].old) : NULL, with_spec(ruled[i].now),
+		add_case(NULL, NULL, ruled[i].says, ruled[i].old ? with_spec(ruled[i].old) : NULL,
+			with_spec(ruled[i].now),
 			 ruled[i].says, NULL, false);
 }
 

@@ -7,7 +7,8 @@ FL_NAMES(fl_test_state_names, FL_TEST_STATE_COUNT_, [FL_TEST_DISCOVERED] = "Disc
 FL_NAMES(fl_test_strategy_names, FL_TEST_STRATEGY_COUNT_, [FL_TEST_NONE] = "None", [FL_TEST_SINGLE] = "Single",
 	 [FL_TEST_MIXED] = "Mixed");
 FL_NAMES(fl_test_provider_names, FL_TEST_PROVIDER_COUNT_, [FL_TEST_NVIDIA] = "Nvidia");
-FL_NAMES(fl_test_backend_names, FL_TEST_BACKEND_COUNT_, [FL_TEST_DEVICE_PLUGIN] = "DevicePlugin", [FL_TEST_DRA] = "DRA");
+FL_NAMES(fl_test_backend_names, FL_TEST_BACKEND_COUNT_, [FL_TEST_DEVICE_PLUGIN] = "DevicePlugin",
+	 [FL_TEST_DRA] = "DRA");
 FL_NAMES(fl_test_unit_names, FL_TEST_UNIT_COUNT_, [FL_TEST_CARD] = "Card", [FL_TEST_PART] = "MIG");
 FL_NAMES(fl_test_spread_names, FL_TEST_SPREAD_COUNT_, [FL_TEST_BIN_PACK] = "BinPack", [FL_TEST_SPREAD] = "Spread");
 
@@ -43,8 +44,10 @@ const struct fl_kind fl_test_device_kind = {
 	.help = "One GPU of one node.",
 };
 const struct fl_kind fl_test_node_state_kind = {
-	OURS, .kind = "GPUNodeState", .plural = "gpunodestates", .cluster_scoped = true, .root = fl_test_node_state_bind,
-	.columns = { { "Node" }, { "Inventory", .condition = "InventoryComplete" }, { "Driver", .condition = "DriverReady" },
+	OURS, .kind = "GPUNodeState", .plural = "gpunodestates", .cluster_scoped = true,
+		.root = fl_test_node_state_bind,
+	.columns = { { "Node" }, { "Inventory", .condition = "InventoryComplete" }, { "Driver",
+		.condition = "DriverReady" },
 		     { "Toolkit", .condition = "ToolkitReady" }, { "Monitoring", .condition = "MonitoringReady" },
 		     { "ReadyForPooling", .condition = "ReadyForPooling" },
 		     { "Degraded", .condition = "WorkloadsDegraded" } },

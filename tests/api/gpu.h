@@ -6,7 +6,8 @@
 #include "api/meta.h"
 
 /* ---- GPUDevice ---- */
-enum fl_test_state { FL_TEST_DISCOVERED, FL_TEST_VALIDATING, FL_TEST_READY, FL_TEST_PENDING_ASSIGNMENT, FL_TEST_ASSIGNED,
+enum fl_test_state { FL_TEST_DISCOVERED, FL_TEST_VALIDATING, FL_TEST_READY, FL_TEST_PENDING_ASSIGNMENT,
+	FL_TEST_ASSIGNED,
 		     FL_TEST_RESERVED, FL_TEST_IN_USE, FL_TEST_FAULTED, FL_TEST_STATE_COUNT_ };
 extern const struct fl_names fl_test_state_names;
 enum fl_test_strategy { FL_TEST_NONE, FL_TEST_SINGLE, FL_TEST_MIXED, FL_TEST_STRATEGY_COUNT_ };
@@ -112,12 +113,14 @@ FL_STRUCT(fl_test_resource, FL_TEST_RESOURCE);
 FL_STRUCT(fl_test_criteria, FL_TEST_CRITERIA);
 
 #define FL_TEST_SELECTOR(X) \
-	X(OBJ(fl_test_criteria), include, "include", .help = "All that is given must match; nothing given: every card.") \
+	X(OBJ(fl_test_criteria), include, "include", \
+	  .help = "All that is given must match; nothing given: every card.") \
 	X(OBJ(fl_test_criteria), exclude, "exclude", .help = "Any match takes the card out.")
 FL_STRUCT(fl_test_selector, FL_TEST_SELECTOR);
 
 #define FL_TEST_ASSIGNMENT(X) \
-	X(BOOL, require_annotation, "requireAnnotation", DEFAULT(true), .help = "Only cards that a person gives to it?") \
+	X(BOOL, require_annotation, "requireAnnotation", DEFAULT(true), \
+	  .help = "Only cards that a person gives to it?") \
 	X(OBJ(fl_label_selector), auto_approve, "autoApproveSelector", .help = "Cards that it takes by itself.")
 FL_STRUCT(fl_test_assignment, FL_TEST_ASSIGNMENT);
 
@@ -128,7 +131,8 @@ FL_STRUCT(fl_test_assignment, FL_TEST_ASSIGNMENT);
 FL_STRUCT(fl_test_taint, FL_TEST_TAINT);
 
 #define FL_TEST_SCHEDULING(X) \
-	X(ENUM(fl_test_spread), strategy, "strategy", DEFAULT(FL_TEST_SPREAD), .help = "Fill nodes or spread over zones.") \
+	X(ENUM(fl_test_spread), strategy, "strategy", DEFAULT(FL_TEST_SPREAD), \
+	  .help = "Fill nodes or spread over zones.") \
 	X(STR, topology_key, "topologyKey", DEFAULT_TEXT("topology.kubernetes.io/zone"), \
 	  .help = "Node label that makes a zone.") \
 	X(BOOL, taints_enabled, "taintsEnabled", DEFAULT(true), .help = "Keep other Pods off the pool's nodes?") \
@@ -142,15 +146,18 @@ FL_STRUCT(fl_test_scheduling, FL_TEST_SCHEDULING);
 	X(OBJ(fl_test_resource), resource, "resource", .required = true, .immutable = true, \
 	  CEL("(self.unit == 'MIG') == has(self.migProfile)", "migProfile belongs to unit MIG, and only there"), \
 	  .help = "What the pool's resource stands for.") \
-	X(OBJ(fl_label_selector), node_selector, "nodeSelector", .immutable = true, .help = "Nodes whose cards it may have.") \
-	X(OBJ(fl_test_selector), device_selector, "deviceSelector", .immutable = true, .help = "Cards that it may have.") \
+	X(OBJ(fl_label_selector), node_selector, "nodeSelector", .immutable = true, \
+	  .help = "Nodes whose cards it may have.") \
+	X(OBJ(fl_test_selector), device_selector, "deviceSelector", .immutable = true, \
+	  .help = "Cards that it may have.") \
 	X(OBJ(fl_test_assignment), assignment, "deviceAssignment", .help = "How cards come to it.") \
 	X(OBJ(fl_test_scheduling), scheduling, "scheduling", .immutable = true, .help = "Where its Pods go.")
 FL_STRUCT(fl_test_pool_spec, FL_TEST_POOL_SPEC);
 
 #define FL_TEST_CAPACITY(X) \
 	X(I32, total, "total", BETWEEN(0, INT32_MAX), .column = "Total", .help = "Units that the pool has.") \
-	X(I32, available, "available", BETWEEN(0, INT32_MAX), .column = "Available", .help = "Units that a Pod could take.") \
+	X(I32, available, "available", BETWEEN(0, INT32_MAX), .column = "Available", \
+	  .help = "Units that a Pod could take.") \
 	X(I32, used, "used", BETWEEN(0, INT32_MAX), .column = "Used", .help = "Units held by Pods.")
 FL_STRUCT(fl_test_capacity, FL_TEST_CAPACITY);
 

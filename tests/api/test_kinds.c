@@ -2,20 +2,30 @@
 #include "api/coordination.h"
 #include "api/core.h"
 #include "api/gpu.h"
+#include "api/kinds.h"
 #include "api/walk.h"
 #include "base/limits.h"
 #include "test.h"
 
 TEST(the_tables_hold_together)
 {
-	static const struct fl_kind *const kinds[] = {
-		&fl_pod_kind, &fl_node_kind, &fl_namespace_kind, &fl_config_map_kind, &fl_event_kind, &fl_lease_kind,
+	static const struct fl_kind *const ours[] = {
 		&fl_test_device_kind, &fl_test_node_state_kind, &fl_test_pool_kind, &fl_test_cluster_pool_kind,
 	};
 	struct fl_err err;
 
-	for (uint32_t i = 0; i < FL_LEN(kinds); i++)
-		OK_ERR(fl_kind_lint(kinds[i], &err), &err);
+	for (const struct fl_kind *const *kind = fl_kinds; *kind; kind++)
+		OK_ERR(fl_kind_lint(*kind, &err), &err);
+	for (uint32_t i = 0; i < FL_LEN(ours); i++)
+		OK_ERR(fl_kind_lint(ours[i], &err), &err);
+}
+
+TEST(kinds_are_found_by_name)
+{
+	CHECK(fl_kind_find(FL_S("po")) == &fl_pod_kind);
+	CHECK(fl_kind_find(FL_S("Leases")) == &fl_lease_kind);
+	CHECK(fl_kind_find(FL_S("events.events.k8s.io")) == &fl_event_kind);
+	CHECK(!fl_kind_find(FL_S("rockets")));
 }
 
 static const struct {
@@ -24,14 +34,16 @@ static const struct {
 	const char *in, *out;   /* out NULL: the same */
 } rows[] = {
 	{ "a Lease goes round", fl_lease_bind,
-	  "{\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\"},\"spec\":{\"holderIdentity\":\"a\",\"leaseDurationSeconds\":15,"
+	  "{\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\"},\"spec\":{\"holderIdentity\":\"a\","
+	  "\"leaseDurationSeconds\":15,"
 	  "\"acquireTime\":\"2026-01-31T12:00:00.000000Z\",\"renewTime\":\"2026-01-31T12:00:00.123456Z\","
 	  "\"leaseTransitions\":3}}", NULL },
 	{ "an Event too", fl_event_bind,
 	  "{\"metadata\":{\"name\":\"e\",\"namespace\":\"ns\"},\"eventTime\":\"2026-01-31T12:00:00.000000Z\","
 	  "\"series\":{\"count\":2,\"lastObservedTime\":\"2026-01-31T12:00:01.000000Z\"},"
 	  "\"reportingController\":\"c\",\"reportingInstance\":\"i\",\"action\":\"A\",\"reason\":\"R\","
-	  "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n\"},\"note\":\"n\",\"type\":\"Normal\"}", NULL },
+	  "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n\"},\"note\":\"n\",\"type\":\"Normal\"}",
+	  NULL },
 	{ "of a Node only what plans read", fl_node_bind,
 	  "{\"metadata\":{\"name\":\"n\",\"labels\":{\"a\":\"b\"},\"annotations\":{\"c\":\"d\"}},"
 	  "\"spec\":{\"podCIDR\":\"10.0.0.0/24\",\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]},"
@@ -45,11 +57,13 @@ static const struct {
 	{ "a map of which nothing is kept is not there", fl_node_bind, "{\"status\":{\"allocatable\":{\"cpu\":\"8\"}}}",
 	  "{\"status\":{}}" },
 	{ "a Status", fl_status_bind,
-	  "{\"status\":\"Failure\",\"message\":\"m\",\"reason\":\"Conflict\",\"details\":{\"name\":\"n\",\"kind\":\"pods\","
+	  "{\"status\":\"Failure\",\"message\":\"m\",\"reason\":\"Conflict\",\"details\":{\"name\":\"n\",\"kind\":"
+	  "\"pods\","
 	  "\"causes\":[{\"reason\":\"FieldManagerConflict\",\"message\":\"c\",\"field\":\".spec\"}],"
 	  "\"retryAfterSeconds\":1},\"code\":409}", NULL },
 	{ "R24: a GPUDevice's spec is empty, and no telemetry is kept", fl_test_device_bind,
-	  "{\"spec\":{\"x\":1},\"status\":{\"state\":\"Ready\",\"hardware\":{\"memoryMiB\":81920,\"product\":\"A100\"}}}",
+	  "{\"spec\":{\"x\":1},\"status\":{\"state\":\"Ready\",\"hardware\":{\"memoryMiB\":81920,\"product\":\"A100\"}"
+	  "}}",
 	  "{\"spec\":{},\"status\":{\"state\":\"Ready\",\"hardware\":{\"product\":\"A100\"}}}" },
 	{ "R25: a GPUNodeState has a node name and conditions", fl_test_node_state_bind,
 	  "{\"spec\":{\"nodeName\":\"n\"},\"status\":{\"hw\":{\"present\":true},\"conditions\":[]}}",
@@ -76,7 +90,8 @@ TEST(a_pool_has_its_defaults)
 	struct fl_fault_list faults;
 	struct fl_test_pool pool;
 
-	OK(test_read(fl_test_pool_bind(), "{\"spec\":{\"resource\":{\"unit\":\"Card\"}}}", FL_DECODE_STRICT, &arena, &pool, NULL));
+	OK(test_read(fl_test_pool_bind(), "{\"spec\":{\"resource\":{\"unit\":\"Card\"}}}", FL_DECODE_STRICT, &arena,
+		     &pool, NULL));
 	CHECK(pool.spec.backend == FL_TEST_DEVICE_PLUGIN && pool.spec.provider == FL_TEST_NVIDIA);
 	CHECK_INT(pool.spec.resource.slices_per_unit, 1);
 	CHECK(pool.spec.assignment.require_annotation && pool.spec.scheduling.taints_enabled);
@@ -90,12 +105,14 @@ static const struct {
 	const char *says, *old, *now, *fault;
 } pool_rows[] = {
 	{ "R26: a resource is required", NULL, "{\"spec\":{}}", "spec.resource" },
-	{ "R27: a profile has its form", NULL, "{\"spec\":{\"resource\":{\"unit\":\"MIG\",\"migProfile\":\"1c.3g.20gb\"}}}",
+	{ "R27: a profile has its form", NULL,
+	  "{\"spec\":{\"resource\":{\"unit\":\"MIG\",\"migProfile\":\"1c.3g.20gb\"}}}",
 	  "spec.resource.migProfile" },
 	{ "R28: at least one slice", NULL, "{\"spec\":{\"resource\":{\"unit\":\"Card\",\"slicesPerUnit\":0}}}",
 	  "spec.resource.slicesPerUnit" },
 	{ "R66: ids have four digits", NULL,
-	  "{\"spec\":{\"resource\":{\"unit\":\"Card\"},\"deviceSelector\":{\"include\":{\"pciVendors\":[\"0x10de\"]}}}}",
+	  "{\"spec\":{\"resource\":{\"unit\":\"Card\"},\"deviceSelector\":{\"include\":{\"pciVendors\":[\"0x10de\"]}}}"
+	  "}",
 	  "spec.deviceSelector.include.pciVendors[0]" },
 	{ "R89: the resource stays", "{\"spec\":{\"resource\":{\"unit\":\"Card\"}}}",
 	  "{\"spec\":{\"resource\":{\"unit\":\"Card\",\"slicesPerUnit\":2}}}", "spec.resource" },

@@ -34,8 +34,10 @@ static struct fl_str make_text(void)
 		FL_S_INIT("18446744073709551615"), FL_S_INIT("18446744073709551616"), FL_S_INIT("gpu-node-17"),
 		FL_S_INIT("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), FL_S_INIT("6BA7B810-9dad-11d1-80b4-00c04fd430c8"),
 		FL_S_INIT("GPU-6ba7b810-9dad-11d1-80b4-00c04fd430c8"), FL_S_INIT("caf\xc3\xa9 \"quoted\" \\ \n"),
-		FL_S_INIT("MIG-6ba7b810-9dad-11d1-80b4-00c04fd430c8"), FL_S_INIT("XYZ-6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
-		FL_S_INIT("a text that is longer than one byte can say, which takes two hundred and forty characters and "
+		FL_S_INIT("MIG-6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
+			FL_S_INIT("XYZ-6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
+		FL_S_INIT("a text that is longer than one byte can say, which takes two hundred and forty characters "
+			  "and "
 			  "some more, so here are some more: 0123456789 0123456789 0123456789 0123456789 0123456789 "
 			  "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 and done"),
 	};
@@ -90,12 +92,15 @@ static int make_value(const struct fl_field *f, struct fl_arena *arena, void *re
 	case FL_T_F64: *(double *)ret = (double)below(8000) / 8; break;
 	case FL_T_TIME: *(int64_t *)ret = ((int64_t)below(4000000) * 1000 - 1000000000) * 1000000; break;
 	case FL_T_MICROTIME: *(int64_t *)ret = (int64_t)(test_random() % 4000000000000000) - 1000000000000000; break;
-	case FL_T_QUANTITY: *(struct fl_quantity *)ret = make_quantity(); break;
+	case FL_T_QUANTITY:
+		*(struct fl_quantity *)ret = make_quantity();
+		break;
 	case FL_T_INTSTR:
 		*intstr = below(2) ? (struct fl_intstr){ .i = (int32_t)test_random() } :
 				     (struct fl_intstr){ .is_str = true, .s = make_text() };
 		break;
-	case FL_T_RAW: *(struct fl_str *)ret = below(2) ? FL_S("{}") : FL_S("{\"a\":[1,null],\"b\":{\"c\":\"d\"}}"); break;
+	case FL_T_RAW: *(struct fl_str *)ret = below(2) ? FL_S("{}") : FL_S("{\"a\":[1,null],\"b\":{\"c\":\"d\"}}"
+									    ""); break;
 	case FL_T_OBJ: return test_make(f->of(), arena, ret);
 	case FL_T_COUNT_: break;
 	}

@@ -28,7 +28,8 @@ static void row(const char *name, double value, const char *unit, const char *si
 {
 	bool ok = sign[0] == '<' ? value <= bar : value >= bar;
 
-	printf("{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"bar\":\"%s %g\",\"ok\":%s}\n", name, value, unit, sign, bar,
+	printf("{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"bar\":\"%s %g\",\"ok\":%s}\n", name, value, unit,
+	       sign, bar,
 	       ok ? "true" : "false");
 }
 
@@ -47,43 +48,62 @@ static void put_managed(struct fl_buf *buf, const char *manager)
 {
 	fl_buf_printf(buf, "{\"manager\":\"%s\",\"operation\":\"Apply\",\"apiVersion\":\"gpu.deckhouse.io/v1alpha1\","
 			   "\"time\":\"2026-01-31T12:00:00Z\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:status\":{"
-			   "\"f:autoAttach\":{},\"f:hardware\":{\"f:mig\":{\"f:capable\":{},\"f:strategy\":{}},\"f:pci\":{"
-			   "\"f:address\":{},\"f:class\":{},\"f:device\":{},\"f:vendor\":{}},\"f:product\":{},\"f:uuid\":{}},"
-			   "\"f:inventoryID\":{},\"f:managed\":{},\"f:nodeName\":{}}},\"subresource\":\"status\"}", manager);
+			   "\"f:autoAttach\":{},\"f:hardware\":{\"f:mig\":{\"f:capable\":{},\"f:strategy\":{}},\"f:"
+			   "pci\":{"
+			   "\"f:address\":{},\"f:class\":{},\"f:device\":{},\"f:vendor\":{}},\"f:product\":{},\"f:"
+			   "uuid\":{}},"
+			   "\"f:inventoryID\":{},\"f:managed\":{},\"f:nodeName\":{}}},\"subresource\":\"status\"}",
+		      manager);
 }
 
 static void put_condition(struct fl_buf *buf, const char *type, const char *reason)
 {
-	fl_buf_printf(buf, "{\"lastTransitionTime\":\"2026-01-31T12:00:00Z\",\"message\":\"all checks of the node and of the "
-			   "card have passed\",\"reason\":\"%s\",\"status\":\"True\",\"type\":\"%s\"}", reason, type);
+	fl_buf_printf(buf, "{\"lastTransitionTime\":\"2026-01-31T12:00:00Z\",\"message\":\"all checks of the node and "
+			   "of the "
+			   "card have passed\",\"reason\":\"%s\",\"status\":\"True\",\"type\":\"%s\"}",
+		      reason, type);
 }
 
 static void put_device(struct fl_buf *buf, uint32_t i)
 {
-	fl_buf_printf(buf, "{\"apiVersion\":\"gpu.deckhouse.io/v1alpha1\",\"kind\":\"GPUDevice\",\"metadata\":{\"annotations\":"
-			   "{\"gpu.deckhouse.io/assignment\":\"pool-%u\"},\"creationTimestamp\":\"2026-01-31T12:00:00Z\","
-			   "\"generation\":1,\"labels\":{\"gpu.deckhouse.io/device-index\":\"%u\",\"gpu.deckhouse.io/node\":"
-			   "\"gpu-node-%u\"},\"managedFields\":[", i % 40, i % 8, i / 8);
+	fl_buf_printf(buf, "{\"apiVersion\":\"gpu.deckhouse.io/v1alpha1\",\"kind\":\"GPUDevice\",\"metadata\":{"
+			   "\"annotations\":"
+			   "{\"gpu.deckhouse.io/assignment\":\"pool-%u\"},\"creationTimestamp\":\"2026-01-31T12:00:"
+			   "00Z\","
+			   "\"generation\":1,\"labels\":{\"gpu.deckhouse.io/device-index\":\"%u\","
+			   "\"gpu.deckhouse.io/node\":"
+			   "\"gpu-node-%u\"},\"managedFields\":[",
+		      i % 40, i % 8, i / 8);
 	put_managed(buf, "fairlead-inventory");
 	fl_buf_char(buf, ',');
 	put_managed(buf, "fairlead-device-state");
 	fl_buf_char(buf, ',');
 	put_managed(buf, "fairlead-capacity");
-	fl_buf_printf(buf, "],\"name\":\"gpu-node-%u-%u-10de-20b2\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":"
-			   "\"Node\",\"name\":\"gpu-node-%u\",\"uid\":\"6ba7b810-9dad-11d1-80b4-%012x\"}],\"resourceVersion\":"
-			   "\"%u\",\"uid\":\"7ba7b810-9dad-11d1-80b4-%012x\"},\"spec\":{},\"status\":{\"autoAttach\":false,"
-			   "\"conditions\":[", i / 8, i % 8, i / 8, i / 8, 1000000 + i, i);
+	fl_buf_printf(buf, "],\"name\":\"gpu-node-%u-%u-10de-20b2\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
+			   "\"kind\":"
+			   "\"Node\",\"name\":\"gpu-node-%u\",\"uid\":\"6ba7b810-9dad-11d1-80b4-%012x\"}],"
+			   "\"resourceVersion\":"
+			   "\"%u\",\"uid\":\"7ba7b810-9dad-11d1-80b4-%012x\"},\"spec\":{},\"status\":{\"autoAttach\":"
+			   "false,"
+			   "\"conditions\":[",
+		      i / 8, i % 8, i / 8, i / 8, 1000000 + i, i);
 	put_condition(buf, "Configured", "Configured");
 	fl_buf_char(buf, ',');
 	put_condition(buf, "DriverReady", "DriverDetected");
 	fl_buf_char(buf, ',');
 	put_condition(buf, "Managed", "NodeManaged");
-	fl_buf_printf(buf, "],\"hardware\":{\"mig\":{\"capable\":true,\"profilesSupported\":[\"1g.10gb\",\"1g.20gb\",\"2g.20gb\","
-			   "\"3g.40gb\",\"4g.40gb\",\"7g.80gb\"],\"strategy\":\"None\"},\"pci\":{\"address\":\"0000:%02x:00.0\","
-			   "\"class\":\"0302\",\"device\":\"20b2\",\"vendor\":\"10de\"},\"product\":\"NVIDIA A100-SXM4-80GB\","
-			   "\"uuid\":\"GPU-8ba7b810-9dad-11d1-80b4-%012x\"},\"inventoryID\":\"gpu-node-%u/0000:%02x:00.0\","
-			   "\"managed\":true,\"nodeName\":\"gpu-node-%u\",\"poolRef\":{\"name\":\"pool-%u\",\"namespace\":\"team-%u\"},"
-			   "\"state\":\"Assigned\"}}", i % 8, i, i / 8, i % 8, i / 8, i % 40, i % 10);
+	fl_buf_printf(buf, "],\"hardware\":{\"mig\":{\"capable\":true,\"profilesSupported\":[\"1g.10gb\",\"1g.20gb\","
+			   "\"2g.20gb\","
+			   "\"3g.40gb\",\"4g.40gb\",\"7g.80gb\"],\"strategy\":\"None\"},\"pci\":{\"address\":\"0000:"
+			   "%02x:00.0\","
+			   "\"class\":\"0302\",\"device\":\"20b2\",\"vendor\":\"10de\"},\"product\":\"NVIDIA "
+			   "A100-SXM4-80GB\","
+			   "\"uuid\":\"GPU-8ba7b810-9dad-11d1-80b4-%012x\"},\"inventoryID\":\"gpu-node-%u/0000:%02x:"
+			   "00.0\","
+			   "\"managed\":true,\"nodeName\":\"gpu-node-%u\",\"poolRef\":{\"name\":\"pool-%u\","
+			   "\"namespace\":\"team-%u\"},"
+			   "\"state\":\"Assigned\"}}",
+		      i % 8, i, i / 8, i % 8, i / 8, i % 40, i % 10);
 }
 
 static void make_list(struct fl_buf *buf)
@@ -155,7 +175,8 @@ static void read_list(struct fl_str list, struct cache *cache)
 			fl_json_space_reset(&space);
 			fl_arena_reset(&arena);
 			must(fl_json_read(&space, item, 0, &doc, &err), &err);
-			must(fl_decode(fl_test_device_bind(), yyjson_doc_get_root(doc), &arena, FL_DECODE_BORROW, &device, &err),
+			must(fl_decode(fl_test_device_bind(), yyjson_doc_get_root(doc), &arena, FL_DECODE_BORROW,
+				       &device, &err),
 			     &err);
 			keep(cache, fl_test_device_bind(), &device, &scratch);
 		}
@@ -230,13 +251,19 @@ static void bench_list(void)
 
 static void make_pod(struct fl_buf *buf, uint32_t i)
 {
-	fl_buf_printf(buf, "{\"metadata\":{\"name\":\"train-job-%u-7d9f8c6b5d-%05x\",\"namespace\":\"team-%u\",\"resourceVersion\":"
-			   "\"%u\",\"uid\":\"6ba7b810-9dad-11d1-80b4-%012x\",\"labels\":{\"app\":\"train\",\"hash\":\"7d9f8c6b5d\","
+	fl_buf_printf(buf, "{\"metadata\":{\"name\":\"train-job-%u-7d9f8c6b5d-%05x\",\"namespace\":\"team-%u\","
+			   "\"resourceVersion\":"
+			   "\"%u\",\"uid\":\"6ba7b810-9dad-11d1-80b4-%012x\",\"labels\":{\"app\":\"train\",\"hash\":"
+			   "\"7d9f8c6b5d\","
 			   "\"gpu-control-plane.deckhouse.io/pool\":\"pool-%u\","
-			   "\"gpu-control-plane.deckhouse.io/pool-scope\":\"namespaced\"}},\"spec\":{\"nodeName\":\"gpu-node-%u\","
-			   "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"4\",\"gpu.deckhouse.io/pool-%u\":\"1\"},"
-			   "\"requests\":{\"cpu\":\"4\",\"gpu.deckhouse.io/pool-%u\":\"1\"}}}]},\"status\":{\"phase\":\"Running\","
-			   "\"conditions\":[{\"type\":\"Initialized\",\"status\":\"True\"},{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+			   "\"gpu-control-plane.deckhouse.io/pool-scope\":\"namespaced\"}},\"spec\":{\"nodeName\":"
+			   "\"gpu-node-%u\","
+			   "\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":\"4\","
+			   "\"gpu.deckhouse.io/pool-%u\":\"1\"},"
+			   "\"requests\":{\"cpu\":\"4\",\"gpu.deckhouse.io/pool-%u\":\"1\"}}}]},\"status\":{\"phase\":"
+			   "\"Running\","
+			   "\"conditions\":[{\"type\":\"Initialized\",\"status\":\"True\"},{\"type\":\"Ready\","
+			   "\"status\":\"True\"}]}}",
 		      i % 500, i, i % 100, 1000000 + i, i, i % 40, i % 5000, i % 40, i % 40);
 }
 
@@ -285,7 +312,8 @@ static void bench_pods(void)
 	for (uint32_t i = 0; i < PODS; i++) {
 		struct fl_str node;
 
-		must(FL_PEEK(fl_pod, spec.node_name, ((struct fl_str){ cache.at[i]->bytes, cache.at[i]->len }), &arena, &node),
+		must(FL_PEEK(fl_pod, spec.node_name, ((struct fl_str){ cache.at[i]->bytes, cache.at[i]->len }), &arena,
+			     &node),
 		     &err);
 	}
 	took = now() - start;

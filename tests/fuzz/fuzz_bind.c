@@ -38,8 +38,9 @@ static bool has_handle(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { .max = FL_ARENA_MAX };
-	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_MIB), again = FL_BUF(64 * FL_MIB), packed = FL_BUF(64 * FL_MIB),
-			packed_again = FL_BUF(64 * FL_MIB);
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_MIB), again = FL_BUF(64 * FL_MIB),
+				      packed = FL_BUF(64 * FL_MIB),
+				      packed_again = FL_BUF(64 * FL_MIB);
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL, *second = NULL;
 	struct fl_demo first, back, unpacked;
 	struct fl_fault_list faults;

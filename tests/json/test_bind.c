@@ -46,7 +46,8 @@ static const struct {
 	  "\"launchTime\":\"2026-01-31T12:00:00Z\"" },
 	{ "TIME: decimals go, as they would at the API server", "\"launchTime\":\"2026-01-31T12:00:00.999Z\"",
 	  "\"launchTime\":\"2026-01-31T12:00:00Z\"" },
-	{ "TIME: before 1970 too", "\"launchTime\":\"1969-12-31T23:59:58.25Z\"", "\"launchTime\":\"1969-12-31T23:59:58Z\"" },
+	{ "TIME: before 1970 too", "\"launchTime\":\"1969-12-31T23:59:58.25Z\"",
+	  "\"launchTime\":\"1969-12-31T23:59:58Z\"" },
 	{ "TIME: Go's zero is nothing", "\"launchTime\":\"0001-01-01T00:00:00Z\"", "" },
 	{ "TIME: no number", "\"launchTime\":1", "", "launchTime: 1 / a time such as 2026-01-31T12:00:00Z" },
 	{ "TIME: no other text", "\"launchTime\":\"soon\"", "",
@@ -64,7 +65,8 @@ static const struct {
 	{ "INTSTR: an integer", "\"maxSurge\":3" },
 	{ "INTSTR: a text", "\"maxSurge\":\"30%\"" },
 	{ "INTSTR: no fraction", "\"maxSurge\":0.5", "", "maxSurge: 0.5 / an integer of 32 bits or a text" },
-	{ "RAW: compact, keys sorted, the last of two", "\"template\":{\"b\":{\"d\":1.0,\"c\":[ {\"z\":1,\"y\":null} ]},\"a\":0,\"a\":1}",
+	{ "RAW: compact, keys sorted, the last of two",
+	  "\"template\":{\"b\":{\"d\":1.0,\"c\":[ {\"z\":1,\"y\":null} ]},\"a\":0,\"a\":1}",
 	  "\"template\":{\"a\":1,\"b\":{\"c\":[{\"y\":null,\"z\":1}],\"d\":1}}" },
 	{ "RAW: an empty object", "\"template\":{}" },
 	{ "RAW: no text", "\"template\":\"{}\"", "", "template: \"{}\" / an object" },
@@ -118,7 +120,7 @@ TEST(a_spec_is_read_and_written)
 	EACH_ROW (row, spec_rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf in = FL_BUF(4 * FL_KIB), out = FL_BUF(4 * FL_KIB),
-				want = FL_BUF(4 * FL_KIB), fault = FL_BUF(4 * FL_KIB);
+					      want = FL_BUF(4 * FL_KIB), fault = FL_BUF(4 * FL_KIB);
 		struct fl_demo demo;
 		struct fl_err err;
 
@@ -202,7 +204,8 @@ TEST(faults_are_counted_up_to_a_limit)
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_demo demo;
 
-	OK(test_read(fl_demo_bind(), "{\"spec\":{\"lanes\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",1]}}", 0,
+	OK(test_read(fl_demo_bind(), "{\"spec\":{\"lanes\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",1]}}",
+		     0,
 		     &arena, &demo, NULL));
 	CHECK_INT(demo.faults.len, FL_FAULTS_MAX);
 	CHECK_INT(demo.spec.lanes.len, 1);
@@ -218,7 +221,8 @@ TEST(borrowed_texts_stay_in_the_document)
 
 	OK(fl_json_read(NULL, FL_S("{\"spec\":{\"displayName\":\"r\",\"crew\":[\"ann\"]}}"), 0, &doc, NULL));
 	OK(fl_decode(fl_demo_bind(), yyjson_doc_get_root(doc), &arena, FL_DECODE_BORROW, &demo, NULL));
-	CHECK(fl_json_str(fl_json_get(fl_json_get(yyjson_doc_get_root(doc), FL_S("spec")), FL_S("displayName")), &text));
+	CHECK(fl_json_str(fl_json_get(fl_json_get(yyjson_doc_get_root(doc), FL_S("spec")), FL_S("displayName")),
+			  &text));
 	CHECK(demo.spec.name.p == text.p);
 	CHECK_STR(demo.spec.crew.at[0], "ann");
 }
@@ -249,7 +253,8 @@ static const struct {
 	{ "a key's default is a key", "\"ports\":[{\"name\":\"a\"}]", "\"ports\":[{\"name\":\"a\",\"number\":80}]",
 	  "spec.ports[name=a,number=80].number" },
 	{ "another order of a list-map is a difference of the list",
-	  "\"ports\":[{\"name\":\"a\"},{\"name\":\"b\"}]", "\"ports\":[{\"name\":\"b\"},{\"name\":\"a\"}]", "spec.ports" },
+	  "\"ports\":[{\"name\":\"a\"},{\"name\":\"b\"}]", "\"ports\":[{\"name\":\"b\"},{\"name\":\"a\"}]",
+	  "spec.ports" },
 	{ "another order of a set too", "\"crew\":[\"a\",\"b\"]", "\"crew\":[\"b\",\"a\"]", "spec.crew" },
 	{ "an atomic object is one value", "\"nodeSelector\":{\"matchLabels\":{\"a\":\"1\"}}",
 	  "\"nodeSelector\":{\"matchLabels\":{\"a\":\"2\"}}", "spec.nodeSelector" },
@@ -298,7 +303,8 @@ static const struct {
 	{ "a required field is missing", NULL, "", "spec.displayName: nothing / a value: it is required" },
 	{ "too short", NULL, "\"displayName\":\"\"", "spec.displayName:  / required, 1 to 10 characters" },
 	{ "as long as may be, in characters",
-	  NULL, "\"displayName\":\"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\"", NULL },
+	  NULL, "\"displayName\":\"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\"",
+	  NULL },
 	{ "too long", NULL, "\"displayName\":\"12345678901\"",
 	  "spec.displayName: 12345678901 / required, 1 to 10 characters" },
 	{ "a pattern", NULL, MIN_SPEC ",\"migProfile\":\"1g.10gb\"", NULL },
@@ -315,7 +321,8 @@ static const struct {
 	{ "each element has the bounds", NULL, MIN_SPEC ",\"lanes\":[15,16]", "spec.lanes[1]: 16 / 0 to 15" },
 	{ "too many elements", NULL, MIN_SPEC ",\"stages\":[{},{},{},{},{}]", "spec.stages: 5 / at most 4 elements" },
 	{ "too few", NULL, MIN_SPEC ",\"crew\":[]", "spec.crew: 0 / 1 to 4 elements, a set" },
-	{ "too many members", NULL, MIN_SPEC ",\"matchLabels\":{\"a\":\"\",\"b\":\"\",\"c\":\"\",\"d\":\"\",\"e\":\"\"}",
+	{ "too many members", NULL, MIN_SPEC ",\"matchLabels\":{\"a\":\"\",\"b\":\"\",\"c\":\"\",\"d\":\"\",\"e\":"
+					     "\"\"}",
 	  "spec.matchLabels: 5 / at most 4 keys" },
 	{ "twice in a set", NULL, MIN_SPEC ",\"crew\":[\"a\",\"b\",\"a\"]", "spec.crew[" },
 	{ "twice in a list-map, the default counts", NULL,
@@ -333,7 +340,8 @@ static const struct {
 	{ "taken away", MIN_SPEC ",\"provider\":\"b\"", MIN_SPEC, "spec.provider: a change" },
 	{ "absent is its default", MIN_SPEC, MIN_SPEC ",\"fuel\":\"Liquid\"", NULL },
 	{ "and nothing else", MIN_SPEC, MIN_SPEC ",\"fuel\":\"Solid\"", "spec.fuel: a change" },
-	{ "a whole object", MIN_SPEC ",\"backup\":{}", MIN_SPEC ",\"backup\":{\"zone\":\"x\"}", "spec.backup: a change" },
+	{ "a whole object", MIN_SPEC ",\"backup\":{}", MIN_SPEC ",\"backup\":{\"zone\":\"x\"}",
+	  "spec.backup: a change" },
 };
 
 TEST(bounds_are_those_of_the_table)

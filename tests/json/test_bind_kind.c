@@ -12,11 +12,13 @@ static const struct {
 	{ "an object", "ns", "a", NULL, "/apis/demo.fairlead.test/v1alpha1/namespaces/ns/rockets/a", &fl_demo_kind },
 	{ "its status", "ns", "a", "status", "/apis/demo.fairlead.test/v1alpha1/namespaces/ns/rockets/a/status",
 	  &fl_demo_kind },
-	{ "all of a namespace", "ns", "", NULL, "/apis/demo.fairlead.test/v1alpha1/namespaces/ns/rockets", &fl_demo_kind },
+	{ "all of a namespace", "ns", "", NULL, "/apis/demo.fairlead.test/v1alpha1/namespaces/ns/rockets",
+	  &fl_demo_kind },
 	{ "all", "", "", NULL, "/apis/demo.fairlead.test/v1alpha1/rockets", &fl_demo_kind },
 	{ "the core group has its own root", "ns", "a", NULL, "/api/v1/namespaces/ns/pods/a", &fl_pod_kind },
 	{ "a cluster-scoped kind has no namespace", "ns", "n", NULL, "/api/v1/nodes/n", &fl_node_kind },
-	{ "a name cannot leave its place", "n/s", "../x?y%", NULL, "/api/v1/namespaces/n%2Fs/pods/..%2Fx%3Fy%25", &fl_pod_kind },
+	{ "a name cannot leave its place", "n/s", "../x?y%", NULL, "/api/v1/namespaces/n%2Fs/pods/..%2Fx%3Fy%25",
+	  &fl_pod_kind },
 };
 
 TEST(paths)
@@ -54,7 +56,8 @@ TEST(names)
 static const struct {
 	const char *says, *has;
 } crd_rows[] = {
-	{ "names", "\"names\":{\"kind\":\"Rocket\",\"listKind\":\"RocketList\",\"plural\":\"rockets\",\"singular\":\"rocket\","
+	{ "names", "\"names\":{\"kind\":\"Rocket\",\"listKind\":\"RocketList\",\"plural\":\"rockets\",\"singular\":"
+		   "\"rocket\","
 		   "\"shortNames\":[\"rk\",\"rkt\"],\"categories\":[\"demo\",\"toys\"]}" },
 	{ "labels", "\"labels\":{\"module\":\"fairlead-tests\",\"tier\":\"demo\"}" },
 	{ "a column by its path", "{\"name\":\"Total\",\"type\":\"integer\",\"jsonPath\":\".status.capacity.total\"" },
@@ -64,14 +67,17 @@ static const struct {
 	{ "selectable fields", "\"selectableFields\":[{\"jsonPath\":\".spec.displayName\"}" },
 	{ "scale", "\"scale\":{\"specReplicasPath\":\".spec.replicas\",\"statusReplicasPath\":\".status.replicas\","
 		   "\"labelSelectorPath\":\".status.selector\"}" },
-	{ "bounds that are the type's own are not written", "\"minAvailable\":{\"description\":\"An integer with a floor.\","
-							    "\"type\":\"integer\",\"format\":\"int32\",\"minimum\":1}" },
+	{ "bounds that are the type's own are not written",
+	  "\"minAvailable\":{\"description\":\"An integer with a floor.\","
+							    "\"type\":\"integer\",\"format\":\"int32\",\"minimum\":1}"
+							    "" },
 	{ "keys", "\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-list-map-keys\":[\"name\",\"number\"]" },
 	{ "an atomic object", "\"nodeSelector\":{\"description\":\"A selector.\",\"type\":\"object\","
 			      "\"x-kubernetes-map-type\":\"atomic\"" },
 	{ "what stays", "{\"rule\":\"self == oldSelf\",\"message\":\"provider is immutable\"}" },
 	{ "and is neither added nor taken away, by a name that CEL allows",
-	  "{\"rule\":\"has(self.__namespace__) == has(oldSelf.__namespace__)\",\"message\":\"namespace is immutable\"}" },
+	  "{\"rule\":\"has(self.__namespace__) == has(oldSelf.__namespace__)\",\"message\":\"namespace is immutable\"}"
+	  "" },
 	{ "a default object", "\"default\":{},\"type\":\"object\"" },
 	{ "deprecation", "\"description\":\"Once more important. Deprecated: use stages.\",\"nullable\":true" },
 	{ "the root", "\"metadata\":{\"type\":\"object\"}" },
@@ -113,10 +119,12 @@ TEST(a_page_has_every_field)
 
 	fl_kind_page(&fl_demo_kind, &page);
 	OK(fl_buf_check(&page, "a page", NULL));
-	CHECK(strstr(page.p, "# Rocket\n\nA rocket: a kind for tests only.\n\n`demo.fairlead.test/v1alpha1`, `rockets`, "
+	CHECK(strstr(page.p, "# Rocket\n\nA rocket: a kind for tests only.\n\n`demo.fairlead.test/v1alpha1`, "
+			     "`rockets`, "
 			     "namespaced, for short `rk,rkt`, also by `demo,toys`.\n") == page.p);
 	CHECK(strstr(page.p, "\n## spec.ports[]\n\nA map by two keys.\n\n| Field |") != NULL);
-	CHECK(strstr(page.p, "| `replicas` | integer | 0 to 64, default 1 | An integer with bounds and a default. |\n") != NULL);
+	CHECK(strstr(page.p, "| `replicas` | integer | 0 to 64, default 1 | An integer with bounds and a default. "
+			     "|\n") != NULL);
 	CHECK(strstr(page.p, "Launch (with `-o wide`), Age.\n") != NULL);
 	CHECK(strstr(page.p, "Rule: a stage burns or coasts.\n") != NULL);
 	CHECK(strstr(page.p, "matches `^[0-9]+g\\.[0-9]+gb$`") != NULL);
@@ -182,7 +190,8 @@ static const struct {
 } lint_rows[] = {
 	{ "a field without help", no_help_bind, "Bad.a: no .help: one sentence for the person who meets this field" },
 	{ "a pattern without an example", no_example_bind, "Bad.a: a pattern wants an .example" },
-	{ "one that does not match", wrong_example_bind, "Bad.a: the example does not match the pattern, or that is none" },
+	{ "one that does not match", wrong_example_bind,
+	  "Bad.a: the example does not match the pattern, or that is none" },
 	{ "a pattern that is none", no_pattern_bind, "Bad.a: the example does not match the pattern, or that is none" },
 	{ "a default that is no value", wrong_duration_bind, "Bad.a: the default is no value of the type" },
 	{ "a default that is not in the enum", wrong_enum_bind, "Bad.a: the default is not in the enum" },
@@ -197,7 +206,8 @@ static const struct {
 	{ "a list to select by", selectable_list_bind, "Bad.a: .selectable is for texts, integers and booleans" },
 	{ "what stays, in an atomic list", atomic_list_bind,
 	  "Bad.a.a: in an atomic list nothing says what an element was before" },
-	{ "a column that the kind does not show", hidden_column_bind, "Bad.a: its column is not among those of the kind" },
+	{ "a column that the kind does not show", hidden_column_bind,
+	  "Bad.a: its column is not among those of the kind" },
 	{ "a column that no row has", good_bind, "Bad: no row has the column 'B'", { "B" } },
 	{ "a scale by no field", good_bind, "Bad: no field 'spec.x' to scale by", { NULL }, "spec.x" },
 	{ "a table that contains itself", itself_bind, NULL },
@@ -207,8 +217,10 @@ static const struct {
 TEST(a_table_that_does_not_hold_together_is_told)
 {
 	EACH_ROW (row, lint_rows) {
-		struct fl_kind kind = { .group = "g", .version = "v1", .kind = "Bad", .plural = "bads", .root = row->root,
-					.help = "Bad.", .columns = { row->column }, .scale = { .replicas = row->scale } };
+		struct fl_kind kind = { .group = "g", .version = "v1", .kind = "Bad", .plural = "bads",
+			.root = row->root,
+					.help = "Bad.", .columns = { row->column },
+						.scale = { .replicas = row->scale } };
 		struct fl_err err = { 0 };
 		int r = fl_kind_lint(&kind, &err);
 
