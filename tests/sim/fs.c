@@ -90,9 +90,11 @@ static int step(struct walk *w, const char *name, size_t len, bool more)
 	w->last[len] = 0;
 	w->found = sim_dir_get(w->dir, name, len);
 	if (w->found && S_ISLNK(w->found->mode) && (more || w->follow || w->slash)) {
+		const struct sim_inode *link = w->found;
 		bool last = w->follow;
 		int r;
 
+		w->slash |= !more && link->size > 1 && link->data[link->size - 1] == '/';
 		w->follow |= more;
 		r = follow(w, w->found);
 		w->follow = last;
@@ -216,7 +218,7 @@ static int open_found(struct sim_process *p, struct walk *w, int flags, unsigned
 		r = flags & O_PATH ? 0 : -ELOOP;
 	} else if ((flags & O_DIRECTORY) && !S_ISDIR(inode->mode)) {
 		r = -ENOTDIR;
-	} else if (S_ISDIR(inode->mode) && writes) {
+	} else if (S_ISDIR(inode->mode) && (writes || (flags & O_CREAT))) {
 		r = -EISDIR;
 	} else if (S_ISSOCK(inode->mode)) {
 		r = flags & O_PATH ? 0 : -ENXIO;
@@ -243,10 +245,21 @@ static int fs_open_in(const struct fl_fs *fs, int dir, const char *path, int fla
 {
 	struct sim_process *p = PROCESS(fs);
 	bool last = !(flags & O_NOFOLLOW) && !((flags & O_CREAT) && (flags & O_EXCL));
-	struct walk w;
+	size_t len = strlen(path);
+	char parent[TARGET_MAX];
+	struct walk w = { 0 };
 	int r = sim_fs_begin(fs);
 
+	/* What is to be made and ends with a slash is refused before anybody looks whether it is there. */
+	if (r == 0 && (flags & O_CREAT) && len > 1 && path[len - 1] == '/' && len < sizeof parent) {
+		memcpy(parent, path, len);
+		parent[len - 1] = 0;
+		r = look(p, dir, parent, resolve, false, &w);
+		r = r < 0 ? r : -EISDIR;
+	}
 	r = r < 0 ? r : look(p, dir, path, resolve, last, &w);
+	if (r == -ENOTDIR && (flags & O_CREAT) && w.slash)   /* the slash is a symlink's */
+		r = -EISDIR;
 	if (r == 0)
 		r = open_found(p, &w, flags, mode);
 	return (int)told(fs, flags & O_CREAT ? "open/create" : "open", path, r);
@@ -295,6 +308,8 @@ static int64_t fs_pread(const struct fl_fs *fs, int number, void *bytes, size_t 
 	if (r < 0)
 		return told(fs, "read", "", r);
 	inode = file->inode;
+	if ((file->flags & O_ACCMODE) == O_WRONLY)
+		return -EBADF;
 	if (S_ISDIR(inode->mode))
 		return -EISDIR;
 	if (sim_happens(file->host->world, file->host->faults.eio_read))
@@ -422,45 +437,81 @@ static bool is_within(const struct sim_inode *dir, const struct sim_inode *of)
 	return false;
 }
 
-static int rename_found(struct sim_host *host, struct walk *from, struct walk *to, unsigned flags)
+/* The name itself, whatever it is, and whether a slash follows it: what comes of that is the caller's. */
+static int look_name(struct sim_process *p, int dir, const char *path, struct walk *w)
 {
-	struct sim_change change = { .count = 2 };
-	bool exchange = flags & RENAME_EXCHANGE;
+	size_t len = strlen(path);
+	bool slash = len > 1 && path[len - 1] == '/';
+	char without[TARGET_MAX];
+	int r;
 
-	if (!from->found || (exchange && !to->found))
+	if (slash && len < sizeof without) {
+		memcpy(without, path, len);
+		without[len - 1] = 0;
+		path = without;
+	}
+	r = look(p, dir, path, 0, false, w);
+	w->slash = slash;
+	return r;
+}
+
+/* In the order in which Linux looks. */
+static int may_rename(const struct walk *from, const struct walk *to, unsigned flags)
+{
+	bool exchange = flags & RENAME_EXCHANGE, from_dir, to_dir;
+
+	if (!from->last[0])
+		return -EBUSY;
+	if (!to->last[0])
+		return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
+	if (!from->found)
 		return -ENOENT;
 	if (to->found && (flags & RENAME_NOREPLACE))
 		return -EEXIST;
-	if (!from->last[0] || !to->last[0])
-		return -EBUSY;
-	if (from->found == to->found)
-		return 0;
-	if (S_ISDIR(from->found->mode) && (is_within(to->dir, from->found) || to->dir == from->found))
+	if (exchange && !to->found)
+		return -ENOENT;
+	from_dir = S_ISDIR(from->found->mode);
+	to_dir = to->found && S_ISDIR(to->found->mode);
+	if ((exchange && to->slash && !to_dir) || (!from_dir && (from->slash || (!exchange && to->slash))))
+		return -ENOTDIR;
+	if (from_dir && (to->dir == from->found || is_within(to->dir, from->found)))
 		return -EINVAL;
-	if (to->found && !exchange) {
-		if (S_ISDIR(to->found->mode) != S_ISDIR(from->found->mode))
-			return S_ISDIR(to->found->mode) ? -EISDIR : -ENOTDIR;
-		if (to->found->entries.len)
-			return -ENOTEMPTY;
-	}
-	change.part[0] = (struct sim_part){ from->dir, from->found, exchange ? to->found : NULL, from->last };
-	change.part[1] = (struct sim_part){ to->dir, to->found, from->found, to->last };
-	sim_dir_change(host, &change);
-	return 0;
+	if (to_dir && (from->dir == to->found || is_within(from->dir, to->found)))
+		return exchange ? -EINVAL : -ENOTEMPTY;
+	if (!to->found || exchange || to->found == from->found)
+		return 0;
+	if (to_dir != from_dir)
+		return to_dir ? -EISDIR : -ENOTDIR;
+	return to->found->entries.len ? -ENOTEMPTY : 0;
 }
 
 static int fs_rename(const struct fl_fs *fs, int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	struct sim_process *p = PROCESS(fs);
+	struct sim_change change = { .count = 2 };
 	struct walk a, b;
 	int r = sim_fs_begin(fs);
 
-	r = r < 0 ? r : look(p, from_dir, from, 0, false, &a);
-	r = r < 0 ? r : look(p, to_dir, to, 0, false, &b);
+	r = r < 0 ? r : look_name(p, from_dir, from, &a);
+	r = r < 0 ? r : look_name(p, to_dir, to, &b);
+	r = r < 0 ? r : may_rename(&a, &b, flags);
 	r = r < 0 ? r : writable(p->host);
-	if (r == 0)
-		r = rename_found(p->host, &a, &b, flags);
+	if (r == 0 && a.found != b.found) {
+		change.part[0] = (struct sim_part){ a.dir, a.found, flags & RENAME_EXCHANGE ? b.found : NULL, a.last };
+		change.part[1] = (struct sim_part){ b.dir, b.found, a.found, b.last };
+		sim_dir_change(p->host, &change);
+	}
 	return (int)told(fs, "rename to", to, r);
+}
+
+/* Where something new is to be: a slash at the end is for directories. */
+static int look_new(struct sim_process *p, int dir, const char *path, bool is_dir, struct walk *w)
+{
+	int r = look_name(p, dir, path, w);
+
+	if (r == 0 && w->found)
+		r = -EEXIST;
+	return r == 0 && w->slash && !is_dir ? -ENOENT : r;
 }
 
 static int fs_link(const struct fl_fs *fs, int from_dir, const char *from, int to_dir, const char *to)
@@ -470,13 +521,28 @@ static int fs_link(const struct fl_fs *fs, int from_dir, const char *from, int t
 	int r = sim_fs_begin(fs);
 
 	r = r < 0 ? r : look(p, from_dir, from, 0, false, &a);
-	r = r < 0 ? r : look(p, to_dir, to, 0, false, &b);
+	if (r == 0 && !a.found)
+		r = -ENOENT;
+	r = r < 0 ? r : look_new(p, to_dir, to, false, &b);
 	r = r < 0 ? r : writable(p->host);
-	if (r == 0)
-		r = !a.found ? -ENOENT : S_ISDIR(a.found->mode) ? -EPERM : b.found ? -EEXIST : 0;
+	if (r == 0 && S_ISDIR(a.found->mode))
+		r = -EPERM;
 	if (r == 0)
 		change_name(p->host, b.dir, b.last, NULL, a.found);
 	return (int)told(fs, "link to", to, r);
+}
+
+static int may_unlink(const struct walk *w, const char *path, bool is_rmdir)
+{
+	size_t len = strlen(path);
+
+	if (!w->last[0])
+		return !is_rmdir ? -EISDIR : len > 1 && path[len - 2] == '.' && path[len - 1] == '.' ? -ENOTEMPTY : -EINVAL;
+	if (!w->found)
+		return -ENOENT;
+	if (!S_ISDIR(w->found->mode))
+		return is_rmdir || w->slash ? -ENOTDIR : 0;
+	return !is_rmdir ? -EISDIR : w->found->entries.len ? -ENOTEMPTY : 0;
 }
 
 static int fs_unlink(const struct fl_fs *fs, int dir, const char *path, int flags)
@@ -485,14 +551,9 @@ static int fs_unlink(const struct fl_fs *fs, int dir, const char *path, int flag
 	struct walk w;
 	int r = sim_fs_begin(fs);
 
-	r = r < 0 ? r : look(p, dir, path, 0, false, &w);
-	if (r == 0 && !w.found)
-		r = -ENOENT;
+	r = r < 0 ? r : look_name(p, dir, path, &w);
+	r = r < 0 ? r : may_unlink(&w, path, flags & AT_REMOVEDIR);
 	r = r < 0 ? r : writable(p->host);
-	if (r == 0 && !(flags & AT_REMOVEDIR))
-		r = S_ISDIR(w.found->mode) ? -EISDIR : 0;
-	else if (r == 0)
-		r = !S_ISDIR(w.found->mode) ? -ENOTDIR : w.found->entries.len ? -ENOTEMPTY : !w.last[0] ? -EBUSY : 0;
 	if (r == 0)
 		change_name(p->host, w.dir, w.last, w.found, NULL);
 	return (int)told(fs, "unlink", path, r);
@@ -504,9 +565,7 @@ static int make_new(const struct fl_fs *fs, int dir, const char *path, uint32_t 
 	struct sim_process *p = PROCESS(fs);
 	int r = sim_fs_begin(fs);
 
-	r = r < 0 ? r : look(p, dir, path, 0, false, w);
-	if (r == 0 && w->found)
-		r = -EEXIST;
+	r = r < 0 ? r : look_new(p, dir, path, S_ISDIR(mode), w);
 	return r < 0 ? r : make(p->host, w, mode, ret);
 }
 
@@ -525,7 +584,7 @@ static int fs_symlink(const struct fl_fs *fs, const char *target, int dir, const
 {
 	struct sim_inode *inode;
 	struct walk w;
-	int r = make_new(fs, dir, path, S_IFLNK | 0777, &w, &inode);
+	int r = *target ? make_new(fs, dir, path, S_IFLNK | 0777, &w, &inode) : -ENOENT;
 
 	if (r == 0) {
 		/* The target comes and goes with the name. */

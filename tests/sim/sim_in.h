@@ -121,6 +121,7 @@ struct sim_process {
 	struct sim_event wake;
 	uint64_t not_before;          /* a turn takes time */
 	struct sim_file *started;     /* tells the parent that it runs */
+	struct sim_file *handle;      /* the parent's; NULL: closed, or there is none */
 	uint64_t caught, pending;     /* signals */
 	struct sim_file *signals;
 	int death_signal;

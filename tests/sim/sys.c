@@ -54,6 +54,7 @@ void sim_file_drop(struct sim_file *file)
 		sim_net_close_listener(file->listener);
 		break;
 	case SIM_PROCESS:
+		file->process->handle = NULL;
 		sim_process_drop(file->process);
 		break;
 	case SIM_STARTED:
@@ -573,6 +574,7 @@ static int sys_spawn(struct fl_sys *sys, const struct fl_spawn *how, struct fl_s
 		return ret->started;
 	file = sim_file_new(host, SIM_PROCESS);
 	file->process = child = sim_process_new(host, run, parent->pid);
+	child->handle = file;
 	sim_process_ref(child);
 	child->death_signal = how->death_signal;
 	copy_argv(child, how->argv);

@@ -351,6 +351,8 @@ static void finish_dying(struct sim_process *p)
 	}
 	if (host->up)
 		orphan_children(p);
+	if (p->handle)
+		sim_file_changed(p->handle);
 	sim_process_drop(p);
 }
 
