@@ -199,6 +199,50 @@
 #define FL_PATCH_OPS 10000
 #define FL_PATCH_MEMORY (24 * FL_JSON_ITEM_MAX)
 
+/* ---- plan ---- */
+
+/* A message of a plan, for people: the API server lets a condition have 32 KiB, and nobody reads more than a page. */
+#define FL_PLAN_TEXT 2048
+
 /* ---- run ---- */
 
 #define FL_PACKED_MAX (2 * FL_MIB)   /* one cached object: etcd stores none larger than 1.5 MiB as JSON */
+
+/* ---- kube ---- */
+
+#define FL_KUBECONFIG_MAX (4 * FL_MIB)   /* one file: a thousand clusters with their certificates */
+#define FL_KUBECONFIG_FILES 64           /* in $KUBECONFIG: more than anybody lists */
+#define FL_CREDENTIAL_MAX (256 * FL_KIB) /* a token, a certificate, a bundle of CAs; what an exec plugin prints */
+#define FL_CREDENTIAL_AGE (60 * FL_NS_PER_S)   /* files are looked at this often: projected tokens have minutes to spare */
+#define FL_FILE_TIMEOUT (10 * FL_NS_PER_S)     /* to read one of them: a disk that is sick longer is told */
+#define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */
+#define FL_EXEC_EARLY (30 * FL_NS_PER_S)       /* a credential is renewed so long before it ends: clocks differ */
+#define FL_KUBE_PAGE 500                 /* objects in one page of a list, as client-go has it: 2 MB of Pods */
+#define FL_KUBE_CONNS 64                 /* of one client: one with HTTP/2; with HTTP/1.1 each watch has its own */
+#define FL_KUBE_TARGET_MAX (16 * FL_KIB) /* path and query: servers take this much, selectors included */
+#define FL_KUBE_REPLY_MAX (4 * FL_MIB)   /* one object or Status, collected: as large as an object can be */
+#define FL_KUBE_TRIES 10                 /* of one call after 429 and the like, as client-go */
+#define FL_KUBE_RETRY_MAX (60 * FL_NS_PER_S)   /* a Retry-After beyond this is taken as this: the server may have forgotten */
+#define FL_KUBE_PING_EVERY (15 * FL_NS_PER_S)  /* a connection that is silent so long is asked ... */
+#define FL_KUBE_PING_WITHIN (10 * FL_NS_PER_S) /* ... and lost without an answer: a frozen server shows within 25 s */
+#define FL_KUBE_HEAD_TIMEOUT (60 * FL_NS_PER_S)   /* to the answer's head: the API server's own limit of a request */
+/* A watch is ended and resumed after 5 to 10 minutes, as client-go's: what went wrong unseen goes wrong no longer. */
+#define FL_WATCH_TIMEOUT_S 300
+/* Bookmarks come every minute; three that do not come mean a server whose cache stands still. */
+#define FL_WATCH_QUIET (200 * FL_NS_PER_S)
+#define FL_WATCH_DELAY_FIRST (200 * FL_NS_PER_MS)   /* back-off: a restart of the API server takes seconds ... */
+#define FL_WATCH_DELAY_LAST (30 * FL_NS_PER_S)      /* ... and an outage must not be made longer by those who ask */
+#define FL_WATCH_ASK_FIRST (1 * FL_NS_PER_S)        /* a kind that is not there: soon, as its CRD may be on its way ... */
+#define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then so seldom that it costs nothing */
+#define FL_LEASE_DURATION (15 * FL_NS_PER_S)        /* as client-go's: 15, 10 and 2 s */
+#define FL_LEASE_GIVE_UP (10 * FL_NS_PER_S)
+#define FL_LEASE_RETRY (2 * FL_NS_PER_S)
+#define FL_EVENT_MAX 256                 /* series that are remembered: 1 KiB each; the oldest goes */
+#define FL_EVENT_NOTE 1024               /* bytes, as the API server has it */
+#define FL_EVENT_RATE 5                  /* Events a second of one process ... */
+#define FL_EVENT_RATE_BURST 25           /* ... and this many at once: a rack that fails is told card by card */
+#define FL_EVENT_BURST 25                /* different ones about one object, as client-go ... */
+#define FL_EVENT_EVERY (30 * FL_NS_PER_S)      /* ... and one more each half minute */
+#define FL_EVENT_SERIES_EVERY (60 * FL_NS_PER_S)   /* a series that goes on is written again this often at most */
+#define FL_EVENT_SERIES_END (360 * FL_NS_PER_S)    /* nothing said for so long: the next is a new Event */
+#define FL_EVENT_TIMEOUT (10 * FL_NS_PER_S)

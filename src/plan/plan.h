@@ -1,0 +1,124 @@
+/* plan.h - what a plan may want. A plan cannot do anything; it can only say these things.
+ *
+ *     void fl_plan_capacity(const struct fl_capacity_facts *facts, struct fl_plan *plan)
+ *     {
+ *             ...
+ *             fl_want(plan, &owner, facts->pool, &pool);
+ *             fl_want_condition(plan, &owner, facts->pool, FL_TELL_WARNING, "CapacityLow", FL_CONDITION_TRUE, "AllInUse",
+ *                               "all %d units are held by Pods", total);
+ *     }
+ *
+ * A plan is a pure function of its facts: no I/O, no clock, no log, no memory of the last time, and nobody tells it what
+ * has changed. So it may be called at any time and as often as anybody likes: a missed event, a restart, a second leader
+ * only cost time. The loop (run/loop.h) compares what is wanted with what is so and carries out the difference.
+ *
+ * Nothing here fails: what finds no memory is remembered by the plan, and its key is planned again. Structs that are handed
+ * in are copied; their texts and lists are not, and live as long as the plan: in its arena, where facts lie too, or they
+ * are literals, as types and reasons always are.
+ */
+#pragma once
+#include "api/meta.h"
+#include "api/owner.h"
+
+/* An object. */
+struct fl_ref {
+	const struct fl_kind *kind;
+	struct fl_str space, name;     /* space: empty for what is cluster-scoped */
+	struct fl_str uid;             /* empty: whoever bears the name. Given: nobody else of that name is meant */
+};
+
+/* A reference to an object of a kind whose root begins with FL_OBJECT or has FL_META_NAMES: FL_REF(&fl_pod_kind, pod) */
+#define FL_REF(kind_, object) \
+	((struct fl_ref){ (kind_), (object)->meta.space, (object)->meta.name, (object)->meta.uid })
+
+/* A list that the API treats as one value, and that is shared with others: Node taints, finalizers. No owner can have a
+ * part of it, so single items are added and taken out, each by a patch that holds only for the version that we saw. */
+struct fl_shared {
+	const char *manager;
+	const struct fl_kind *kind;
+	const char *path;              /* "spec.taints"; the list is atomic or a set, and not inside another list */
+	const char *by;                /* what makes two items the same: "key,effect"; NULL: the value, of a list of texts */
+};
+
+/* The row of its list, and where the list lies in the root struct; NULL: the path leads to no such list. */
+const struct fl_field *fl_shared_field(const struct fl_shared *shared, size_t *ret_offset);
+
+enum fl_tell { FL_TELL_NOBODY, FL_TELL_NORMAL, FL_TELL_WARNING, FL_TELL_COUNT_ };
+extern const struct fl_names fl_tell_names;
+
+struct fl_plan;
+
+/* The object should look so, as far as it is the owner's: of `object`, a root struct of the kind, nothing else is looked
+ * at. What is the owner's, absent here and present there, goes. An object that is not there is made. Wanted twice, by one
+ * owner: the later one counts, with the conditions that were wanted before. */
+void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, const void *object);
+
+/* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is an
+ * event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same words. */
+void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_tell tell,
+		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
+	FL_PRINTF(8, 9);
+
+/* The object should not be. Only the one with this uid, if it is given, is deleted. One that is going already is left. */
+void fl_want_gone(struct fl_plan *plan, struct fl_ref ref);
+
+/* An item of a shared list should be there just so, or not be there. `item` is the element's struct, or a struct fl_str;
+ * for the absence only what makes it the same is looked at, and a part of that which is absent means any. */
+void fl_want_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item);
+void fl_want_no_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item);
+
+/* Call again at this time (monotonic ns, as among the facts). The earliest counts. */
+void fl_want_at(struct fl_plan *plan, uint64_t at);
+
+/* For `explain` only. */
+void fl_say(struct fl_plan *plan, struct fl_ref ref, const char *reason, const char *message, ...) FL_PRINTF(4, 5);
+
+/* What is allocated for an object that is to be wanted: lives as long as the plan. NULL: refused, and remembered. */
+void *fl_plan_get(struct fl_plan *plan, size_t count, size_t size) FL_MUSTUSE;
+struct fl_str fl_plan_printf(struct fl_plan *plan, const char *fmt, ...) FL_PRINTF(2, 3);
+
+/* ---- for whoever carries it out, and for tests ---- */
+
+struct fl_told {
+	struct fl_str type;            /* a condition that is told when its status changes */
+	enum fl_tell tell;
+	struct fl_told *next;
+};
+
+enum fl_want_what { FL_WANT_OBJECT, FL_WANT_GONE, FL_WANT_ITEM, FL_WANT_NO_ITEM, FL_WANT_COUNT_ };
+extern const struct fl_names fl_want_names;
+
+struct fl_want {
+	enum fl_want_what what;
+	const struct fl_owner *owner;          /* OBJECT */
+	const struct fl_shared *shared;        /* ITEM, NO_ITEM */
+	struct fl_ref ref;
+	void *object;                          /* OBJECT: a root struct; ITEM, NO_ITEM: the item */
+	struct fl_told *told;                  /* OBJECT */
+	struct fl_want *next, *same_hash;
+};
+
+struct fl_said {
+	struct fl_ref ref;
+	struct fl_str reason, message;
+	struct fl_said *next;
+};
+
+#define FL_PLAN_BUCKETS 32
+
+struct fl_plan {
+	struct fl_arena *arena;                /* borrowed */
+	struct fl_want *first, **last;         /* in the order in which they were wanted */
+	struct fl_said *said, **said_last;
+	uint64_t at;                           /* 0: not asked for */
+	bool failed;                           /* memory was refused: nothing of the plan counts */
+	struct fl_want *bucket[FL_PLAN_BUCKETS];
+};
+
+void fl_plan_init(struct fl_plan *plan, struct fl_arena *arena);
+
+/* What one owner wants of an object; NULL: nothing. */
+const struct fl_want *fl_plan_find(const struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref);
+
+/* One line for each thing wanted and said, in order; the same plan gives the same text. */
+void fl_plan_print(const struct fl_plan *plan, struct fl_buf *buf);
