@@ -303,13 +303,13 @@ void fl_call_data(struct fl_http_call *call, struct fl_str bytes)
 	}
 	length = fl_headers_get(call->answer->headers, FL_S("content-length"));
 	if (!call->reply.len && length.p && fl_str_u64(length, &announced) && announced < FL_MIB &&
-	    !fl_buf_room(&call->reply, announced)) {
-		fl_call_fail(call, FL_E_NOMEM, "no memory for the answer");
-		return;
-	}
+	    !fl_buf_room(&call->reply, announced) && !call->reply.failed)
+		call->reply.failed = FL_E_NOMEM;
 	fl_buf_put(&call->reply, bytes.p, bytes.len);
 	if (call->reply.failed)
-		fl_call_fail(call, call->reply.failed, "the answer has more than %zu bytes", call->reply.max);
+		fl_call_fail(call, call->reply.failed, call->reply.failed == FL_E_TOOBIG ? "the answer has more than %zu bytes" :
+											      "no memory for an answer of at most %zu bytes",
+			     call->reply.max);
 	else
 		fl_http_call_consume(call, bytes.len);
 }

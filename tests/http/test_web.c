@@ -144,7 +144,7 @@ static void do_upload(struct fl_http_req *req)
 	fl_http_req_on(req, &upload_user, web);
 }
 
-static char much[3 * 1024 * 1024];
+static char much[600 * 1024];
 
 static void do_much(struct fl_http_req *req)
 {
@@ -245,17 +245,26 @@ static struct fl_http_call call_of(struct web *web, struct fl_str method, struct
 	return (struct fl_http_call){ .op = { .done = test_op_done, .err = &web->err }, .method = method, .target = target };
 }
 
+/* How a call ends that may have ended already. A server without memory says 503, which is a failure told. */
+static int64_t end_call(struct web *web, struct fl_http_call *call)
+{
+	int64_t result = fl_op_busy(&call->op) ? test_op(web->io, &call->op) : call->op.result;
+
+	return test_tortured() && result == 503 ? -FL_E_NOMEM : result;
+}
+
 static int64_t run_call(struct web *web, struct fl_http_call *call)
 {
 	fl_http_start(web->client, call);
-	return test_op(web->io, &call->op);
+	return end_call(web, call);
 }
 
 #define EACH_KIND(kind) for (enum kind kind = 0; kind < KIND_COUNT && (test_row(kind_names[kind]), true); kind++)
 
 /* ---- what is so on every kind of connection ---- */
 
-TEST(a_call_is_answered)
+/* Once: six kinds one after the other; each is tortured below. */
+TEST_ONCE(a_call_is_answered)
 {
 	CHECK(test_certs());
 	EACH_KIND (kind) {
@@ -305,7 +314,7 @@ static void run_rows(enum kind kind)
 		CHECK_INT(call.op.result, row->status);
 		CHECK_STR(fl_buf_view(&call.reply), row->reply);
 	}
-	CHECK_INT(web.cut, 0);
+	CHECK(test_tortured() || web.cut == 0);
 }
 
 TEST(answers_over_h1)
@@ -369,7 +378,8 @@ TEST(the_server_knows_who_calls)
 	}
 }
 
-TEST(a_large_answer_arrives_whole)
+/* Once: each round moves megabytes, and the rows above fail at the same places. */
+TEST_ONCE(a_large_answer_arrives_whole)
 {
 	CHECK(test_certs());
 	EACH_KIND (kind) {
@@ -438,12 +448,12 @@ TEST(a_slow_reader_is_waited_for)
 		reader.call = call_of(&web, FL_S("GET"), FL_S("/much"));
 		reader.call.got = on_got;
 		fl_http_start(web.client, &reader.call);
-		OK(test_pause(web.io, 20 * FL_NS_PER_MS));
+		OK(test_pause(web.io, 3 * FL_NS_PER_MS));
 		CHECK(test_tortured() || reader.got > 0);
 		CHECK(reader.got <= FL_H2_STREAM_WINDOW + 65536);
 		reader.pause = false;
 		fl_http_call_consume(&reader.call, reader.call.unconsumed);
-		OK_ERR(test_op(web.io, &reader.call.op), &web.err);
+		OK_ERR(end_call(&web, &reader.call), &web.err);
 		CHECK_INT(reader.got, sizeof much);
 	}
 }
@@ -452,7 +462,7 @@ TEST(a_long_request_is_streamed)
 {
 	EACH_KIND (kind) {
 		FL_AUTO(web) struct web web = { 0 };
-		FL_AUTO(reader) struct reader reader = { .make = 300000 };
+		FL_AUTO(reader) struct reader reader = { .make = 30000 };
 
 		if (kind > H2)
 			break;
@@ -461,7 +471,7 @@ TEST(a_long_request_is_streamed)
 		reader.call.pull = on_pull;
 		reader.call.pull_length = -1;
 		OK_ERR(run_call(&web, &reader.call), &web.err);
-		CHECK_STR(fl_buf_view(&reader.call.reply), "300000\n");
+		CHECK_STR(fl_buf_view(&reader.call.reply), "30000\n");
 	}
 }
 
@@ -479,7 +489,7 @@ TEST(a_handler_that_is_slow_slows_the_client)
 		reader.call.pull = on_pull;
 		reader.call.pull_length = -1;
 		fl_http_start(web.client, &reader.call);
-		OK(test_pause(web.io, 20 * FL_NS_PER_MS));
+		OK(test_pause(web.io, 3 * FL_NS_PER_MS));
 		CHECK(web.got <= FL_H2_STREAM_WINDOW);
 		CHECK(reader.made < 20000000);
 	}
@@ -495,11 +505,11 @@ TEST(a_cancelled_call_is_gone_on_the_other_side)
 			break;
 		OK_ERR(web_open(&web, kind, (struct fl_http_server_options){ 0 }), &web.err);
 		fl_http_start(web.client, &call);
-		OK(test_pause(web.io, 5 * FL_NS_PER_MS));
+		OK(test_pause(web.io, 2 * FL_NS_PER_MS));
 		CHECK(test_tortured() || web.held);
 		fl_op_cancel(&call.op);
-		if (web.held)
-			OK(test_turns(web.io, &web.gone, 1));
+		OK(test_pause(web.io, 2 * FL_NS_PER_MS));
+		CHECK(test_tortured() || web.gone == 1);
 	}
 }
 
@@ -515,7 +525,8 @@ TEST(a_reader_may_cancel_in_the_middle)
 		reader.call = call_of(&web, FL_S("GET"), FL_S("/much"));
 		reader.call.got = on_got;
 		fl_http_start(web.client, &reader.call);
-		OK(test_turns(web.io, &web.ended, 1));
+		OK(test_pause(web.io, 2 * FL_NS_PER_MS));
+		CHECK(test_tortured() || web.ended == 1);
 	}
 }
 
@@ -561,7 +572,8 @@ TEST(half_an_answer_is_a_failure)
 	}
 }
 
-TEST(calls_have_deadlines)
+/* Once: it is made of waiting. */
+TEST_ONCE(calls_have_deadlines)
 {
 	EACH_KIND (kind) {
 		FL_AUTO(web) struct web web = { 0 };
@@ -570,15 +582,15 @@ TEST(calls_have_deadlines)
 		if (kind > H2)
 			break;
 		OK_ERR(web_open(&web, kind, (struct fl_http_server_options){ .max_queue = 1 << 26 }), &web.err);
-		call.head_timeout = 5 * FL_NS_PER_MS;
+		call.head_timeout = 2 * FL_NS_PER_MS;
 		REFUSED(run_call(&web, &call), FL_E_TIMEOUT);
 		call.head_timeout = 0;
-		call.op.deadline = fl_now(web.io) + 5 * FL_NS_PER_MS;
+		call.op.deadline = fl_now(web.io) + 2 * FL_NS_PER_MS;
 		REFUSED(run_call(&web, &call), FL_E_TIMEOUT);
 		call.op.deadline = 0;
 		call.target = FL_S("/flood");
 		call.max_reply = 1 << 30;
-		call.idle_timeout = 5 * FL_NS_PER_MS;
+		call.idle_timeout = 2 * FL_NS_PER_MS;
 		REFUSED(run_call(&web, &call), FL_E_TIMEOUT);
 	}
 }
@@ -641,7 +653,7 @@ TEST(many_calls_share_one_connection)
 		fl_http_start(web.client, &each[i]);
 	}
 	for (int i = 0; i < MANY; i++) {
-		int64_t one = test_op(web.io, &each[i].op);
+		int64_t one = end_call(&web, &each[i]);
 
 		fl_http_call_free(&each[i]);
 		result = one < 0 ? one : result;
@@ -666,13 +678,13 @@ TEST(a_server_that_ends_lets_calls_finish)
 			break;
 		OK_ERR(web_open(&web, kind, (struct fl_http_server_options){ 0 }), &web.err);
 		fl_http_start(web.client, &call);
-		OK(test_pause(web.io, 5 * FL_NS_PER_MS));
+		OK(test_pause(web.io, 2 * FL_NS_PER_MS));
 		fl_http_server_drain(web.server, fl_now(web.io) + FL_NS_PER_S, on_drained, &web);
-		OK(test_pause(web.io, 5 * FL_NS_PER_MS));
+		OK(test_pause(web.io, 2 * FL_NS_PER_MS));
 		if (web.held)
 			do_hello(web.held);
 		web.held = NULL;
-		OK_ERR(test_op(web.io, &call.op), &web.err);
+		OK_ERR(end_call(&web, &call), &web.err);
 		CHECK_INT(call.op.result, 200);
 		OK(test_turns(web.io, &web.drained, 1));
 		CHECK_INT(fl_http_server_conns(web.server), 0);
@@ -689,11 +701,11 @@ TEST(a_server_that_ends_cuts_what_does_not_finish)
 			break;
 		OK_ERR(web_open(&web, kind, (struct fl_http_server_options){ 0 }), &web.err);
 		fl_http_start(web.client, &call);
-		OK(test_pause(web.io, 5 * FL_NS_PER_MS));
-		fl_http_server_drain(web.server, fl_now(web.io) + 5 * FL_NS_PER_MS, on_drained, &web);
+		OK(test_pause(web.io, 2 * FL_NS_PER_MS));
+		fl_http_server_drain(web.server, fl_now(web.io) + 2 * FL_NS_PER_MS, on_drained, &web);
 		OK(test_turns(web.io, &web.drained, 1));
 		CHECK_INT(fl_http_server_conns(web.server), 0);
-		CHECK(test_op(web.io, &call.op) < 0);
+		CHECK(end_call(&web, &call) < 0);
 	}
 }
 
@@ -705,8 +717,9 @@ TEST(new_certificates_are_used_by_new_connections)
 
 	CHECK(test_certs());
 	OK_ERR(web_open(&web, H2_TLS, (struct fl_http_server_options){ 0 }), &web.err);
+	held.head_timeout = 20 * FL_NS_PER_MS; /* tortured, it may come again when nobody answers it any more */
 	fl_http_start(web.client, &held);
-	OK(test_pause(web.io, 20 * FL_NS_PER_MS));
+	OK(test_pause(web.io, 3 * FL_NS_PER_MS));
 	fl_tls_context_free(web.client_tls);
 	web.client_tls = NULL;
 	web.client_tls = fl_tls_context_new(&(struct fl_tls_config){ .ca = fl_str(test_certs()->ca.cert) }, fl_wall(web.io), &web.err);
@@ -718,7 +731,7 @@ TEST(new_certificates_are_used_by_new_connections)
 	CHECK(test_tortured() || web.held);
 	if (web.held)
 		do_hello(web.held);
-	OK_ERR(test_op(web.io, &held.op), &web.err);
+	OK_ERR(end_call(&web, &held), &web.err);
 }
 
 static const struct {
