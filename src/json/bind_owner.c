@@ -85,12 +85,26 @@ static bool path_leads(const struct fl_bind *bind, struct fl_str path)
 	return !part.rest.len || path_leads(part.field->of(), part.rest);
 }
 
+static bool under_status(const struct fl_owner *owner, const char *path)
+{
+	return owner->kind->status && strncmp(path, "status", 6) == 0 && (path[6] == '\0' || path[6] == '.');
+}
+
+bool fl_owner_is_status(const struct fl_owner *owner)
+{
+	return owner->paths[0] && under_status(owner, owner->paths[0]);
+}
+
 int fl_owner_check(const struct fl_owner *owner, struct fl_err *err)
 {
 	for (const char *const *path = owner->paths; *path; path++)
 		if (!path_leads(owner->kind->root(), fl_str(*path)))
 			return fl_fail(err, FL_E_INVALID, "owner %s: %s has no field '%s'", owner->manager,
 				       owner->kind->kind, *path);
+	for (const char *const *path = owner->paths; *path; path++)
+		if (under_status(owner, *path) != fl_owner_is_status(owner))
+			return fl_fail(err, FL_E_INVALID, "owner %s: '%s' and '%s' of %s are written by two requests: "
+				       "make two owners", owner->manager, owner->paths[0], *path, owner->kind->kind);
 	return 0;
 }
 
@@ -173,6 +187,36 @@ static void copy_keys(const struct fl_field *f, const void *from, void *to)
 
 static void take(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to);
 
+static bool is_key(const struct fl_field *list, const struct fl_field *field)
+{
+	const struct fl_field *key;
+	uint32_t at = 0;
+
+	while (list->list_key && (key = fl_key_next(list, &at)))
+		if (key == field)
+			return true;
+	return false;
+}
+
+/* An object with nothing in it but keys and empty objects: whoever else made it, nothing of it is ours. */
+static bool holds_nothing(const struct fl_field *list, const struct fl_bind *bind, const void *object)
+{
+	fl_each_field (f, bind) {
+		if (!fl_has(bind, object, f) || is_key(list, f))
+			continue;
+		if (f->type != FL_T_OBJ || f->shape != FL_ONE || !holds_nothing(list, f->of(), fl_member(f, object)))
+			return false;
+	}
+	return true;
+}
+
+static void remove_element(const struct fl_field *f, struct fl_seq *seq, uint32_t at)
+{
+	size_t stride = fl_stride(f);
+
+	memmove(seq->at + at * stride, seq->at + (at + 1) * stride, (--seq->len - at) * stride);
+}
+
 static void take_element(struct take *t, const struct part *part, const void *from, void *to)
 {
 	const struct fl_field *f = part->field;
@@ -192,10 +236,13 @@ static void take_element(struct take *t, const struct part *part, const void *fr
 		memcpy(dst.at + (size_t)j * fl_stride(f), src.at + (size_t)i * fl_stride(f), sizeof(struct fl_str));
 	else
 		copy_keys(f, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
-	if (part->rest.len)
+	if (part->rest.len) {
 		take(t, f->of(), part->rest, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
-	else
+		if (holds_nothing(f, f->of(), fl_elem(f, dst, (uint32_t)j)))
+			remove_element(f, &dst, (uint32_t)j);
+	} else {
 		memcpy(fl_elem(f, dst, (uint32_t)j), fl_elem(f, src, (uint32_t)i), f->size);
+	}
 	fl_seq_set(to, dst);
 }
 
@@ -223,7 +270,7 @@ static void take(struct take *t, const struct fl_bind *bind, struct fl_str path,
 		else
 			take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));
 	} else if (t->frame && !part.inside.p) {
-		take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));   /* zeroed, or defaults: all absent */
+		take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));   /* all absent there */
 	}
 	if (t->frame || !is_empty(f, fl_member(f, to)))
 		fl_has_set(bind, to, f, true);
@@ -262,6 +309,93 @@ int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *ha
 		return r;
 	r = owned(owner, have, true, arena, theirs, err);
 	return r < 0 ? r : fl_diff_ours(bind, mine, theirs, arena, ret_paths, err);
+}
+
+/* ---- what apply makes of an object ---- */
+
+static void lay(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to);
+
+/* The list is shared with what it came from: change a copy with room for one more. */
+static bool own_list(struct take *t, const struct fl_field *f, struct fl_seq *seq)
+{
+	char *copy = fl_arena_get_n(t->arena, (size_t)seq->len + 1, fl_stride(f));
+
+	if (!copy) {
+		t->nomem = true;
+		return false;
+	}
+	if (seq->len)
+		memcpy(copy, seq->at, (size_t)seq->len * fl_stride(f));
+	seq->at = copy;
+	return true;
+}
+
+/* `from` is the wanted list, NULL when none is wanted. */
+static void lay_element(struct take *t, const struct part *part, const void *from, void *to)
+{
+	const struct fl_field *f = part->field;
+	struct fl_seq src = from ? fl_seq_get(from) : (struct fl_seq){ NULL, 0 }, dst = fl_seq_get(to);
+	int64_t i = find_element(f, src, part->inside), j = find_element(f, dst, part->inside);
+	const void *wanted = i < 0 ? NULL : fl_elem(f, src, (uint32_t)i);
+
+	if ((i < 0 && j < 0) || !own_list(t, f, &dst))
+		return;
+	if (!wanted && !part->rest.len) {
+		remove_element(f, &dst, (uint32_t)j);
+		fl_seq_set(to, dst);
+		return;
+	}
+	if (j < 0) {
+		j = insert(f, &dst, part->inside);
+		if (f->shape == FL_MAP)
+			memcpy(dst.at + (size_t)j * fl_stride(f), src.at + (size_t)i * fl_stride(f), sizeof(struct fl_str));
+		else
+			copy_keys(f, wanted, fl_elem(f, dst, (uint32_t)j));
+	}
+	if (part->rest.len)
+		lay(t, f->of(), part->rest, wanted, fl_elem(f, dst, (uint32_t)j));
+	else
+		memcpy(fl_elem(f, dst, (uint32_t)j), wanted, f->size);
+	fl_seq_set(to, dst);
+}
+
+static void lay(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to)
+{
+	const struct fl_field *f;
+	const void *wanted;
+	struct part part;
+
+	if (!first_part(bind, path, &part))
+		return;   /* fl_owner_check tells */
+	f = part.field;
+	wanted = from && fl_has(bind, from, f) ? fl_member(f, from) : NULL;
+	if (!part.inside.p && !part.rest.len) {
+		memset(fl_member(f, to), 0, fl_member_size(f));
+		if (wanted)
+			memcpy(fl_member(f, to), wanted, fl_member_size(f));
+		else
+			fl_default(f, fl_member(f, to));
+		fl_has_set(bind, to, f, wanted != NULL);
+		return;
+	}
+	if (part.inside.p)
+		lay_element(t, &part, wanted, fl_member(f, to));
+	else
+		lay(t, f->of(), part.rest, wanted, fl_member(f, to));
+	if (f->shape != FL_ONE || !is_empty(f, fl_member(f, to)))
+		fl_has_set(bind, to, f, !is_empty(f, fl_member(f, to)));
+}
+
+int fl_owned_lay(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena, void *ret,
+		 struct fl_err *err)
+{
+	struct take t = { .arena = arena };
+	const struct fl_bind *bind = owner->kind->root();
+
+	memcpy(ret, have, bind->size);
+	for (const char *const *path = owner->paths; *path; path++)
+		lay(&t, bind, fl_str(*path), want, ret);
+	return t.nomem ? fl_fail(err, FL_E_NOMEM, "no memory to lay over what %s owns", owner->manager) : 0;
 }
 
 static void set_text(const struct fl_bind *bind, void *object, struct fl_str json, struct fl_str text)

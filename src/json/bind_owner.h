@@ -31,13 +31,22 @@ int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_ar
 int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
 		  struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;
 
+/* What `have` becomes when `want` is applied: everything as it is there, the owner's part as it is wanted. *ret is a root
+ * struct that shares texts and lists with both. */
+int fl_owned_lay(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena, void *ret,
+		 struct fl_err *err) FL_MUSTUSE;
+
 /* The body of a server-side apply: the owner's part of `want` with apiVersion, kind and the name. An empty uid is left
  * out; one that is given makes the API server refuse when the object is another by now. */
 int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_str uid,
 		   const void *want, struct fl_arena *arena, struct fl_jw *w, struct fl_err *err) FL_MUSTUSE;
 
-/* Does every path lead somewhere? FL_E_INVALID names the first that does not. */
+/* Does every path lead somewhere? FL_E_INVALID names the first that does not; and it says so when a kind with a status
+ * subresource is written on both sides of it, which takes two owners. */
 int fl_owner_check(const struct fl_owner *owner, struct fl_err *err) FL_MUSTUSE;
+
+/* Is what it owns written to the status subresource? */
+bool fl_owner_is_status(const struct fl_owner *owner);
 
 /* Do two owners write the same field? FL_E_CONFLICT names both and the path. For tests, over all pairs. */
 int fl_owners_apart(const struct fl_owner *a, const struct fl_owner *b, struct fl_err *err) FL_MUSTUSE;

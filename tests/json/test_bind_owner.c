@@ -6,7 +6,8 @@
 #include "test.h"
 
 #define OWNER(var, ...) \
-	static const struct fl_owner var = { "fairlead-" #var, &fl_demo_kind, (const char *const[]){ __VA_ARGS__, NULL } }
+	static const struct fl_owner var = { .manager = "fairlead-" #var, .kind = &fl_demo_kind, \
+					     .paths = (const char *const[]){ __VA_ARGS__, NULL } }
 
 OWNER(capacity, "status.capacity", "status.conditions[type=CapacityLow]");
 OWNER(ready, "status.conditions[type=Ready]", "status.observedGeneration");
@@ -36,12 +37,14 @@ static const struct {
 	{ "nothing wanted and nothing there is none, whoever else is there", &capacity, "{}",
 	  "{\"status\":{\"phase\":\"Flying\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}", "", "" },
 	{ "of a list-map only our elements", &ready,
-	  "{\"status\":{\"conditions\":[{\"type\":\"Other\"},{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"A\"}]}}",
+	  "{\"status\":{\"conditions\":[{\"type\":\"Other\"},{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"A\"}"
+	  "]}}",
 	  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"A\"},{\"type\":\"Z\"}]}}",
 	  "status.conditions[type=Ready].status",
 	  ",\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"A\"}]}" },
 	{ "what apply stamps is never a difference", &ready,
-	  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-31T12:00:00Z\"}]}}",
+	  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":"
+	  "\"2026-01-31T12:00:00Z\"}]}}",
 	  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}", "",
 	  ",\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
 	  "\"lastTransitionTime\":\"2026-01-31T12:00:00Z\"}]}" },
@@ -59,9 +62,11 @@ static const struct {
 	  "metadata.labels[gpu.io/node] metadata.annotations", ",\"labels\":{\"a\":\"1\",\"gpu.io/node\":\"n\"}" },
 	{ "two fields of one member are one member", &gauges,
 	  "{\"spec\":{\"gauges\":{\"heat\":{\"description\":\"d\",\"value\":1,\"unit\":\"K\"},\"x\":{}}}}",
-	  "{\"spec\":{\"gauges\":{\"heat\":{\"description\":\"e\",\"value\":1,\"unit\":\"C\"}}}}", "spec.gauges[heat].unit",
+	  "{\"spec\":{\"gauges\":{\"heat\":{\"description\":\"e\",\"value\":1,\"unit\":\"C\"}}}}",
+	  "spec.gauges[heat].unit",
 	  ",\"spec\":{\"gauges\":{\"heat\":{\"value\":1,\"unit\":\"K\"}}}" },
-	{ "the order of a set does not count", &crew, "{\"spec\":{\"crew\":[\"a\",\"b\"]}}", "{\"spec\":{\"crew\":[\"b\",\"a\"]}}",
+	{ "the order of a set does not count", &crew, "{\"spec\":{\"crew\":[\"a\",\"b\"]}}",
+	  "{\"spec\":{\"crew\":[\"b\",\"a\"]}}",
 	  "", ",\"spec\":{\"crew\":[\"a\",\"b\"]}" },
 	{ "what is in it does", &crew, "{\"spec\":{\"crew\":[\"a\",\"b\"]}}", "{\"spec\":{\"crew\":[\"b\",\"c\"]}}",
 	  "spec.crew", ",\"spec\":{\"crew\":[\"a\",\"b\"]}" },
@@ -71,7 +76,8 @@ TEST(an_owner_sees_and_sends_only_its_own)
 {
 	EACH_ROW (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-		FL_AUTO(fl_buf) struct fl_buf paths = FL_BUF(FL_KIB), body = FL_BUF(4 * FL_KIB), expect = FL_BUF(4 * FL_KIB);
+		FL_AUTO(fl_buf) struct fl_buf paths = FL_BUF(FL_KIB), body = FL_BUF(4 * FL_KIB),
+					      expect = FL_BUF(4 * FL_KIB);
 		struct fl_jw w = FL_JW(&body);
 		struct fl_demo want, have;
 		struct fl_str_list differ;
@@ -87,7 +93,8 @@ TEST(an_owner_sees_and_sends_only_its_own)
 		CHECK_STR(fl_buf_view(&paths), row->paths);
 
 		OK(fl_owned_apply(row->owner, FL_S("ns"), FL_S("r1"), FL_S("u1"), &want, &arena, &w, NULL));
-		fl_buf_printf(&expect, "{\"apiVersion\":\"demo.fairlead.test/v1alpha1\",\"kind\":\"Rocket\",\"metadata\":"
+		fl_buf_printf(&expect, "{\"apiVersion\":\"demo.fairlead.test/v1alpha1\",\"kind\":\"Rocket\","
+				       "\"metadata\":"
 			      "{\"name\":\"r1\",\"namespace\":\"ns\",\"uid\":\"u1\"%s%s}", in_meta ? row->apply : "}",
 			      in_meta ? "}" : row->apply);
 		OK(fl_buf_check(&expect, "test", NULL));
@@ -108,6 +115,93 @@ TEST(the_part_that_is_owned_differs_from_the_whole_in_nothing_owned)
 		CHECK_INT(differ.len, 0);
 		CHECK(!part.has.spec && !part.has.meta && !part.status.has.phase);
 	}
+}
+
+/* ---- what apply makes of it ---- */
+
+static const struct {
+	const char *says;
+	const struct fl_owner *owner;
+	const char *want, *have, *after;
+} lay_rows[] = {
+	{ "what is ours is replaced, what is not stays", &capacity,
+	  "{\"status\":{\"capacity\":{\"total\":2},\"replicas\":9}}",
+	  "{\"spec\":{\"displayName\":\"a\"},\"status\":{\"replicas\":1,\"capacity\":{\"total\":1,\"used\":1}}}",
+	  "{\"spec\":{\"displayName\":\"a\"},\"status\":{\"replicas\":1,\"capacity\":{\"total\":2}}}" },
+	{ "what is around it comes with it", &capacity, "{\"status\":{\"capacity\":{\"total\":2}}}", "{}",
+	  "{\"status\":{\"capacity\":{\"total\":2}}}" },
+	{ "what is not wanted goes", &capacity, "{}",
+	  "{\"status\":{\"replicas\":1,\"capacity\":{\"total\":1},\"conditions\":[{\"type\":\"CapacityLow\"}]}}",
+	  "{\"status\":{\"replicas\":1}}" },
+	{ "an element takes the place of its like, its neighbours stay", &ready,
+	  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"reason\":\"B\"}]}}",
+	  "{\"status\":{\"conditions\":[{\"type\":\"A\"},{\"type\":\"Ready\",\"reason\":\"A\"},{\"type\":\"Z\"}]}}",
+	  "{\"status\":{\"conditions\":[{\"type\":\"A\"},{\"type\":\"Ready\",\"reason\":\"B\"},{\"type\":\"Z\"}]}}" },
+	{ "a new element comes last", &ready, "{\"status\":{\"conditions\":[{\"type\":\"Ready\"}]}}",
+	  "{\"status\":{\"conditions\":[{\"type\":\"Z\"}]}}",
+	  "{\"status\":{\"conditions\":[{\"type\":\"Z\"},{\"type\":\"Ready\"}]}}" },
+	{ "a field of an element", &ports, "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80,\"target\":1}]}}",
+	  "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80,\"target\":2},{\"name\":\"x\"}]}}",
+	  "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80,\"target\":1},{\"name\":\"x\"}]}}" },
+	{ "a field of an element that is not wanted", &ports, "{}",
+	  "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80,\"target\":2}]}}",
+	  "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80}]}}" },
+	{ "members of a map, which stays sorted", &labels, "{\"metadata\":{\"labels\":{\"a\":\"2\",\"gpu.io/node\":\"n\"}}}",
+	  "{\"metadata\":{\"labels\":{\"b\":\"1\",\"z\":\"1\"},\"annotations\":{\"x\":\"y\"}}}",
+	  "{\"metadata\":{\"labels\":{\"a\":\"2\",\"b\":\"1\",\"gpu.io/node\":\"n\",\"z\":\"1\"}}}" },
+};
+
+TEST(what_apply_makes_of_an_object)
+{
+	EACH_ROW (row, lay_rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
+		struct fl_jw w = FL_JW(&text);
+		struct fl_demo want, have, after;
+		struct fl_str_list differ;
+
+		OK(test_read(fl_demo_bind(), row->want, 0, &arena, &want, NULL));
+		OK(test_read(fl_demo_bind(), row->have, 0, &arena, &have, NULL));
+		OK(fl_owned_lay(row->owner, &want, &have, &arena, &after, NULL));
+		fl_encode(fl_demo_bind(), &after, &w);
+		OK(fl_buf_check(&text, "text", NULL));
+		CHECK_STR(fl_buf_view(&text), row->after);
+		OK(fl_owned_diff(row->owner, &want, &after, &arena, &differ, NULL));
+		CHECK_INT(differ.len, 0);
+	}
+}
+
+TEST(what_was_laid_over_never_differs_and_what_was_there_is_untouched)
+{
+	static const struct fl_owner *const owners[] = { &capacity, &ready, &ports, &labels, &gauges, &crew };
+
+	for (int round = 0; round < 30; round++) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_demo want, have, before, after, back;
+		const struct fl_owner *owner = owners[(size_t)round % FL_LEN(owners)];
+		struct fl_str_list differ;
+
+		OK(test_make(fl_demo_bind(), &arena, &want));
+		OK(test_make(fl_demo_bind(), &arena, &have));
+		OK(fl_copy(fl_demo_bind(), &have, &arena, &before, NULL));
+		OK(fl_owned_lay(owner, &want, &have, &arena, &after, NULL));
+		CHECK(fl_equal(fl_demo_bind(), &have, &before));
+		OK(fl_owned_diff(owner, &want, &after, &arena, &differ, NULL));
+		CHECK_INT(differ.len, 0);
+		OK(fl_owned_lay(owner, &have, &after, &arena, &back, NULL));
+		OK(fl_owned_diff(owner, &have, &back, &arena, &differ, NULL));
+		CHECK_INT(differ.len, 0);
+	}
+}
+
+TEST(one_owner_writes_one_subresource)
+{
+	const struct fl_owner both = { "m", &fl_demo_kind,
+				       (const char *const[]){ "status.phase", "spec.color", NULL } };
+
+	REFUSED(fl_owner_check(&both, NULL), FL_E_INVALID);
+	CHECK(fl_owner_is_status(&capacity));
+	CHECK(!fl_owner_is_status(&ports));
 }
 
 static const struct {
