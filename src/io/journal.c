@@ -323,8 +323,10 @@ static void note(struct fl_journal *j, const char *used)
 	fl_journal_file_name(disk, file->generation, "", name);
 	say_why(disk, why);
 	if (v->state == FL_JOURNAL_TORN)
-		(void)fl_fail(&text, FL_E_CORRUPT, "%s ends with a torn write at byte %zu of %llu, as after a crash: it was "
-			      "cut; nothing acknowledged is missing", name, v->good, (unsigned long long)file->size);
+		(void)fl_fail(&text, FL_E_CORRUPT,
+			      "%s ends with a torn write at byte %zu of %llu, as after a crash: it was cut; nothing "
+			      "acknowledged is missing",
+			      name, v->good, (unsigned long long)file->size);
 	else
 		(void)fl_fail(&text, FL_E_CORRUPT, "%s is %s: %s; it is kept as %s.%s; check the disk", name, why, used,
 			      name, fl_name(&fl_journal_state_names, (int)v->state));
@@ -382,7 +384,9 @@ static int file_read(struct fl_journal *j)
 	struct fl_journal_disk *disk = j->disk;
 
 	if (!disk->verdict.usable) {
-		note(j, disk->at + 1 < disk->file_count ? "the one before it was tried" : "nothing of it could be used");
+		bool another = disk->at + 1 < disk->file_count;
+
+		note(j, another ? "the one before it was tried" : "nothing of it could be used");
 		disk->at++;
 		return read_next(j);
 	}
@@ -404,8 +408,10 @@ static void not_begun(struct fl_journal *j)
 	struct fl_err text = { 0 };
 
 	j->disk->sealed = true;
-	(void)fl_fail(&text, FL_E_IO, "%s cannot be written now (%.100s): appends are refused until it can; make room on "
-		      "the disk or make it writable", j->disk->name, j->err.text);
+	(void)fl_fail(&text, FL_E_IO,
+		      "%s cannot be written now (%.100s): appends are refused until it can; make room on the disk or "
+		      "make it writable",
+		      j->disk->name, j->err.text);
 	add_fact(j, FL_JOURNAL_UNWRITABLE, &text);
 }
 
@@ -688,10 +694,12 @@ static int check(const struct fl_journal *j, enum fl_journal_what what, struct f
 		return fl_fail(err, FL_E_TOOBIG, "journal %s: a record of %zu bytes; at most %u", j->disk->name,
 			       (size_t)key.len + value.len, (unsigned)FL_JOURNAL_RECORD_MAX);
 	if (what == FL_JOURNAL_PUT && j->live_bytes + j->queue_bytes + size > FL_JOURNAL_LIVE_MAX)
-		return fl_fail(err, FL_E_TOOBIG, "journal %s holds %u records in %zu bytes; at most %u bytes: delete some",
+		return fl_fail(err, FL_E_TOOBIG,
+			       "journal %s holds %u records in %zu bytes; at most %u bytes: delete some",
 			       j->disk->name, j->live.len, j->live_bytes, (unsigned)FL_JOURNAL_LIVE_MAX);
 	if (j->queue_bytes + size > FL_JOURNAL_QUEUE_MAX)
-		return fl_fail(err, FL_E_RETRY, "journal %s: %u records wait for the disk; try again later", j->disk->name,
+		return fl_fail(err, FL_E_RETRY, "journal %s: %u records wait for the disk; try again later",
+			       j->disk->name,
 			       j->queue_count);
 	return 0;
 }

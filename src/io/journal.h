@@ -1,13 +1,13 @@
 /* journal.h - a small set of records that outlives the process: what was acknowledged is there after any crash.
  *
- * A record is a key, a value and a kind of the caller's. Putting a key again replaces its record; the live set (all keys
- * with their last values) is in memory too, so that nothing is ever read back but at the start. On the disk it is an
- * append log (io/journal_format.h) in files NAME.<generation> of one directory; when the log has grown, and at every
+ * A record is a key, a value and a kind of the caller's. Putting a key again replaces its record; the live set (all
+ * keys with their last values) is in memory too, so that nothing is ever read back but at the start. On the disk it is
+ * an append log (io/journal_format.h) in files NAME.<generation> of one directory; when the log has grown, and at every
  * open, the live set is written as a new generation, and the one before is kept.
  *
- * What a crash tears off was not acknowledged and is cut. A file that is damaged, empty or of another version is renamed
- * aside (the newest FL_JOURNAL_ASIDE_MAX of such are kept), the generation before it is used where that is better, and
- * the journal says so in a fact: opening never fails for what is in the files.
+ * What a crash tears off was not acknowledged and is cut. A file that is damaged, empty or of another version is
+ * renamed aside (the newest FL_JOURNAL_ASIDE_MAX of such are kept), the generation before it is used where that is
+ * better, and the journal says so in a fact: opening never fails for what is in the files.
  *
  * Appends that come while the disk is busy share its next sync. One that fails has changed nothing, in the live set nor
  * (the failure's words say if the disk refused even that) after a restart. The next one tries again, on a new file if
@@ -62,8 +62,8 @@ uint32_t fl_journal_count(const struct fl_journal *journal);
 /* ---- changing it ---- */
 
 /* result: the record's number, > 0; it is on the disk, and in the live set. Key and value are copied by the start.
- * FL_E_TOOBIG: over a limit of the journal. FL_E_RETRY: too much waits for the disk. After a time-out or a cancel it may
- * or may not take effect: what the live set says later is what is so. */
+ * FL_E_TOOBIG: over a limit of the journal. FL_E_RETRY: too much waits for the disk. After a time-out or a cancel it
+ * may or may not take effect: what the live set says later is what is so. */
 struct fl_journal_append {
 	struct fl_op op;
 	struct fl_journal_record_ *record;   /* the journal's */
@@ -72,5 +72,6 @@ void fl_journal_put(struct fl_journal *journal, struct fl_journal_append *append
 		    struct fl_str value);
 void fl_journal_delete(struct fl_journal *journal, struct fl_journal_append *append, struct fl_str key);
 
-/* result: the number of a new generation, which holds the live set and nothing else. Comes by itself when it is time. */
+/* result: the number of a new generation, which holds the live set and nothing else. Comes by itself when it is
+ * time. */
 void fl_journal_snapshot(struct fl_journal *journal, struct fl_journal_append *append);

@@ -179,7 +179,8 @@ static void set_aside(struct fl_journal_disk *disk, const struct fl_fs *fs)
 
 		if (file.bad != FL_JOURNAL_WHOLE) {
 			fl_journal_file_name(disk, file.generation, "", from);
-			fl_journal_file_name(disk, file.generation, fl_name(&fl_journal_state_names, (int)file.bad), to);
+			fl_journal_file_name(disk, file.generation, fl_name(&fl_journal_state_names, (int)file.bad),
+					     to);
 			if (fs->rename(fs, disk->dir, from, disk->dir, to, 0) == 0) {
 				found_aside(disk, fs, file.generation, to);
 				continue;

@@ -1,7 +1,7 @@
 /* journal_disk.h - a journal's files: the straight-line half, which runs in a job. For io/journal.c only.
  *
- * Each step is one job; what it needs is put into the struct before, what it found is in it afterwards. The steps decide
- * nothing about records: they move whole buffers.
+ * Each step is one job; what it needs is put into the struct before, what it found is in it afterwards. The steps
+ * decide nothing about records: they move whole buffers.
  */
 #pragma once
 #include "base/limits.h"

@@ -162,6 +162,14 @@ static bool judge_header(struct reader *r, struct fl_journal_verdict *verdict, u
 	return true;
 }
 
+/* A snapshot's records only rise, up to its mark. */
+static bool fits_snapshot(const struct fl_journal_record *record, uint64_t last, uint64_t mark)
+{
+	if (record->seq <= last || record->seq > mark)
+		return false;
+	return record->what == (record->seq == mark ? FL_JOURNAL_MARK : FL_JOURNAL_PUT);
+}
+
 struct fl_journal_verdict fl_journal_judge(const void *bytes, size_t len)
 {
 	struct fl_journal_verdict verdict = { 0 };
@@ -178,9 +186,10 @@ struct fl_journal_verdict fl_journal_judge(const void *bytes, size_t len)
 
 		/* A snapshot keeps the numbers that its records had, so they only rise; the log counts on from the
 		 * mark. A good checksum in the wrong place was written by nobody of ours. */
-		if (verdict.usable ? record.seq != verdict.seq + 1 || is_mark :
-				     record.seq <= verdict.seq || record.seq > mark || is_mark != (record.seq == mark) ||
-					     (!is_mark && record.what != FL_JOURNAL_PUT))
+		bool fits = verdict.usable ? record.seq == verdict.seq + 1 && !is_mark :
+					     fits_snapshot(&record, verdict.seq, mark);
+
+		if (!fits)
 			break;
 		verdict.seq = record.seq;
 		verdict.usable |= is_mark;

@@ -120,7 +120,8 @@ static enum fl_code send(struct fl_serve *serve, const struct fl_frame *frame)
 
 void fl_serve_refuse(struct fl_serve *serve, uint32_t id, enum fl_code code, const char *text)
 {
-	const struct fl_frame frame = { .type = FL_FRAME_REPLY, .kind = (uint16_t)(code ? code : FL_E_INVALID), .id = id,
+	const struct fl_frame frame = { .type = FL_FRAME_REPLY, .id = id,
+					.kind = (uint16_t)(code ? code : FL_E_INVALID),
 					.payload = fl_str(text) };
 
 	/* Without an answer the parent waits in vain: rather none at all, so that it sees the end. */

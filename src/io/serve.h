@@ -23,8 +23,8 @@ enum { FL_SERVE_FD = 3 };
 
 struct fl_serve {
 	void (*request)(struct fl_serve *serve, uint32_t id, uint16_t kind, struct fl_str payload);
-	/* The parent is gone, or cannot be talked to: end the program. Called once; after it nothing is sent. May be called
-	 * from within the calls below, so it must not free what holds this. */
+	/* The parent is gone, or cannot be talked to: end the program. Called once; after it nothing is sent. May be
+	 * called from within the calls below, so it must not free what holds this. */
 	void (*ended)(struct fl_serve *serve);
 
 	/* Its own. */

@@ -143,9 +143,10 @@ static int has_hope(const struct fl_supervisor *s, struct fl_err *err)
 	if (s->state.paused)
 		return fl_fail(err, FL_E_RETRY, "%s: paused; resume it first", s->config.name);
 	if (s->at_ceiling)
-		return fl_fail(err, FL_E_RETRY, "%s: %u of its processes do not die, so no other is started: they hang in the "
-			       "kernel; if the driver does not come back, restart the machine", s->config.name,
-			       s->facts.stuck);
+		return fl_fail(err, FL_E_RETRY,
+			       "%s: %u of its processes do not die, so no other is started: they hang in the kernel; "
+			       "if the driver does not come back, restart the machine",
+			       s->config.name, s->facts.stuck);
 	return 0;
 }
 
@@ -162,7 +163,8 @@ void fl_supervisor_request(struct fl_supervisor *s, struct fl_request *request, 
 	if (!request->op.deadline || request->op.deadline == FL_NEVER)
 		(void)fl_fail(&err, FL_E_INVALID, "%s: a request needs a deadline", s->config.name);
 	else if (s->state.waiting >= FL_SUPERVISOR_QUEUE_MAX)
-		(void)fl_fail(&err, FL_E_RETRY, "%s: %u requests wait; try again later", s->config.name, s->state.waiting);
+		(void)fl_fail(&err, FL_E_RETRY, "%s: %u requests wait; try again later", s->config.name,
+			      s->state.waiting);
 	else
 		(void)has_hope(s, &err);
 	if (!err.code)
@@ -291,7 +293,8 @@ static void timer_fires(struct fl_timer *timer)
 	case KILLED:
 		kid->stage = STUCK;
 		s->facts.stuck++;
-		tell(s, FL_CHILD_STUCK, "%s: process %d was killed and does not die: it hangs in the kernel", s->config.name,
+		tell(s, FL_CHILD_STUCK, "%s: process %d was killed and does not die: it hangs in the kernel",
+		     s->config.name,
 		     pid_of(kid));
 		go_on(s);
 		return;
@@ -336,7 +339,8 @@ static void exited(struct fl_op *op)
 	/* Its last words; at most so many, should somebody else hold the pipe and fill it. */
 	for (int i = 0; i < 64 && read_words(kid); i++)
 		continue;
-	/* What it answered before it ended still counts. Reading may find that it talked nonsense: then it is abandoned. */
+	/* What it answered before it ended still counts. Reading may find that it talked nonsense: then it is
+	 * abandoned. */
 	while (s->kid == kid && kid->stage < LEAVING && read_sock(kid))
 		continue;
 	unasked = kid->stage <= LEAVING;

@@ -45,9 +45,9 @@ static inline void fl_supervisor_auto_(struct fl_supervisor **s)
 	fl_supervisor_free(*s);
 }
 
-/* result: 0, and the answer is in *reply (what it held is gone); or the child's refusal, in its words. Without a deadline
- * it is refused. FL_E_CLOSED: the child has ended meanwhile. FL_E_RETRY: there is no child to be had, or paused, or
- * FL_SUPERVISOR_QUEUE_MAX are waiting. One that is cancelled is still worked on until its deadline. */
+/* result: 0, and the answer is in *reply (what it held is gone); or the child's refusal, in its words. Without a
+ * deadline it is refused. FL_E_CLOSED: the child has ended meanwhile. FL_E_RETRY: there is no child to be had, or
+ * paused, or FL_SUPERVISOR_QUEUE_MAX are waiting. One that is cancelled is still worked on until its deadline. */
 struct fl_request {
 	struct fl_op op;
 	struct fl_buf *reply;           /* borrowed until done() or cancel; NULL: of no interest */

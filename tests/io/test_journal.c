@@ -113,7 +113,8 @@ TEST(appends_made_together_end_in_order)
 	memset(&ended, 0, sizeof ended);
 	for (int i = 0; i < 6; i++) {
 		appends[i].op.done = one_ended;
-		fl_journal_put(j, &appends[i], 0, (struct fl_str){ &"abcabc"[i], 1 }, (struct fl_str){ &"123456"[i], 1 });
+		fl_journal_put(j, &appends[i], 0, (struct fl_str){ &"abcabc"[i], 1 },
+			       (struct fl_str){ &"123456"[i], 1 });
 	}
 	fl_op_cancel(&appends[3].op);   /* not told; that it may take effect all the same is said in the header */
 	OK(test_turns(io, &ended.count, 5));
@@ -247,7 +248,8 @@ static const struct {
 } found_rows[] = {
 	{ "a whole file", .older = true, .live = "k1=5 k2=5 k3=5 k4=5" },
 	{ "a torn tail is cut, and told", .cut = 178, .live = "k1=5 k2=5 k3=5", .state = FL_JOURNAL_TORN,
-	  .fact = "state.5 ends with a torn write at byte 152 of 178, as after a crash: it was cut; nothing acknowledged "
+	  .fact = "state.5 ends with a torn write at byte 152 of 178, as after a crash: it was cut; nothing "
+		  "acknowledged "
 		  "is missing" },
 	{ "what stands before damage in the log is used", .flip = 120 + 25, .older = true, .live = "k1=5 k2=5",
 	  .state = FL_JOURNAL_DAMAGED,
@@ -255,10 +257,12 @@ static const struct {
 		  "lost; it is kept as state.5.damaged; check the disk", .aside = "state.5.damaged" },
 	{ "damage in the snapshot: the generation before is used", .flip = 32 + 25, .older = true, .live = "k1=4 k2=4",
 	  .state = FL_JOURNAL_DAMAGED,
-	  .fact = "state.5 is damaged at byte 32: the one before it was tried; it is kept as state.5.damaged; check the disk",
+	  .fact = "state.5 is damaged at byte 32: the one before it was tried; it is kept as state.5.damaged; check "
+		  "the disk",
 	  .aside = "state.5.damaged" },
 	{ "damage in the only file", .flip = 32 + 25, .live = "", .state = FL_JOURNAL_DAMAGED,
-	  .fact = "state.5 is damaged at byte 32: nothing of it could be used; it is kept as state.5.damaged; check the disk",
+	  .fact = "state.5 is damaged at byte 32: nothing of it could be used; it is kept as state.5.damaged; check "
+		  "the disk",
 	  .aside = "state.5.damaged" },
 	{ "an empty file", .instead = "", .older = true, .live = "k1=4 k2=4", .state = FL_JOURNAL_EMPTY,
 	  .fact = "state.5 is empty: the one before it was tried; it is kept as state.5.empty; check the disk",
@@ -393,7 +397,8 @@ static const struct {
 } refused_rows[] = {
 	{ "a name must not leave the directory", "", "../x", FL_E_INVALID },
 	{ "a name is not empty", "", "", FL_E_INVALID },
-	{ "a name is short", "", "0123456789012345678901234567890123456789012345678901234567890123456789", FL_E_INVALID },
+	{ "a name is short", "", "0123456789012345678901234567890123456789012345678901234567890123456789",
+	  FL_E_INVALID },
 	{ "the directory's parent exists", "/no/such", "state", FL_E_NOTFOUND },
 	{ "the directory is one", "/file", "state", FL_E_NOTFOUND },
 };

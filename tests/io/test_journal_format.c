@@ -25,7 +25,8 @@ static void make(struct fl_buf *buf)
 
 /* Where things stand: header 0, records of 32 or 40 bytes from there. */
 enum {
-	OLD = FL_JOURNAL_HEADER, OLDER = OLD + 32, MARK = OLDER + 40, A = MARK + 32, B = A + 32, C = B + 32, END = C + 32,
+	OLD = FL_JOURNAL_HEADER, OLDER = OLD + 32, MARK = OLDER + 40, A = MARK + 32, B = A + 32, C = B + 32,
+	END = C + 32,
 };
 
 static const struct {

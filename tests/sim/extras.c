@@ -164,7 +164,8 @@ int sim_file_put(struct sim_host *host, const char *path, const void *bytes, siz
 	char name[FL_NAME_MAX + 1];
 	size_t size;
 
-	for (path += strspn(path, "/"); path[size = strcspn(path, "/")] == '/'; path += size + strspn(path + size, "/")) {
+	path += strspn(path, "/");
+	for (; path[size = strcspn(path, "/")] == '/'; path += size + strspn(path + size, "/")) {
 		struct sim_inode *next = sim_dir_get(dir, path, size);
 
 		if (size > FL_NAME_MAX || (next && !S_ISDIR(next->mode)))

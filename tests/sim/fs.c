@@ -537,7 +537,8 @@ static int may_unlink(const struct walk *w, const char *path, bool is_rmdir)
 	size_t len = strlen(path);
 
 	if (!w->last[0])
-		return !is_rmdir ? -EISDIR : len > 1 && path[len - 2] == '.' && path[len - 1] == '.' ? -ENOTEMPTY : -EINVAL;
+		return !is_rmdir ? -EISDIR :
+		       len > 1 && path[len - 2] == '.' && path[len - 1] == '.' ? -ENOTEMPTY : -EINVAL;
 	if (!w->found)
 		return -ENOENT;
 	if (!S_ISDIR(w->found->mode))

@@ -56,9 +56,9 @@ void sim_note(struct sim_process *process, const char *fmt, ...) FL_PRINTF(2, 3)
 
 /* ---- programs ----
  *
- * main() sets things up on sim_io(process) and returns 0, and the process lives on in its loop; or < 0, and it has ended
- * with code 1. When it ends, by itself or by force, gone() frees its memory; what it does to the outside by then has no
- * effect any more. */
+ * main() sets things up on sim_io(process) and returns 0, and the process lives on in its loop; or < 0, and it has
+ * ended with code 1. When it ends, by itself or by force, gone() frees its memory; what it does to the outside by then
+ * has no effect any more. */
 typedef int (*sim_main)(struct sim_process *process);
 void sim_own(struct sim_process *process, void *self, void (*gone)(void *self));
 
@@ -109,7 +109,7 @@ struct sim_faults {
 	unsigned eio_read, eio_write, eio_sync;   /* of a million calls so many fail */
 	uint64_t disk_min, disk_max; /* ns that a job takes; 0: 20 to 200 us */
 	uint64_t fds;                /* open fds of a process; 0: 4096 */
-	uint64_t cut_after;          /* power goes before the n-th call of struct fl_fs from now (1: the next); 0: never */
+	uint64_t cut_after;          /* power goes before the n-th call of struct fl_fs (1: the next one); 0: never */
 };
 struct sim_faults *sim_faults(struct sim_host *host);
 void sim_unstick(struct sim_host *host);

@@ -1,7 +1,7 @@
 /* sim_in.h - inside the simulator: what its files share.
  *
- * world.c has the clock, hosts and processes; sys.c the table that a process sees; net.c sockets; disk.c inodes and what
- * a crash leaves of them; fs.c paths and the table of blocking calls.
+ * world.c has the clock, hosts and processes; sys.c the table that a process sees; net.c sockets; disk.c inodes and
+ * what a crash leaves of them; fs.c paths and the table of blocking calls.
  */
 #pragma once
 #include "io/sys.h"
@@ -270,7 +270,8 @@ void sim_inode_ref(struct sim_inode *inode);
 void sim_inode_drop(struct sim_inode *inode);
 struct sim_inode *sim_dir_get(const struct sim_inode *dir, const char *name, size_t len);
 uint32_t sim_dir_place(const struct sim_inode *dir, const char *name, size_t len, bool *ret_found);
-void sim_dir_change(struct sim_host *host, const struct sim_change *change);   /* does it, and remembers it; copies names */
+/* Does it, and remembers it until it is synced; names are copied. */
+void sim_dir_change(struct sim_host *host, const struct sim_change *change);
 int64_t sim_inode_write(struct sim_inode *inode, const void *bytes, size_t len, uint64_t at);
 int sim_inode_resize(struct sim_inode *inode, uint64_t size);
 void sim_inode_sync(struct sim_inode *inode, bool fails);

@@ -710,7 +710,8 @@ static void sys_free(struct fl_sys *sys)
 void sim_sys_init(struct sim_process *p)
 {
 	p->sys = (struct fl_sys){
-		.free = sys_free, .settle = sys_settle, .fs = &p->fs, .now = sys_now, .wall = sys_wall, .random = sys_random,
+		.free = sys_free, .settle = sys_settle, .fs = &p->fs,
+		.now = sys_now, .wall = sys_wall, .random = sys_random,
 		.watch = sys_watch, .wait = sys_wait, .job_start = sys_job_start, .job_drop = sys_job_drop,
 		.connect = sys_connect, .connected = sys_connected, .listen = sys_listen, .accept = sys_accept,
 		.local_addr = sys_local_addr, .peer_cred = sys_peer_cred, .read = sys_read, .write = sys_write,

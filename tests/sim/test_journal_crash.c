@@ -1,4 +1,5 @@
-/* I4: the power goes at every call that the journal makes of the disk, and what was acknowledged is there afterwards. */
+/* I4: the power goes at every call that the journal makes of the disk, and what was acknowledged is there
+ * afterwards. */
 #include "base/limits.h"
 #include "io/journal.h"
 #include "sim/sim.h"

@@ -95,7 +95,8 @@ static int parent_main(struct sim_process *p)
 	static const char *const argv[] = { "gpu", NULL };
 	struct script *script = sim_arg(p);
 	struct parent *parent = fl_zalloc(sizeof *parent);
-	struct fl_supervisor_config config = { .name = "gpu", .path = "/bin/gpu", .argv = argv, .self = parent, .news = news };
+	struct fl_supervisor_config config = { .name = "gpu", .path = "/bin/gpu", .argv = argv, .self = parent,
+					       .news = news };
 
 	if (!parent)
 		return -FL_E_NOMEM;
@@ -197,8 +198,8 @@ TEST_ONCE(children_that_do_not_die_have_a_ceiling)
 		CHECK_INT(ask(&on, HANG_FOR_GOOD, FL_NS_PER_S), -FL_E_TIMEOUT);
 	}
 	CHECK_INT(ask(&on, ANSWER, 60 * FL_NS_PER_S), -FL_E_RETRY);
-	CHECK_STR(fl_str(script.last), "gpu: 4 of its processes do not die, so no other is started: they hang in the kernel; "
-				       "if the driver does not come back, restart the machine");
+	CHECK_STR(fl_str(script.last), "gpu: 4 of its processes do not die, so no other is started: they hang in the "
+				       "kernel; if the driver does not come back, restart the machine");
 	sim_run(on.world, sim_now(on.world) + 600 * FL_NS_PER_S);
 	CHECK_INT((int)sim_process_count(on.host), 1 + FL_SUPERVISOR_STUCK_MAX);
 	CHECK_INT(ask(&on, ANSWER, 60 * FL_NS_PER_S), -FL_E_RETRY);

@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "sim/sim.h"
 #include "test.h"
+#include "test_io.h"
 #include <stdio.h>
 
 static const struct sim_config plain = { .seed = 1, .trace = true };
@@ -12,6 +13,7 @@ struct server {
 	struct fl_io *io;
 	struct fl_poll poll;
 	struct talk *talks;
+	struct fl_child_start start;
 };
 
 struct talk {
@@ -24,6 +26,8 @@ static void server_gone(void *self)
 {
 	struct server *server = self;
 
+	fl_op_cancel(&server->start.op);
+	fl_child_free(server->start.child);
 	fl_poll_stop(server->io, &server->poll);
 	fl_close(server->io, server->poll.fd);
 	for (struct talk *talk = server->talks, *next; talk; talk = next) {
@@ -404,4 +408,141 @@ TEST_ONCE(hundreds_of_hosts_are_cheap)
 	for (unsigned i = 0; i < FL_LEN(counts); i++)
 		CHECK(counts[i].answers > 200);
 	printf("# %llu events\n", (unsigned long long)sim_events(w));
+}
+
+/* ---- what else the seam promises ---- */
+
+struct visitor {
+	struct fl_io *io;
+	struct fl_connect connect;
+	struct fl_child_start start;
+	struct fl_err err;
+	int64_t connected, started;
+	struct fl_cred cred;
+	int64_t wall;
+};
+
+static void visitor_connected(struct fl_op *op)
+{
+	struct visitor *v = fl_container(op, struct visitor, connect.op);
+
+	v->connected = op->result;
+	if (op->result < 0)
+		return;
+	if (fl_peer_cred(v->io, (int)op->result, &v->cred, NULL) < 0)
+		v->cred.pid = -1;
+	v->wall = fl_wall(v->io);
+	fl_close(v->io, (int)op->result);
+}
+
+static void visitor_started(struct fl_op *op)
+{
+	struct visitor *v = fl_container(op, struct visitor, start.op);
+
+	v->started = op->result;
+}
+
+static void visitor_gone(void *self)
+{
+	struct visitor *v = self;
+
+	fl_op_cancel(&v->connect.op);
+	fl_op_cancel(&v->start.op);
+}
+
+/* A second process of the same host: by the path of a unix socket it reaches the first. */
+static int visitor_main(struct sim_process *p)
+{
+	struct visitor *v = sim_arg(p);
+	static const struct fl_addr addr = { .kind = FL_ADDR_UNIX, .path = "/run/server.sock" };
+
+	v->io = sim_io(p);
+	v->connect = (struct fl_connect){ .op = { .done = visitor_connected, .err = &v->err }, .addr = addr };
+	v->start = (struct fl_child_start){ .op = { .done = visitor_started } };
+	sim_own(p, v, visitor_gone);
+	fl_connect(v->io, &v->connect);
+	fl_child_start(v->io, &v->start, &(struct fl_spawn){ .path = "/bin/nothing" });
+	return 0;
+}
+
+static int both_main(struct sim_process *p)
+{
+	struct fl_spawn how = { .path = "/bin/visitor" };
+	struct server *server = fl_zalloc(sizeof *server);
+	static const struct fl_addr addr = { .kind = FL_ADDR_UNIX, .path = "/run/server.sock" };
+
+	if (!server)
+		return -FL_E_NOMEM;
+	server->io = sim_io(p);
+	server->poll.ready = server_ready;
+	sim_own(p, server, server_gone);
+	server->poll.fd = fl_listen(server->io, &addr, 0600, NULL);
+	if (server->poll.fd < 0 || fl_poll_set(server->io, &server->poll, FL_READABLE, NULL) < 0)
+		return -FL_E_IO;
+	server->start.op.done = test_op_done;
+	fl_child_start(server->io, &server->start, &how);
+	return 0;
+}
+
+TEST_ONCE(unix_sockets_know_the_peer_and_a_missing_program_does_not_start)
+{
+	struct visitor v = { 0 };
+	FL_AUTO(sim_world) struct sim_world *w = sim_world_new(&plain);
+	struct sim_host *host;
+
+	sim_program(w, "/bin/visitor", visitor_main);
+	host = sim_host_new(w, "a", both_main, &v);
+	CHECK_INT(sim_file_put(host, "/run/x", "", 0), 0);
+	sim_wall_step(host, -3600 * (int64_t)FL_NS_PER_S);
+	sim_run(w, FL_NS_PER_S);
+	CHECK(v.connected > 0);
+	CHECK_INT(v.cred.pid, 1);
+	CHECK_INT(v.started, -FL_E_NOTFOUND);
+	CHECK(v.wall > 1767225600000000000 - 3601 * (int64_t)FL_NS_PER_S);
+	CHECK(v.wall < 1767225600000000000 - 3598 * (int64_t)FL_NS_PER_S);
+	sim_stop(host);
+	CHECK_INT((int)sim_process_count(host), 0);
+}
+
+/* Two ends of one direction: what one sends arrives, what the other answers does not. */
+TEST_ONCE(a_link_may_be_cut_one_way_and_connections_reset)
+{
+	struct count count = { 0 };
+	FL_AUTO(sim_world) struct sim_world *w = sim_world_new(&plain);
+	struct sim_host *a = sim_host_new(w, "a", server_main, NULL), *b;
+	unsigned answers;
+
+	count.to = sim_addr(a, 80);
+	b = sim_host_new(w, "b", client_main, &count);
+	sim_run(w, FL_NS_PER_S);
+	sim_cut_one_way(a, b, true);
+	sim_run(w, sim_now(w) + 5 * FL_NS_PER_MS);
+	answers = count.answers;
+	sim_run(w, sim_now(w) + 3 * FL_NS_PER_S);
+	CHECK_INT(count.answers, answers);
+	CHECK_INT(count.failures, 0);
+	sim_cut_one_way(a, b, false);
+	sim_run(w, sim_now(w) + 7 * FL_NS_PER_S);
+	CHECK(count.answers > answers + 3 * 900);
+	sim_reset_all(b);
+	sim_run(w, sim_now(w) + FL_NS_PER_S);
+	CHECK_INT(count.failures, 1);
+	CHECK_INT(count.connects, 2);
+}
+
+/* For ever is a quarter of an hour: then the sender is told. */
+TEST_ONCE(a_peer_that_never_answers_is_given_up)
+{
+	struct count count = { 0 };
+	FL_AUTO(sim_world) struct sim_world *w = sim_world_new(&plain);
+	struct sim_host *a = sim_host_new(w, "a", server_main, NULL);
+
+	count.to = sim_addr(a, 80);
+	(void)sim_host_new(w, "b", client_main, &count);
+	sim_run(w, FL_NS_PER_S);
+	sim_crash(a);
+	sim_run(w, 100 * FL_NS_PER_S);
+	CHECK_INT(count.failures, 0);
+	sim_run(w, 1200 * FL_NS_PER_S);
+	CHECK(count.failures > 0);
 }
