@@ -9,26 +9,31 @@ struct diff {
 	bool nomem;
 };
 
+static bool grow(struct diff *d)
+{
+	uint32_t cap = d->cap ? 2 * d->cap : 8;
+	struct fl_str *grown = fl_arena_get_n(d->arena, cap, sizeof *grown);
+
+	if (!grown)
+		return false;
+	if (d->paths->len)
+		memcpy(grown, d->paths->at, d->paths->len * sizeof *grown);
+	d->paths->at = grown;
+	d->cap = cap;
+	return true;
+}
+
 static void differs(struct diff *d, const struct fl_step *step)
 {
-	struct fl_str *grown;
+	struct fl_str path;
 
-	if (d->paths->len == d->cap) {
-		d->cap = d->cap ? 2 * d->cap : 8;
-		grown = fl_arena_get_n(d->arena, d->cap, sizeof *grown);
-		if (!grown) {
-			d->nomem = true;
-			return;
-		}
-		if (d->paths->len)
-			memcpy(grown, d->paths->at, d->paths->len * sizeof *grown);
-		d->paths->at = grown;
-	}
-	d->paths->at[d->paths->len] = fl_step_path(step, d->arena);
-	if (!d->paths->at[d->paths->len].p)
+	if (d->nomem)
+		return;
+	path = fl_step_path(step, d->arena);
+	if (!path.p || (d->paths->len == d->cap && !grow(d)))
 		d->nomem = true;
 	else
-		d->paths->len++;
+		d->paths->at[d->paths->len++] = path;
 }
 
 static void diff_object(struct diff *d, const struct fl_step *up, const struct fl_bind *bind, const void *a,
