@@ -156,6 +156,12 @@
 #define FL_HTTP_REPLAYS 3                           /* a server that refuses a stream so often means it */
 #define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
 
+#define FL_FILES_TEXT_MAX (256 * FL_KIB)            /* a CA bundle of a hundred certificates */
+#define FL_FILES_SETTLE (50 * FL_NS_PER_MS)         /* after a change: whoever writes two files writes the other one, too */
+#define FL_FILES_RETRY (5 * FL_NS_PER_S)            /* after a failure, if nothing changes before */
+#define FL_FILES_POLL (60 * FL_NS_PER_S)            /* changes may go unnoticed; tokens are renewed an hour ahead */
+#define FL_FILES_DEADLINE (10 * FL_NS_PER_S)        /* a disk that hangs is told, too */
+
 #define FL_H2_STREAMS 250                           /* open at once on a connection, as Go's server has it */
 #define FL_H2_STREAM_WINDOW (256 * FL_KIB)          /* fills 2 Gbit/s at 1 ms; a paused stream keeps this much */
 #define FL_H2_CONN_WINDOW (16 * FL_MIB)             /* never what holds a stream up */
@@ -206,6 +212,19 @@
 
 /* ---- run ---- */
 
+/* What the loop takes of a turn: a quarter of the promised 2 ms, so that others, and the plan that runs, have the rest. */
+#define FL_RUN_SLICE (FL_NS_PER_MS / 2)
+#define FL_RUN_STEPS 16              /* objects looked through between two looks at the clock: some 30 us */
+#define FL_RUN_WRITES 64             /* on their way at once: keeps a connection full at 1 ms, and is under any server's share */
+#define FL_RUN_WATCHES 16            /* kinds that one capability reads */
+#define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)   /* a conflict is over when the watch has caught up, which takes a few ms */
+#define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
+#define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */
+/* The same thing written so often within the window is being taken away by somebody, and rests for a while. */
+#define FL_CONTEST_TRIES 5
+#define FL_CONTEST_WINDOW (60 * FL_NS_PER_S)
+#define FL_CONTEST_REST (600 * FL_NS_PER_S)
+#define FL_CONTEST_MAX 4096          /* writes that are remembered for this, 150 bytes each; the oldest goes */
 #define FL_PACKED_MAX (2 * FL_MIB)   /* one cached object: etcd stores none larger than 1.5 MiB as JSON */
 
 /* ---- kube ---- */

@@ -150,7 +150,10 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 		return;
 	}
 	conn->server = server;
-	conn->addr = *peer;
+	conn->kind = peer->kind;
+	conn->port = peer->port;
+	conn->scope = peer->scope;
+	memcpy(conn->ip, peer->ip, sizeof conn->ip);
 	conn->conn.fd = -1;
 	conn->timer = (struct fl_timer){ .fire = on_timer };
 	conn->next = server->conns;

@@ -70,7 +70,7 @@ static const struct fl_h2_user user = { .request = on_request, .head = on_head, 
 int fl_sconn_h2_start(struct fl_sconn *conn, struct fl_err *err)
 {
 	struct fl_h2_config config = { .user = &user, .arg = conn, .server = true,
-				       .no_http_messaging = conn->addr.kind == FL_ADDR_UNIX,
+				       .no_http_messaging = conn->kind == FL_ADDR_UNIX,
 				       .max_streams = conn->server->options.max_streams };
 
 	conn->h2 = fl_h2_new(&config, err);

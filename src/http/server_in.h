@@ -39,7 +39,10 @@ struct fl_sconn {
 	struct fl_sconn *next, **from;
 	struct fl_http_req *reqs;          /* open ones; HTTP/1.1: at most one */
 	struct fl_h2 *h2;                  /* NULL: HTTP/1.1 */
-	struct fl_addr addr;
+	enum fl_addr_kind kind;            /* whence it comes; without the path that a struct fl_addr has room for */
+	uint16_t port;
+	uint8_t ip[16];
+	uint32_t scope;
 	struct fl_timer timer;
 	enum fl_sconn_wait waits;          /* what the timer is for */
 	bool shaking, served;

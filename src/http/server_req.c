@@ -282,9 +282,10 @@ struct fl_str fl_http_req_body(const struct fl_http_req *req)
 struct fl_http_peer fl_http_req_peer(const struct fl_http_req *req)
 {
 	struct fl_conn *conn = &req->conn->conn;
-	struct fl_http_peer peer = { .addr = req->conn->addr };
+	struct fl_http_peer peer = { .addr = { .kind = req->conn->kind, .port = req->conn->port, .scope = req->conn->scope } };
 	const struct fl_tls_subject *subject;
 
+	memcpy(peer.addr.ip, req->conn->ip, sizeof peer.addr.ip);
 	if (conn->fd >= 0 && peer.addr.kind == FL_ADDR_UNIX && fl_peer_cred(conn->io, conn->fd, &peer.cred, NULL) < 0)
 		peer.cred = (struct fl_cred){ .uid = UINT32_MAX, .gid = UINT32_MAX };
 	if (conn->tls && fl_tls_peer_subject(conn->tls, &subject, NULL) == 0 && subject->common_name.len)
