@@ -286,8 +286,8 @@ static void timer_fires(struct fl_timer *timer)
 	case LEAVING:
 		s->state.abandoned++;
 		kill_kid(kid);
-		fail_current(kid, FL_E_CLOSED, "it closed its socket");
-		tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: it closed its socket and did not end",
+		fail_current(kid, FL_E_CLOSED, "it cannot be talked to any more");
+		tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: it cannot be talked to any more",
 		     s->config.name, pid_of(kid));
 		return;
 	case KILLED:
@@ -344,7 +344,10 @@ static void exited(struct fl_op *op)
 	while (s->kid == kid && kid->stage < LEAVING && read_sock(kid))
 		continue;
 	unasked = kid->stage <= LEAVING;
-	say_exit(&kid->wait.exit, how);
+	if (op->result < 0)   /* ours is the fault: the kernel would not watch it */
+		(void)snprintf(how, sizeof how, "cannot be waited for: %s", fl_name(&fl_code_names, (int)-op->result));
+	else
+		say_exit(&kid->wait.exit, how);
 	if (s->kid == kid) {
 		s->kid = NULL;
 		failed_again(kid);
@@ -461,6 +464,18 @@ static bool take_frame(struct fl_supervised_ *kid, const struct fl_frame *frame)
 	return s->kid == kid;
 }
 
+/* It cannot be talked to any more: its exit says why, if it comes soon. */
+static void leave(struct fl_supervised_ *kid)
+{
+	struct fl_io *io = kid->s->io;
+
+	close_sock(kid);
+	set_aside(kid);
+	failed_again(kid);
+	kid->stage = LEAVING;
+	fl_timer_set(io, &kid->timer, fl_now(io) + FL_SUPERVISOR_EXIT_WAIT);
+}
+
 /* One read, and what is whole of it. true: there may be more. */
 static bool read_sock(struct fl_supervised_ *kid)
 {
@@ -476,12 +491,8 @@ static bool read_sock(struct fl_supervised_ *kid)
 		abandon(kid, "no memory for its answer");
 		return false;
 	}
-	if (n <= 0) {   /* its exit says more than this, if it comes soon */
-		close_sock(kid);
-		set_aside(kid);
-		failed_again(kid);
-		kid->stage = LEAVING;
-		fl_timer_set(s->io, &kid->timer, fl_now(s->io) + FL_SUPERVISOR_EXIT_WAIT);
+	if (n <= 0) {
+		leave(kid);
 		return false;
 	}
 	fl_buf_added(&kid->in, (size_t)n);
@@ -497,20 +508,19 @@ static bool read_sock(struct fl_supervised_ *kid)
 	return true;
 }
 
+/* false: it cannot be talked to any more. */
 static bool flush(struct fl_supervised_ *kid)
 {
 	struct fl_io *io = kid->s->io;
+	int64_t n = 0;
 
-	while (kid->out.len) {
-		int64_t n = fl_write(io, kid->sock.fd, kid->out.p, kid->out.len);
-
-		if (n == -FL_E_AGAIN)
-			break;
-		if (n < 0)
-			return true;   /* reading will tell */
+	while (kid->out.len && (n = fl_write(io, kid->sock.fd, kid->out.p, kid->out.len)) >= 0)
 		fl_buf_drop(&kid->out, (size_t)n);
-	}
-	return fl_poll_set(io, &kid->sock, FL_READABLE | (kid->out.len ? FL_WRITABLE : 0), NULL) == 0;
+	if ((n >= 0 || n == -FL_E_AGAIN) &&
+	    fl_poll_set(io, &kid->sock, FL_READABLE | (kid->out.len ? FL_WRITABLE : 0), NULL) == 0)
+		return true;
+	leave(kid);
+	return false;
 }
 
 static void sock_ready(struct fl_poll *poll, unsigned what)
@@ -519,10 +529,8 @@ static void sock_ready(struct fl_poll *poll, unsigned what)
 	struct fl_supervisor *s = kid->s;
 
 	fl_io_name(s->io, "supervisor");
-	if ((what & FL_WRITABLE) && !flush(kid)) {
-		abandon(kid, "its socket cannot be watched");
+	if ((what & FL_WRITABLE) && !flush(kid))
 		return;
-	}
 	if ((what & FL_READABLE) && read_sock(kid))
 		pump(s);
 }
@@ -544,8 +552,7 @@ static void pump(struct fl_supervisor *s)
 	kid->id = request->id;
 	request->with = kid;
 	fl_timer_set(s->io, &kid->timer, request->op.deadline);
-	if (!flush(kid))
-		abandon(kid, "its socket cannot be watched");
+	(void)flush(kid);
 }
 
 /* ---- the start of a child ---- */

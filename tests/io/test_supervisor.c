@@ -159,6 +159,12 @@ static int ask(struct fl_io *io, struct fl_supervisor *s, uint16_t kind, uint64_
 	return (int)test_op(io, &request.op);
 }
 
+/* A busy machine may take its time, but what was made to fail need not be waited for so long. */
+static uint64_t patience(void)
+{
+	return test_tortured() ? 300 * FL_NS_PER_MS : 10 * FL_NS_PER_S;
+}
+
 static const struct {
 	const char *says;
 	uint16_t kind;
@@ -176,8 +182,8 @@ static const struct {
 	  "gpu: process * killed by SIGABRT" },
 	{ "an exit has its code", LEAVE, FL_E_CLOSED, "gpu: ended with code 3", "ready ended ready",
 	  "gpu: process * ended with code 3" },
-	{ "a socket that is closed without an exit", CLOSE, FL_E_CLOSED, "gpu: it closed its socket",
-	  "ready abandoned ready", "gpu: process * is abandoned: it closed its socket and did not end" },
+	{ "a socket that is closed without an exit", CLOSE, FL_E_CLOSED, "gpu: it cannot be talked to any more",
+	  "ready abandoned ready", "gpu: process * is abandoned: it cannot be talked to any more" },
 	{ "nonsense instead of an answer", NONSENSE, FL_E_TIMEOUT, "gpu: not a frame: type *",
 	  "ready abandoned ready", "gpu: process * is abandoned: not a frame: type *" },
 	{ "an answer to nothing", UNASKED, FL_E_TIMEOUT, "gpu: it says what nobody asked", "ready abandoned ready",
@@ -252,10 +258,10 @@ TEST(a_child_is_asked_and_crashes_and_is_asked_again)
 	GOT(io);
 	s = supervise(io, "serve", &err);
 	GOT(s);
-	OK_ERR(ask(io, s, ECHO, 400 * FL_NS_PER_MS, &reply, &err), &err);
+	OK_ERR(ask(io, s, ECHO, patience(), &reply, &err), &err);
 	CHECK_STR(fl_buf_view(&reply), "payload");
-	CHECK(ask(io, s, CRASH, 400 * FL_NS_PER_MS, NULL, &err) < 0);
-	OK_ERR(ask(io, s, ECHO, 400 * FL_NS_PER_MS, &reply, &err), &err);
+	CHECK(ask(io, s, CRASH, patience(), NULL, &err) < 0);
+	OK_ERR(ask(io, s, ECHO, patience(), &reply, &err), &err);
 	CHECK(test_tortured() || fl_supervisor_state(s).answered == 2);
 	CHECK(test_tortured() || fl_supervisor_state(s).crashes == 1);
 }
@@ -369,7 +375,7 @@ TEST(a_pause_takes_the_child_away_and_a_resume_brings_one)
 	GOT(io);
 	s = supervise(io, "serve", &err);
 	GOT(s);
-	OK_ERR(ask(io, s, ECHO, 2 * FL_NS_PER_S, NULL, &err), &err);
+	OK_ERR(ask(io, s, ECHO, patience(), NULL, &err), &err);
 	pid = fl_supervisor_state(s).pid;
 	CHECK(pid > 0);
 	fl_supervisor_pause(s);
@@ -378,6 +384,6 @@ TEST(a_pause_takes_the_child_away_and_a_resume_brings_one)
 	if (!test_tortured())
 		CHECK(kill(pid, 0) < 0);
 	fl_supervisor_resume(s);
-	OK_ERR(ask(io, s, ECHO, 2 * FL_NS_PER_S, NULL, &err), &err);
+	OK_ERR(ask(io, s, ECHO, patience(), NULL, &err), &err);
 	CHECK(fl_supervisor_state(s).pid != pid);
 }

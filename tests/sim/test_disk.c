@@ -250,17 +250,18 @@ static void replaced(struct fl_op *op)
 static void was_read(struct fl_op *op)
 {
 	struct keeper *k = fl_container(op, struct keeper, read.op);
-	int n = 0, again = -1;
+	struct fl_str rest = fl_buf_view(&k->buf), first = { 0 };
+	int64_t n = 0, again = -1;
 
-	if (op->result > 0 && sscanf(k->buf.p, "%d %d", &n, &again) != 2)
-		again = -1;
-	else if (op->result == -FL_E_NOTFOUND)
+	if (op->result == -FL_E_NOTFOUND)
 		again = 0;
+	else if (!fl_str_split(&rest, ' ', &first) || !fl_str_i64(first, &n) || !fl_str_i64(rest, &again))
+		again = -1;
 	if (n != again || (n != k->known->acked && n != k->known->asked))
 		(void)snprintf(k->known->wrong, sizeof k->known->wrong, "acknowledged %d, asked for %d, found '%.30s'",
 			       k->known->acked, k->known->asked, k->buf.len ? k->buf.p : "nothing");
-	k->known->acked = k->known->asked = n;
-	k->known->last = n + 6;
+	k->known->acked = k->known->asked = (int)n;
+	k->known->last = (int)n + 6;
 	k->known->lives++;
 	replace_next(k);
 }
