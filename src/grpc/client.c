@@ -194,8 +194,7 @@ static void data(struct fl_h2_stream *h2_stream, struct fl_str bytes)
 	stream->gone = NULL;
 	if (result < 0) {
 		fl_h2_reset(h2_stream, FL_H2_CANCEL);
-		end(stream, err.code == FL_E_INVALID ? FL_GRPC_INTERNAL : fl_grpc_status_of_code(err.code),
-		    fl_str(err.text));
+		end(stream, fl_grpc_status_of_bytes(err.code), fl_str(err.text));
 	}
 }
 

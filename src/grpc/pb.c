@@ -128,7 +128,9 @@ int fl_pb_write(struct fl_buf *out, const ProtobufCMessage *message, struct fl_e
 	room = size > UINT32_MAX ? NULL : fl_buf_room(out, FL_GRPC_PREFIX + size);
 	if (!room) {
 		result = fl_buf_check(out, message->descriptor->short_name, err);
-		return result < 0 ? result : fl_fail(err, FL_E_TOOBIG, "%s: over 4 GiB", message->descriptor->short_name);
+		if (result == 0)
+			result = fl_fail(err, FL_E_TOOBIG, "%s: over 4 GiB", message->descriptor->short_name);
+		return result;
 	}
 	fl_grpc_prefix((uint32_t)size, room);
 	(void)protobuf_c_message_pack(message, room + FL_GRPC_PREFIX);

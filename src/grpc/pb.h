@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include <protobuf-c/protobuf-c.h>
 
-/* Read a message into an arena: it lives as long as the arena and is never freed by itself. Fields that the message does
- * not know are skipped. -FL_E_INVALID when the bytes are none, or a text in them is not UTF-8; -FL_E_NOMEM. */
+/* Read a message into an arena: it lives as long as the arena and is never freed by itself. Fields that the message
+ * does not know are skipped. -FL_E_INVALID when the bytes are none, or a text in them is not UTF-8; -FL_E_NOMEM. */
 int fl_pb_read(struct fl_arena *arena, const ProtobufCMessageDescriptor *type, struct fl_str bytes,
 	       const ProtobufCMessage **ret, struct fl_err *err) FL_MUSTUSE;
 

@@ -227,7 +227,8 @@ static void split_path(struct fl_str path, struct fl_str *ret_service, struct fl
 		*ret_method = rest;
 }
 
-static const struct fl_grpc_handler *find(const struct fl_grpc_server *server, struct fl_str path, bool *ret_service_known)
+static const struct fl_grpc_handler *find(const struct fl_grpc_server *server, struct fl_str path,
+					  bool *ret_service_known)
 {
 	struct fl_str service, method, known;
 
@@ -316,7 +317,7 @@ static void asks(struct fl_h2 *h2, const struct fl_http_head *head, bool body_en
 	if (!call->handler)
 		refuse_unknown(call, head->target, service_known);
 	else if (encoding.len && !fl_str_eq(encoding, FL_S("identity")))
-		fl_grpc_call_end(call, FL_GRPC_UNIMPLEMENTED, "grpc: compression '%.*s' is not supported; send identity",
+		fl_grpc_call_end(call, FL_GRPC_UNIMPLEMENTED, "compression '%.*s' is not supported; send identity",
 				 FL_ARG(encoding));
 	else if (body_ends)
 		fl_grpc_call_end(call, FL_GRPC_INTERNAL, "the request has no message");
@@ -331,21 +332,22 @@ static void data(struct fl_h2_stream *stream, struct fl_str bytes)
 {
 	struct fl_grpc_call *call = call_of(stream);
 	struct fl_str in = bytes, message;
+	const ProtobufCMessageDescriptor *type;
 	struct fl_err err;
 	int result;
 
 	fl_h2_consume(stream, bytes.len);
 	while (call->progress == ASKING) {
+		type = call->handler->method->request;
 		result = fl_grpc_next(&call->frames, &in, &message, &err);
 		if (result == 0)
 			return;
 		if (result > 0 && call->request)
 			result = fl_fail(&err, FL_E_IO, "more than one message in a unary request");
 		if (result > 0)
-			result = fl_pb_read(&call->arena, call->handler->method->request, message, &call->request, &err);
+			result = fl_pb_read(&call->arena, type, message, &call->request, &err);
 		if (result < 0)
-			fl_grpc_call_end(call, err.code == FL_E_INVALID ? FL_GRPC_INTERNAL : fl_grpc_status_of_code(err.code),
-					 "%s", err.text);
+			fl_grpc_call_end(call, fl_grpc_status_of_bytes(err.code), "%s", err.text);
 	}
 }
 

@@ -1,9 +1,9 @@
 /* server.h - answer gRPC calls on a unix socket.
  *
  * A service is a table of handlers. A handler is called with a request that lives until its call has ended, and answers
- * when it can: at once, later, or with many messages. It ends each call exactly once, unless the caller goes first; then
- * gone() is told, where the handler asked for it, and the call is no more. Compression, unknown methods, bad frames,
- * messages over the limit and deadlines are dealt with below.
+ * when it can: at once, later, or with many messages. It ends each call exactly once, unless the caller goes first;
+ * then gone() is told, where the handler asked for it, and the call is no more. Compression, unknown methods, bad
+ * frames, messages over the limit and deadlines are dealt with below.
  */
 #pragma once
 #include "base/arena.h"

@@ -172,9 +172,9 @@ static enum fl_grpc_status look_up(const struct pair *pairs, size_t len, uint32_
 enum fl_grpc_status fl_grpc_status_of_http(int http_status)
 {
 	static const struct pair pairs[] = {
-		{ 400, FL_GRPC_INTERNAL },          { 401, FL_GRPC_UNAUTHENTICATED }, { 403, FL_GRPC_PERMISSION_DENIED },
-		{ 404, FL_GRPC_UNIMPLEMENTED },     { 429, FL_GRPC_UNAVAILABLE },     { 502, FL_GRPC_UNAVAILABLE },
-		{ 503, FL_GRPC_UNAVAILABLE },       { 504, FL_GRPC_UNAVAILABLE },
+		{ 400, FL_GRPC_INTERNAL },      { 401, FL_GRPC_UNAUTHENTICATED }, { 403, FL_GRPC_PERMISSION_DENIED },
+		{ 404, FL_GRPC_UNIMPLEMENTED }, { 429, FL_GRPC_UNAVAILABLE },     { 502, FL_GRPC_UNAVAILABLE },
+		{ 503, FL_GRPC_UNAVAILABLE },   { 504, FL_GRPC_UNAVAILABLE },
 	};
 
 	return look_up(pairs, FL_LEN(pairs), (uint32_t)http_status, FL_GRPC_UNKNOWN);
@@ -183,7 +183,8 @@ enum fl_grpc_status fl_grpc_status_of_http(int http_status)
 enum fl_grpc_status fl_grpc_status_of_reset(uint32_t h2_error, bool past_deadline)
 {
 	static const struct pair pairs[] = {
-		{ 3 /* FLOW_CONTROL_ERROR */, FL_GRPC_RESOURCE_EXHAUSTED }, { 7 /* REFUSED_STREAM */, FL_GRPC_UNAVAILABLE },
+		{ 3 /* FLOW_CONTROL_ERROR */, FL_GRPC_RESOURCE_EXHAUSTED },
+		{ 7 /* REFUSED_STREAM */, FL_GRPC_UNAVAILABLE },
 		{ 11 /* ENHANCE_YOUR_CALM */, FL_GRPC_RESOURCE_EXHAUSTED },
 		{ 12 /* INADEQUATE_SECURITY */, FL_GRPC_PERMISSION_DENIED },
 	};
@@ -225,6 +226,11 @@ enum fl_grpc_status fl_grpc_status_of_code(enum fl_code code)
 		if (codes[i].code == code)
 			return codes[i].status;
 	return FL_GRPC_UNKNOWN;
+}
+
+enum fl_grpc_status fl_grpc_status_of_bytes(enum fl_code code)
+{
+	return code == FL_E_INVALID ? FL_GRPC_INTERNAL : fl_grpc_status_of_code(code);
 }
 
 enum fl_code fl_grpc_code_of_status(enum fl_grpc_status status)

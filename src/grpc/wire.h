@@ -47,6 +47,7 @@ enum fl_grpc_status fl_grpc_status_parse(struct fl_str text);
 enum fl_grpc_status fl_grpc_status_of_http(int http_status);
 enum fl_grpc_status fl_grpc_status_of_reset(uint32_t h2_error, bool past_deadline);
 enum fl_grpc_status fl_grpc_status_of_code(enum fl_code code);
+enum fl_grpc_status fl_grpc_status_of_bytes(enum fl_code code);   /* of bytes that came: bad ones are INTERNAL */
 enum fl_code fl_grpc_code_of_status(enum fl_grpc_status status);
 
 /* ---- grpc-timeout ---- */

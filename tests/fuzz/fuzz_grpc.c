@@ -1,5 +1,6 @@
-/* gRPC frames, cut at random places, must give the same messages as in one piece; each message is read as every kind that
- * a peer sends us; what can be read can be written and reads the same again. Headers' texts are taken as they come. */
+/* gRPC frames, cut at random places, must give the same messages as in one piece; each message is read as every kind
+ * that a peer sends us; what can be read can be written and reads the same again. Headers' texts are taken as they
+ * come. */
 #include "base/limits.h"
 #include "fuzz.h"
 #include "grpc/kubelet.h"

@@ -53,7 +53,8 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 static void preferred(struct fl_grpc_call *call, const ProtobufCMessage *request_)
 {
 	const V1beta1__PreferredAllocationRequest *request = as(request_);
-	V1beta1__ContainerPreferredAllocationResponse container = V1BETA1__CONTAINER_PREFERRED_ALLOCATION_RESPONSE__INIT;
+	V1beta1__ContainerPreferredAllocationResponse container =
+		V1BETA1__CONTAINER_PREFERRED_ALLOCATION_RESPONSE__INIT;
 	V1beta1__ContainerPreferredAllocationResponse *containers[1] = { &container };
 	V1beta1__PreferredAllocationResponse reply = V1BETA1__PREFERRED_ALLOCATION_RESPONSE__INIT;
 
@@ -199,8 +200,8 @@ static const struct fl_grpc_handler handlers[] = {
 int echo_plugin_start(struct echo_plugin *plugin, struct fl_io *io, const char *path, uint32_t max_streams,
 		      struct fl_err *err)
 {
-	struct fl_grpc_server_options how = { .handlers = handlers, .handler_count = FL_LEN(handlers), .service = plugin,
-					      .max_streams = max_streams };
+	struct fl_grpc_server_options how = { .handlers = handlers, .handler_count = FL_LEN(handlers),
+					      .service = plugin, .max_streams = max_streams };
 
 	*plugin = (struct echo_plugin){ .io = io };
 	how.addr.kind = FL_ADDR_UNIX;

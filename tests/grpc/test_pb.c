@@ -91,7 +91,8 @@ TEST(fields_that_nobody_knows_are_not_sent_on)
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB);
 	const ProtobufCMessage *message = NULL;
 
-	OK(fl_pb_read(&arena, fl_plugin_allocate.request, FL_S("\xf8\x07\x01\x0a\x06\x0a\x01g\xf8\x07\x02"), &message, NULL));
+	OK(fl_pb_read(&arena, fl_plugin_allocate.request, FL_S("\xf8\x07\x01\x0a\x06\x0a\x01g\xf8\x07\x02"), &message,
+		      NULL));
 	OK(fl_pb_write(&buf, message, NULL));
 	CHECK_STR(body(&buf), "\x0a\x03\x0a\x01g");
 }
@@ -99,7 +100,8 @@ TEST(fields_that_nobody_knows_are_not_sent_on)
 /* cpu_ids of a kubelet come packed or one by one. */
 TEST(repeated_numbers_come_packed_and_unpacked)
 {
-	static const struct fl_str forms[] = { FL_S_INIT("\x22\x03\x01\x02\x03"), FL_S_INIT("\x20\x01\x20\x02\x20\x03") };
+	static const struct fl_str forms[] = { FL_S_INIT("\x22\x03\x01\x02\x03"),
+					       FL_S_INIT("\x20\x01\x20\x02\x20\x03") };
 
 	for (size_t i = 0; i < FL_LEN(forms); i++) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };

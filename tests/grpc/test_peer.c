@@ -205,5 +205,6 @@ TEST_ONCE(a_refused_registration_says_why)
 	message.resource_name = resource;
 	start(io, client, &call, &message.base, 5 * FL_NS_PER_S);
 	CHECK(test_op(io, &call.request.op) < 0);
-	CHECK_STR(fl_str(call.err.text), "/v1beta1.Registration/Register: Unknown: version \"v1alpha0\" is not supported");
+	CHECK_STR(fl_str(call.err.text),
+		  "/v1beta1.Registration/Register: Unknown: version \"v1alpha0\" is not supported");
 }
