@@ -187,27 +187,22 @@ static void came(struct fl_conn *conn, const char *bytes, size_t len, const bool
 		read_plain(conn, gone);
 }
 
+/* Once a turn: then what follows from it is sent, and the others are looked at. */
 static void read_socket(struct fl_conn *conn, const bool *gone)
 {
 	char bytes[READ_BYTES] FL_SCRATCH;
+	int64_t got;
 
-	while ((!conn->paused || conn->finishing) && !conn->got_eof && !conn->failed) {
-		int64_t got = fl_read(conn->io, conn->fd, bytes, sizeof bytes);
-
-		if (got == -FL_E_AGAIN)
-			return;
-		if (got < 0) {
-			fail(conn, got == -FL_E_CLOSED ? FL_E_CLOSED : FL_E_IO, "the connection broke while reading");
-			return;
-		}
-		if (got == 0) {
-			conn->got_eof = true;
-			conn->truncated = conn->tls != NULL;
-			return;
-		}
+	if ((conn->paused && !conn->finishing) || conn->got_eof || conn->failed)
+		return;
+	got = fl_read(conn->io, conn->fd, bytes, sizeof bytes);
+	if (got > 0) {
 		came(conn, bytes, (size_t)got, gone);
-		if (*gone || got < (int64_t)sizeof bytes)
-			return;
+	} else if (got == 0) {
+		conn->got_eof = true;
+		conn->truncated = conn->tls != NULL;
+	} else if (got != -FL_E_AGAIN) {
+		fail(conn, got == -FL_E_CLOSED ? FL_E_CLOSED : FL_E_IO, "the connection broke while reading");
 	}
 }
 
