@@ -216,6 +216,7 @@
 #define FL_RUN_SLICE (FL_NS_PER_MS / 2)
 #define FL_RUN_STEPS 16              /* objects looked through between two looks at the clock: some 30 us */
 #define FL_RUN_WRITES 64             /* on their way at once: keeps a connection full at 1 ms, and is under any server's share */
+#define FL_RUN_NAME 1024             /* of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each */
 #define FL_RUN_WATCHES 16            /* kinds that one capability reads */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)   /* a conflict is over when the watch has caught up, which takes a few ms */
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */

@@ -1,15 +1,15 @@
 /* client.h - one API server: calls as operations.
  *
  *     call->op = (struct fl_op){ .done = applied, .deadline = fl_now(io) + 10 * FL_NS_PER_S, .err = &call_err };
- *     call->verb = FL_KUBE_APPLY; call->kind = &fl_gpu_pool_kind; call->name = name; call->manager = "fairlead-capacity";
- *     call->body = json;
+ *     call->verb = FL_KUBE_APPLY; call->kind = &fl_gpu_pool_kind; call->name = name; call->manager =
+ *     "fairlead-capacity"; call->body = json;
  *     fl_kube_start(kube, call);
  *
  * All calls of a client share its connections, its credentials and its patience:
  *   - 401 once makes the client read its credentials again (token file, certificate, exec plugin) and try again;
  *   - 429, and 503 with Retry-After, are obeyed by the whole client: calls wait behind a gate, which opens for them one
- *     after another with jitter, and the call itself is tried again until its deadline. What is `urgent` (a lease) waits
- *     only for what it was told itself;
+ *     after another with jitter, and the call itself is tried again until its deadline. What is `urgent` (a lease)
+ *     waits only for what it was told itself;
  *   - connection lost: tried again by the transport where that is safe, else told with FL_E_RETRY.
  * A call without a deadline waits for ever; only watches have a reason to.
  */
@@ -78,8 +78,8 @@ struct fl_kube_call {
 	bool force;                /* apply: take the fields from whoever has them */
 	bool dry_run;
 	bool strict;               /* fieldValidation=Strict: what the schema does not know is refused */
-	/* Asked right before each attempt is handed to the connection: false ends the call with FL_E_DENIED and nothing is
-	 * sent. A lease's fence. */
+	/* Asked right before each attempt is handed to the connection: false ends the call with FL_E_DENIED and nothing
+	 * is sent. A lease's fence. */
 	bool (*may_send)(void *arg);
 	void *may_arg;
 
@@ -91,15 +91,17 @@ struct fl_kube_call {
 	/* List and watch. */
 	struct fl_str labels, fields;          /* selectors */
 	uint32_t limit;                        /* of one page; 0: FL_KUBE_PAGE. Pages follow by themselves */
-	struct fl_str version;                 /* resourceVersion: of a list "" (newest) or "0" (any); of a watch: after it */
+	/* resourceVersion: of a list "" (newest) or "0" (any); of a watch: after it */
+	struct fl_str version;
 	bool bookmarks;                        /* watch: allowWatchBookmarks */
 	bool initial_events;                   /* watch: sendInitialEvents, resourceVersionMatch=NotOlderThan */
 	uint32_t timeout_s;                    /* watch: timeoutSeconds */
 
-	/* The object, parsed; borrowed until this returns. Less than 0 ends the call with this failure. NULL: not wanted.
-	 * The call may be cancelled from here. */
+	/* The object, parsed; borrowed until this returns. Less than 0 ends the call with this failure. NULL: not
+	 * wanted. The call may be cancelled from here. */
 	int (*item)(struct fl_kube_call *call, enum fl_item what, yyjson_val *object, struct fl_err *err);
-	/* A page of a list is complete, and this is the list's resourceVersion. May be NULL. */
+	/* A page of a list is complete, and this is the list's resourceVersion. May be NULL; not the place to
+	 * cancel. */
 	void (*page)(struct fl_kube_call *call, const struct fl_list *list);
 
 	/* The answer, in done(). */

@@ -1,15 +1,16 @@
 /* config.h - where the API server is, and who we are there.
  *
- * Looked for in this order, the first that is given wins: --server; --kubeconfig; $KUBECONFIG (a list, merged as kubectl
- * does: of two entries of the same name the first file's counts, whole); ~/.kube/config; the service account of the Pod
- * that we run in. Reading files blocks: this is for the start of a program and for a person's command.
+ * Looked for in this order, the first that is given wins: --server; --kubeconfig; $KUBECONFIG (a list, merged as
+ * kubectl does: of two entries of the same name the first file's counts, whole); ~/.kube/config; the service account of
+ * the Pod that we run in. Reading files blocks: this is for the start of a program and for a person's command.
  *
  *     struct fl_kube_where where = { .kubeconfig = options.kubeconfig, .env = environ };
  *     FL_AUTO(fl_kube_config) struct fl_kube_config *config = fl_kube_config_load(fl_io_fs(io), &where, &err);
  *
- * Refused with a message that names file and field, and what to do: a proxy-url, auth-provider (removed from Kubernetes),
- * exec plugins that need a person, plain http to anything but this machine while credentials would be sent.
- * Certificates, keys, tokens and CAs given as files are named here, not read: client.h reads them again when they change.
+ * Refused with a message that names file and field, and what to do: a proxy-url, auth-provider (removed from
+ * Kubernetes), as-user-extra, exec plugins that need a person, plain http to anything but this machine while
+ * credentials would be sent. Certificates, keys, tokens and CAs given as files are named here, not read: client.h reads
+ * them again when they change.
  */
 #pragma once
 #include "base/arena.h"
@@ -19,7 +20,8 @@
 struct fl_kube_where {
 	const char *kubeconfig;        /* a path: this file alone, and it must be there; NULL: not given */
 	const char *context;           /* instead of current-context */
-	const char *server;            /* "http://127.0.0.1:8080", also without the scheme: no credentials, loopback only */
+	/* "http://127.0.0.1:8080", also without the scheme: no credentials, loopback only */
+	const char *server;
 	const char *space;             /* instead of the context's namespace */
 	const char *as;                /* impersonate this user */
 	const char *const *env;        /* "NAME=value", ends with NULL; NULL: empty. Copied where it is kept */
@@ -46,14 +48,10 @@ struct fl_kube_exec {
 
 struct fl_kube_config {
 	struct fl_str source;          /* for messages: "/home/me/.kube/config, context 'lab'" */
-	struct fl_str server;          /* as it was given: "https://10.0.0.1:6443/prefix" */
+	struct fl_str server;          /* a url: "https://10.0.0.1:6443/prefix", "unix:/path" */
 	bool tls;
-	const char *host;              /* without brackets; of --server unix:PATH the path */
-	bool is_unix;
-	uint16_t port;
-	struct fl_str authority;       /* for Host: "10.0.0.1:6443" */
-	struct fl_str prefix;          /* of each path: "" or "/k8s/clusters/c-1"; never ends in a slash */
-	const char *server_name;       /* whom the certificate must name: tls-server-name or the host */
+	/* whom the certificate must name, if it is not the server's host; NULL: that one */
+	const char *server_name;
 	bool insecure;                 /* insecure-skip-tls-verify */
 	struct fl_kube_text ca;        /* neither: nothing is trusted, and https is refused */
 	struct fl_kube_text cert, key;
@@ -63,8 +61,6 @@ struct fl_kube_config {
 	struct fl_str as, as_uid;
 	const struct fl_str *as_groups;
 	uint32_t as_group_count;
-	const struct fl_as_extra { struct fl_str key, value; } *as_extra;
-	uint32_t as_extra_count;
 	struct fl_str space;           /* the namespace that is meant when none is said; never empty */
 
 	struct fl_arena arena;         /* all of the above lies here */

@@ -5,10 +5,12 @@
  *     ask->kind = &fl_gpu_pool_kind;
  *     fl_discover(kube, ask);                 one kind: is it there? One small request
  *
- * With aggregated discovery (Kubernetes 1.30 and later) everything is two requests, and groups come one by one through the
- * splitter; without it one request a group version. A group whose own server is down is told as stale, not as absent.
+ * Everything is three small requests by aggregated discovery (Kubernetes 1.27 and later; older ones are
+ * FL_E_UNSUPPORTED), and groups come one by one through the splitter. A group whose own server is down is told as
+ * stale, not as absent.
  */
 #pragma once
+#include "base/vec.h"
 #include "kube/client.h"
 
 enum fl_kube_can {
@@ -38,8 +40,8 @@ static inline void fl_discovery_auto_(struct fl_discovery *discovery)
 	fl_discovery_free(discovery);
 }
 
-/* What `text` means, as kubectl takes it ("pods", "Pod", "gpupools.gpu.deckhouse.io"): the preferred version; NULL: it is
- * not served. Version "": any. */
+/* What `text` means, as kubectl takes it ("pods", "Pod", "gpupools.gpu.deckhouse.io"): the preferred version; NULL: it
+ * is not served. Version "": any. */
 const struct fl_resource *fl_discovery_find(const struct fl_discovery *discovery, struct fl_str group,
 					    struct fl_str version, struct fl_str text);
 

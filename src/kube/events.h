@@ -1,7 +1,8 @@
 /* events.h - tell people: Events of events.k8s.io/v1, as `kubectl get events` shows them.
  *
  *     fl_event(events, &(struct fl_event_say){ .kind = &fl_gpu_pool_kind, .space = space, .name = name, .uid = uid,
- *                                              .warning = true, .reason = "CapacityLow", .action = "Plan" }, "%s", text);
+ *                                              .warning = true, .reason = "CapacityLow", .action = "Plan" }, "%s",
+ *                                              text);
  *
  * Never blocks, never fails, bounded: what comes too often or too much is counted (fairlead_events_dropped_total) and
  * dropped. The same thing said again of the same object becomes a series: one Event whose count grows, written again at

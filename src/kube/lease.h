@@ -1,13 +1,13 @@
 /* lease.h - one of several replicas leads: an election by a Lease of coordination.k8s.io/v1, as client-go's.
  *
  * Who holds it renews it every `retry`; who does not watches it and takes it when nothing about it has changed for its
- * duration, by the own clock: nobody's wall clock is compared with anybody else's. A clean end releases it, and the next
- * one leads within a second.
+ * duration, by the own clock: nobody's wall clock is compared with anybody else's. A clean end releases it, and the
+ * next one leads as soon as it looks (each `retry`).
  *
- * The fence. Leadership is believed only until `duration` after the last successful renewal was *sent* (the others count
- * from when they saw it, which is later), less a margin. Whoever writes asks fl_lease_held() right before; a process that
- * was stopped for a minute finds that it does not lead, before it has told anybody anything. Give fl_lease_may as
- * fl_kube_call.may_send, and it is asked for each attempt of each write.
+ * The fence. Leadership is believed only until `duration` after the last successful renewal was *sent* (the others
+ * count from when they saw it, which is later), less a margin. Whoever writes asks fl_lease_held() right before; a
+ * process that was stopped for a minute finds that it does not lead, before it has told anybody anything. Give
+ * fl_lease_may as fl_kube_call.may_send, and it is asked for each attempt of each write.
  *
  * What to do next is fl_lease_next: pure, and a table in the tests.
  */

@@ -14,7 +14,8 @@ enum fl_reason {
 	FL_REASON_NOT_FOUND,        /* FL_E_NOTFOUND */
 	FL_REASON_EXISTS,           /* FL_E_EXISTS */
 	FL_REASON_CONFLICT,         /* FL_E_CONFLICT: another wrote first, or (apply) owns the fields */
-	FL_REASON_EXPIRED,          /* FL_E_CONFLICT: the resourceVersion or the continue token is too old: list again */
+	FL_REASON_EXPIRED,
+			/* FL_E_CONFLICT: the resourceVersion or the continue token is too old: list again */
 	FL_REASON_INVALID,          /* FL_E_INVALID: with causes */
 	FL_REASON_BAD_REQUEST,      /* FL_E_INVALID */
 	FL_REASON_TOO_LARGE,        /* FL_E_TOOBIG */

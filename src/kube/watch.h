@@ -1,9 +1,9 @@
 /* watch.h - one kind, kept up to date: list and watch, whatever happens to connection and server.
  *
- * A watch tells its consumer a full state and then every change, each exactly once and in order. After a lost connection
- * it resumes at the version that it had; where the server has forgotten that version, a new full state is told, and what
- * is not in it is gone. Objects are decoded into a reused arena, handed over, and forgotten: the consumer keeps what it
- * wants.
+ * A watch tells its consumer a full state and then every change, each exactly once and in order. After a lost
+ * connection it resumes at the version that it had; where the server has forgotten that version, a new full state is
+ * told, and what is not in it is gone. Objects are decoded into a reused arena, handed over, and forgotten: the
+ * consumer keeps what it wants.
  *
  *     begin()  put() put() ...  synced()     put() gone() put() ...     begin() ...
  *     absent()                               the server has no such kind (yet); it is asked again
@@ -17,16 +17,17 @@
 
 /* Whom a watch tells; a cache of src/run is one. Nothing here may free the watch. */
 struct fl_watch_to {
-	/* A full state comes: what was there before and is not put until synced() is gone. Comes again, without a synced()
-	 * in between, when the state could not be read to its end: all that was put since the first begin() may be gone too,
-	 * so the marking starts anew. What was there stays usable meanwhile: old, but once true. */
+	/* A full state comes: what was there before and is not put until synced() is gone. Comes again, without a
+	 * synced() in between, when the state could not be read to its end: all that was put since the first begin()
+	 * may be gone too, so the marking starts anew. What was there stays usable meanwhile: old, but once true. */
 	void (*begin)(void *to);
-	/* Here is an object of the kind's root struct, borrowed: new, changed, or as it was. A failure (memory) costs time
-	 * only: the connection is dropped, and the same object comes again later. */
+	/* Here is an object of the kind's root struct, borrowed: new, changed, or as it was. A failure (memory) costs
+	 * time only: the connection is dropped, and the same object comes again later. */
 	int (*put)(void *to, const void *object, struct fl_err *err);
 	void (*gone)(void *to, struct fl_str space, struct fl_str name);
 	void (*synced)(void *to);
-	/* The server does not have the kind. What was there is gone; when the kind arrives, begin() follows. Told once. */
+	/* The server does not have the kind. What was there is gone; when the kind arrives, begin() follows. Told
+	 * once. */
 	void (*absent)(void *to);
 };
 
@@ -34,7 +35,8 @@ enum fl_watch_state {
 	FL_WATCH_STARTING,         /* nothing is known yet */
 	FL_WATCH_READING,          /* a full state is coming */
 	FL_WATCH_LIVE,             /* synced, and changes come */
-	FL_WATCH_BROKEN,           /* what was told may be old: the connection is lost, or the server refuses. See .err */
+	FL_WATCH_BROKEN,           /* what was told may be old: the connection is lost,
+			or the server refuses. See .err */
 	FL_WATCH_ABSENT,
 	FL_WATCH_STATE_COUNT_
 };
@@ -53,7 +55,8 @@ extern const struct fl_names fl_watch_step_names;
 
 enum fl_watch_outcome {
 	FL_OUT_START,              /* nothing was done yet */
-	FL_OUT_DONE,               /* list: read to its end. Watch: the server ended it as agreed. Ask: the kind is there */
+	FL_OUT_DONE,
+			/* list: read to its end. Watch: the server ended it as agreed. Ask: the kind is there */
 	FL_OUT_LOST,               /* connection failed or broke, or nothing came for too long */
 	FL_OUT_EXPIRED,            /* 410, as status or as an event: the version is forgotten */
 	FL_OUT_AHEAD,              /* this server has not seen our version yet */

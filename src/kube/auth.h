@@ -1,0 +1,50 @@
+/* auth.h - the inside of client.c: who we are, and whom we trust, kept fresh.
+ *
+ * Token, certificate, key and CA come as texts, from files that may change, or from a program. They are read before the
+ * first call, again when they are FL_CREDENTIAL_AGE old (the call does not wait for that), before a plugin's credential
+ * runs out, and at once when the server has refused them. A change that is half done (a certificate whose key is not
+ * there yet) leaves the former ones in use.
+ */
+#pragma once
+#include "http/client.h"
+#include "io/file.h"
+#include "kube/config.h"
+#include "kube/exec.h"
+
+struct fl_log;
+
+enum fl_auth_part { FL_AUTH_TOKEN, FL_AUTH_CERT, FL_AUTH_KEY, FL_AUTH_CA, FL_AUTH_PART_COUNT_ };
+
+struct fl_auth {
+	/* The owner's. */
+	struct fl_io *io;
+	const struct fl_kube_config *config;
+	struct fl_log *log;
+	struct fl_str user_agent;
+	/* a reading is over: auth->http, or auth->err. Never from inside a call */
+	void (*ready)(struct fl_auth *auth);
+
+	struct fl_http_client *http;           /* NULL: never read yet */
+	uint32_t generation;                   /* readings that went well */
+	struct fl_err err;                     /* why the last reading failed */
+
+	/* Its own. */
+	bool busy;
+	struct fl_timer begin;                 /* never from inside of whoever asks */
+	unsigned part;                         /* the one being read */
+	struct fl_buf texts[FL_AUTH_PART_COUNT_];
+	struct fl_buf fresh[FL_AUTH_PART_COUNT_];
+	struct fl_file_read read;
+	struct fl_exec exec;
+	struct fl_buf exec_info;
+	const char **exec_env;
+	uint64_t read_at, expires;             /* monotonic ns; expires 0: never */
+};
+
+void fl_auth_init(struct fl_auth *auth);       /* after the owner's members are set */
+void fl_auth_free(struct fl_auth *auth);
+
+/* Can a call go? False: wait for ready(), a reading is under way. */
+bool fl_auth_fresh(struct fl_auth *auth);
+/* Read again now, if that is not under way. ready() follows in any case. */
+void fl_auth_refresh(struct fl_auth *auth);

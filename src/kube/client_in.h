@@ -1,0 +1,70 @@
+/* client_in.h - the inside of the client. client.c: calls, the gate, credentials; client_send.c: what goes out;
+ * client_got.c: what comes in. */
+#pragma once
+#include "base/limits.h"
+#include "base/log.h"
+#include "kube/auth.h"
+#include "kube/client.h"
+
+#define FL_FLIGHT_HEADERS 16
+
+struct fl_kube_flight {
+	struct fl_kube *kube;
+	struct fl_kube_call *call;
+	struct fl_kube_flight *next, **from;   /* in a queue, or NULL */
+	struct fl_timer again;             /* told to come back then */
+	struct fl_http_call http;
+	struct fl_err err;                 /* what the transport failed of */
+	uint64_t began, sent;              /* sent: this attempt, and its head has not come */
+	uint32_t generation;               /* of the credentials that it was sent with */
+	uint32_t tries;
+	bool refreshed;                    /* read the credentials again once for it */
+	bool refused;                      /* may_send said no */
+	bool unsure;                       /* the queue it is in */
+	bool split_on;                     /* the answer is a list or a stream */
+	bool *gone;                        /* set when it is freed from within a callback */
+	size_t body_at;
+	struct fl_header headers[FL_FLIGHT_HEADERS];
+	uint32_t header_count;
+	struct fl_buf target, body, reply, resume;
+	struct fl_split split;
+};
+
+struct fl_flight_queue {
+	struct fl_kube_flight *first, **last;
+	uint32_t len;
+};
+
+struct fl_kube {
+	struct fl_io *io;
+	const struct fl_kube_config *config;
+	struct fl_log *log;
+	struct fl_auth auth;
+	char user_agent[128];
+	struct fl_buf basic;               /* authorization, where it is no token */
+	struct fl_json_space space;        /* one answer after another is parsed here */
+	struct fl_flight_queue unsure;     /* wait for credentials */
+	struct fl_flight_queue held;       /* wait behind the gate */
+	struct fl_timer gate;              /* opens it */
+	uint64_t closed_until;             /* 0: open */
+	uint32_t opening;                  /* how many go through next */
+	char host[FL_HOST_MAX + 8];        /* label of the metrics */
+	struct fl_family *requests, *durations, *retries;   /* NULL: nobody counts */
+};
+
+/* client_send.c: put together what is sent. */
+int fl_flight_prepare(struct fl_kube_flight *flight, struct fl_err *err) FL_MUSTUSE;
+struct fl_str fl_flight_method(const struct fl_kube_call *call);
+
+/* client_got.c */
+void fl_flight_begin_answer(struct fl_kube_flight *flight);
+void fl_flight_head(struct fl_http_call *http);
+void fl_flight_got(struct fl_http_call *http, struct fl_str bytes);
+void fl_flight_done(struct fl_op *op);
+
+/* client.c */
+void fl_flight_go(struct fl_kube_flight *flight);                /* as soon as it may */
+void fl_flight_end(struct fl_kube_flight *flight);               /* over: result is the status */
+void fl_flight_fail(struct fl_kube_flight *flight, const struct fl_err *err);
+void fl_flight_later(struct fl_kube_flight *flight, uint64_t after, bool gate);   /* told so by the server */
+void fl_flight_renew(struct fl_kube_flight *flight);             /* with other credentials */

@@ -1,0 +1,430 @@
+#include "kube/events.h"
+#include "base/hmap.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include <stdio.h>
+
+/* One Event that was said, and how often since. */
+struct series {
+	uint64_t hash;             /* of all but the note and the count; 0: the place is free */
+	struct fl_str group_version, kind, space, name, uid, version, reason, action, note;
+	struct fl_str event;       /* its metadata.name */
+	char *texts;               /* that they lie in */
+	bool warning, created;
+	uint32_t count, written;   /* said; known to the server */
+	uint8_t tries;
+	int64_t first, last;       /* us since 1970 */
+	uint64_t said, wrote;      /* monotonic ns */
+};
+
+/* How many different ones were said about one object. */
+struct object {
+	uint64_t hash, at;
+	double tokens;
+};
+
+struct fl_events {
+	struct fl_kube *kube;
+	struct fl_io *io;
+	struct fl_events_options options;
+	struct series *series;
+	struct object *objects;
+	uint64_t seed[2];
+	double tokens;
+	uint64_t filled, dropped, not_before;
+	struct series *writing;
+	struct fl_timer timer;
+	struct fl_kube_call call;
+	struct fl_err err;
+	struct fl_buf body;
+	struct fl_family *told, *lost;
+};
+
+enum { TOLD, LOST, METRIC_COUNT };
+static const struct fl_metric metrics[] = {
+	[TOLD] = { "fairlead_events_total", "Events written to the API server.", FL_COUNTER, .labels = { "type" } },
+	[LOST] = { "fairlead_events_dropped_total", "Events that were not written: too many, or refused.", FL_COUNTER,
+		   .labels = { "reason" } },
+};
+
+static void lose(struct fl_events *events, const char *why)
+{
+	events->dropped++;
+	if (events->lost)
+		fl_count(fl_series(events->lost, (struct fl_str[]){ fl_str(why) }), 1);
+}
+
+static void forget(struct series *series)
+{
+	fl_free(series->texts);
+	*series = (struct series){ 0 };
+}
+
+/* ---- rates ---- */
+
+static bool take(double *tokens, uint64_t *at, uint64_t now, double burst, uint64_t every)
+{
+	*tokens += (double)(now - *at) / (double)every;
+	if (*tokens > burst)
+		*tokens = burst;
+	*at = now;
+	if (*tokens < 1)
+		return false;
+	*tokens -= 1;
+	return true;
+}
+
+/* Places are shared by hash: who finds another object there takes over its place. */
+static bool object_may(struct fl_events *events, const struct series *series)
+{
+	uint64_t now = fl_now(events->io), hash = fl_siphash13(events->seed, series->uid.p, series->uid.len) ^
+						  fl_siphash13(events->seed, series->name.p, series->name.len);
+	struct object *object = &events->objects[hash % FL_EVENT_MAX];
+
+	if (object->hash != hash)
+		*object = (struct object){ .hash = hash, .at = now, .tokens = FL_EVENT_BURST };
+	return take(&object->tokens, &object->at, now, FL_EVENT_BURST, FL_EVENT_EVERY);
+}
+
+/* ---- what is written ---- */
+
+static void put_event(struct fl_events *events, const struct series *series)
+{
+	struct fl_event event = { 0 };
+	struct fl_jw w = FL_JW(&events->body);
+	struct fl_object_ref *about;
+
+	FL_SET(FL_IN(&event, meta), name, series->event);
+	FL_SET(&event.meta, space, series->space.len ? series->space :
+				   fl_str(events->options.space ? events->options.space : "default"));
+	FL_SET(&event, event_time, series->first);
+	FL_SET(&event, reporting_controller, fl_str(events->options.controller));
+	FL_SET(&event, reporting_instance, fl_str(events->options.instance));
+	FL_SET(&event, action, series->action);
+	FL_SET(&event, reason, series->reason);
+	FL_SET(&event, note, series->note);
+	FL_SET(&event, type, series->warning ? FL_S("Warning") : FL_S("Normal"));
+	about = FL_IN(&event, regarding);
+	FL_SET(about, api_version, series->group_version);
+	FL_SET(about, kind, series->kind);
+	FL_SET(about, space, series->space);
+	FL_SET(about, name, series->name);
+	FL_SET(about, uid, series->uid);
+	FL_SET(about, resource_version, series->version);
+	if (series->count > 1) {
+		FL_SET(FL_IN(&event, series), count, (int32_t)series->count);
+		FL_SET(&event.series, last_observed_time, series->last);
+	}
+	fl_kind_encode(&fl_event_kind, &event, &w);
+}
+
+static void put_series(struct fl_events *events, const struct series *series)
+{
+	struct fl_event_series grown = { 0 };
+	struct fl_jw w = FL_JW(&events->body);
+
+	FL_SET(&grown, count, (int32_t)series->count);
+	FL_SET(&grown, last_observed_time, series->last);
+	fl_jw_obj(&w);
+	fl_jw_key(&w, FL_S("series"));
+	fl_encode(fl_event_series_bind(), &grown, &w);
+	fl_jw_end_obj(&w);
+}
+
+static void look(struct fl_events *events);
+
+static void written(struct fl_op *op)
+{
+	struct fl_events *events = fl_container(op, struct fl_events, call.op);
+	struct series *series = events->writing;
+	bool later = op->result == -FL_E_RETRY || op->result == -FL_E_TIMEOUT || op->result == -FL_E_CLOSED ||
+		     op->result == -FL_E_NOMEM;
+
+	events->writing = NULL;
+	series->wrote = fl_now(events->io);
+	if (op->result >= 0) {
+		if (events->told)
+			fl_count(fl_series(events->told, (struct fl_str[]){ series->warning ?
+					FL_S("Warning") : FL_S("Normal") }), 1);
+		series->created = true;
+		series->tries = 0;
+	} else if (op->result == -FL_E_NOTFOUND && series->created) {
+		series->created = false;   /* it has outlived its hour: the series begins anew */
+		series->written = 0;
+	} else if (later && ++series->tries < 4) {
+		series->written = 0;
+		events->not_before = series->wrote + (FL_NS_PER_S << series->tries);
+	} else {
+		fl_log(events->options.log, FL_WARN, "an event is not written", FL_KV_STR("reason", series->reason),
+		       FL_KV_STR("about", series->name), FL_KV_ERR(&events->err));
+		lose(events, "refused");
+		forget(series);
+	}
+	look(events);
+}
+
+static void write_it(struct fl_events *events, struct series *series)
+{
+	fl_buf_clear(&events->body);
+	if (series->created)
+		put_series(events, series);
+	else
+		put_event(events, series);
+	series->written = series->count;
+	events->writing = series;
+	events->call = (struct fl_kube_call){
+		.op = { .done = written, .err = &events->err, .deadline = fl_now(events->io) + FL_EVENT_TIMEOUT },
+		.verb = series->created ? FL_KUBE_MERGE : FL_KUBE_CREATE, .kind = &fl_event_kind,
+		.space = series->space.len ? series->space : fl_str(events->options.space ?
+				events->options.space : "default"),
+		.name = series->event, .body = fl_buf_view(&events->body), .manager = events->options.controller,
+	};
+	fl_kube_start(events->kube, &events->call);
+}
+
+/* ---- what is due ---- */
+
+/* When is it to be written? FL_NEVER: nothing new is known of it. */
+static uint64_t due(const struct series *series)
+{
+	if (series->count == series->written)
+		return FL_NEVER;
+	return series->created ? series->wrote + FL_EVENT_SERIES_EVERY : 0;
+}
+
+static void look(struct fl_events *events)
+{
+	uint64_t now = fl_now(events->io), next = FL_NEVER;
+	struct series *first = NULL;
+
+	for (struct series *s = events->series; s < events->series + FL_EVENT_MAX; s++) {
+		uint64_t end = s->said + FL_EVENT_SERIES_END, at;
+
+		if (!s->hash || s == events->writing)
+			continue;
+		at = due(s);
+		if (now >= end && at == FL_NEVER) {
+			forget(s);
+			continue;
+		}
+		if (now >= end && s->created)
+			at = now;   /* the last word of a series */
+		if (at <= now && (!first || s->said < first->said))
+			first = s;
+		next = at < next ? at : next;
+		next = end < next && end > now ? end : next;
+	}
+	if (events->writing)
+		return;
+	if (first && now < events->not_before)
+		next = events->not_before;
+	else if (first && !take(&events->tokens, &events->filled, now, FL_EVENT_RATE_BURST,
+				FL_NS_PER_S / FL_EVENT_RATE))
+		next = now + FL_NS_PER_S / FL_EVENT_RATE;
+	else if (first)
+		write_it(events, first);
+	fl_timer_set(events->io, &events->timer, next);
+}
+
+static void woken(struct fl_timer *timer)
+{
+	look(fl_container(timer, struct fl_events, timer));
+}
+
+/* ---- saying ---- */
+
+static struct series *place_for(struct fl_events *events, uint64_t hash)
+{
+	struct series *oldest = NULL;
+
+	for (struct series *s = events->series; s < events->series + FL_EVENT_MAX; s++) {
+		if (s->hash == hash || !s->hash)
+			return s;
+		if (s != events->writing && s->count == s->written && (!oldest || s->said < oldest->said))
+			oldest = s;
+	}
+	if (oldest)
+		forget(oldest);
+	return oldest;
+}
+
+static struct series *find(struct fl_events *events, uint64_t hash)
+{
+	for (struct series *s = events->series; s < events->series + FL_EVENT_MAX; s++)
+		if (s->hash == hash)
+			return s;
+	return NULL;
+}
+
+static struct fl_str keep(char **at, struct fl_str s)
+{
+	struct fl_str kept = { *at, s.len };
+
+	if (s.len)
+		memcpy(*at, s.p, s.len);
+	*at += s.len;
+	return kept;
+}
+
+static bool fill(struct series *series, const struct fl_event_say *say, struct fl_str group_version,
+		 struct fl_str event,
+		 struct fl_str note)
+{
+	struct fl_str reason = fl_str_sub(fl_str(say->reason), 0, 128), action = fl_str_sub(fl_str(say->action), 0,
+											    128);
+	char *at = fl_alloc((size_t)group_version.len + say->space.len + say->name.len + say->uid.len + say->version.len +
+			    reason.len + action.len + event.len + note.len + strlen(say->kind->kind));
+
+	if (!at)
+		return false;
+	series->texts = at;
+	series->group_version = keep(&at, group_version);
+	series->kind = keep(&at, fl_str(say->kind->kind));
+	series->space = keep(&at, say->space);
+	series->name = keep(&at, say->name);
+	series->uid = keep(&at, say->uid);
+	series->version = keep(&at, say->version);
+	series->reason = keep(&at, reason);
+	series->action = keep(&at, action);
+	series->event = keep(&at, event);
+	series->note = keep(&at, note);
+	series->warning = say->warning;
+	return true;
+}
+
+static uint64_t hash_of(struct fl_events *events, const struct fl_event_say *say)
+{
+	FL_AUTO(fl_buf) struct fl_buf key = FL_BUF(4 * FL_KIB);
+
+	fl_buf_printf(&key, "%s/%s/%.*s/%.*s/%.*s/%d/%s/%s", say->kind->group, say->kind->kind, FL_ARG(say->space),
+		      FL_ARG(say->name), FL_ARG(say->uid), say->warning, say->reason, say->action);
+	return key.failed ? 0 : fl_siphash13(events->seed, key.p, key.len) | 1;
+}
+
+/* At most FL_EVENT_NOTE bytes, and no half of a character. */
+static struct fl_str cut(char text[static FL_EVENT_NOTE + 1], const char *fmt, va_list args)
+{
+	struct fl_str note;
+
+	(void)vsnprintf(text, FL_EVENT_NOTE + 1, fmt, args);
+	note = fl_str(text);
+	while (note.len && !fl_str_utf8(note))
+		note.len--;
+	return note;
+}
+
+static struct series *begin(struct fl_events *events, const struct fl_event_say *say, uint64_t hash, struct fl_str note)
+{
+	char event[300];
+	FL_AUTO(fl_buf) struct fl_buf group_version = FL_BUF(512);
+	struct series *series = place_for(events, hash);
+
+	if (!series) {
+		lose(events, "full");
+		return NULL;
+	}
+	fl_kind_api_version(say->kind, &group_version);
+	*series = (struct series){ 0 };
+	(void)snprintf(event, sizeof event, "%.*s.%llx", FL_ARG(fl_str_sub(say->name, 0, 230)),
+		       (unsigned long long)fl_wall(events->io));
+	if (group_version.failed || !fill(series, say, fl_buf_view(&group_version), fl_str(event), note)) {
+		lose(events, "memory");
+		return NULL;
+	}
+	if (!object_may(events, series)) {
+		lose(events, "rate");
+		forget(series);
+		return NULL;
+	}
+	series->hash = hash;
+	series->first = fl_wall(events->io) / 1000;
+	return series;
+}
+
+void fl_event(struct fl_events *events, const struct fl_event_say *say, const char *note, ...)
+{
+	uint64_t hash = hash_of(events, say);
+	struct series *series = hash ? find(events, hash) : NULL;
+	char text[FL_EVENT_NOTE + 1];
+	va_list args;
+
+	if (!hash) {
+		lose(events, "memory");
+		return;
+	}
+	if (!series) {
+		va_start(args, note);
+		series = begin(events, say, hash, cut(text, note, args));
+		va_end(args);
+	}
+	if (!series)
+		return;
+	series->count++;
+	series->last = fl_wall(events->io) / 1000;
+	series->said = fl_now(events->io);
+	if (!events->writing)
+		fl_timer_set(events->io, &events->timer, fl_now(events->io));
+}
+
+uint32_t fl_events_waiting(const struct fl_events *events)
+{
+	uint32_t waiting = 0;
+
+	for (const struct series *s = events->series; s < events->series + FL_EVENT_MAX; s++)
+		waiting += s->hash && !s->created;
+	return waiting;
+}
+
+uint64_t fl_events_dropped(const struct fl_events *events)
+{
+	return events->dropped;
+}
+
+/* ---- the whole ---- */
+
+struct fl_events *fl_events_new(struct fl_kube *kube, const struct fl_events_options *options, struct fl_err *err)
+{
+	FL_AUTO(fl_events) struct fl_events *events = fl_zalloc(sizeof *events);
+	struct fl_family *families[METRIC_COUNT];
+
+	if (events) {
+		events->kube = kube;
+		events->io = fl_kube_io(kube);
+		events->options = *options;
+		events->timer = (struct fl_timer){ .fire = woken };
+		events->body = FL_BUF(16 * FL_KIB);
+		events->tokens = FL_EVENT_RATE_BURST;
+		events->filled = fl_now(events->io);
+		events->series = fl_zalloc_n(FL_EVENT_MAX, sizeof *events->series);
+		events->objects = fl_zalloc_n(FL_EVENT_MAX, sizeof *events->objects);
+	}
+	if (!events || !events->series || !events->objects) {
+		(void)fl_fail(err, FL_E_NOMEM, "no memory for events");
+		return NULL;
+	}
+	if (fl_random(events->io, events->seed, sizeof events->seed, err) < 0)
+		return NULL;
+	if (options->metrics) {
+		if (fl_metrics_add(options->metrics, metrics, METRIC_COUNT, NULL, families, err) < 0)
+			return NULL;
+		events->told = families[TOLD];
+		events->lost = families[LOST];
+	}
+	return fl_steal(&events);
+}
+
+struct fl_events *fl_events_free(struct fl_events *events)
+{
+	if (!events)
+		return NULL;
+	if (events->io)
+		fl_timer_stop(events->io, &events->timer);
+	fl_op_cancel(&events->call.op);
+	for (struct series *s = events->series; s && s < events->series + FL_EVENT_MAX; s++)
+		fl_free(s->texts);
+	fl_free(events->series);
+	fl_free(events->objects);
+	fl_buf_free(&events->body);
+	fl_free(events);
+	return NULL;
+}

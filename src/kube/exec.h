@@ -1,0 +1,31 @@
+/* exec.h - run a program that prints credentials. */
+#pragma once
+#include "base/buf.h"
+#include "io/child.h"
+#include "io/io.h"
+
+struct fl_exec_pipe {
+	struct fl_poll poll;
+	int fd;                    /* -1: at its end */
+	struct fl_buf buf;
+	struct fl_exec *exec;
+};
+
+/* result: 0 when it has ended well; what it printed is in out.buf, the caller's to free with fl_exec_free. Its last
+ * words on stderr are in the words of a failure. Cancelled or late, it is killed. */
+struct fl_exec {
+	struct fl_op op;
+
+	struct fl_exec_pipe out, words;
+	struct fl_io *io;
+	struct fl_child_start start;
+	struct fl_child_wait wait;
+	struct fl_child *child;
+	struct fl_err err;
+	int write_fds[2];
+	bool ended;                /* the program */
+};
+
+/* `how` without fds; used until this returns. */
+void fl_exec_start(struct fl_io *io, struct fl_exec *exec, const struct fl_spawn *how);
+void fl_exec_free(struct fl_exec *exec);

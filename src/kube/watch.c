@@ -1,0 +1,453 @@
+#include "kube/watch.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "kube/discovery.h"
+#include <stdio.h>
+
+static const char crd_path[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+static const char only_metadata[] = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/* The server is asked to end a watch; one that does not is cut so much later. */
+#define OVERTIME (30 * FL_NS_PER_S)
+/* Initial events that stop coming without their end: a server that does not know them. */
+#define READING_QUIET (30 * FL_NS_PER_S)
+
+struct fl_watch {
+	struct fl_kube *kube;
+	struct fl_io *io;
+	struct fl_watch_options options;
+	enum fl_watch_step step;
+	enum fl_watch_state state;
+	bool told_begin, told_absent, bookmarked, progress, no_stream, stale;
+	uint32_t failures;
+	uint64_t since, began;
+	char version[64];
+	uint32_t version_len;              /* 0: none */
+	struct fl_watch_info info;
+	struct fl_err err;
+	struct fl_err call_err;
+	struct fl_timer timer;             /* the next step */
+	struct fl_timer quiet;
+	struct fl_kube_call call;
+	struct fl_discover ask;
+	struct fl_kube_call crd;           /* while the kind is absent: has its definition come? */
+	char crd_name[FL_HOST_MAX + 16];
+	struct fl_arena arena;
+	void *object;                      /* root struct of the kind */
+};
+
+static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome);
+
+static void set_state(struct fl_watch *watch, enum fl_watch_state state)
+{
+	if (state == watch->state)
+		return;
+	watch->state = state;
+	watch->since = fl_now(watch->io);
+	if (state == FL_WATCH_LIVE)
+		watch->err = (struct fl_err){ 0 };
+}
+
+static uint64_t chance(struct fl_watch *watch, uint64_t below)
+{
+	uint64_t drawn = 0;
+
+	if (fl_random(watch->io, &drawn, sizeof drawn, NULL) < 0)
+		return 0;
+	return below ? drawn % below : 0;
+}
+
+/* ---- what came of it ---- */
+
+static enum fl_watch_outcome outcome_of(const struct fl_watch *watch)
+{
+	const struct fl_kube_call *call = &watch->call;
+
+	if (call->op.result >= 0)
+		return FL_OUT_DONE;
+	switch (call->answer.reason) {
+	case FL_REASON_EXPIRED: return FL_OUT_EXPIRED;
+	case FL_REASON_AHEAD: return FL_OUT_AHEAD;
+	case FL_REASON_NOT_FOUND: return FL_OUT_ABSENT;
+	case FL_REASON_UNAUTHORIZED:
+	case FL_REASON_FORBIDDEN: return FL_OUT_DENIED;
+	case FL_REASON_INVALID:
+	case FL_REASON_BAD_REQUEST: return FL_OUT_NO_STREAM;
+	case FL_REASON_THROTTLED: return FL_OUT_BUSY;
+	case FL_REASON_TIMEOUT:
+	case FL_REASON_BROKEN:
+	case FL_REASON_CONFLICT:
+	case FL_REASON_EXISTS:
+	case FL_REASON_TOO_LARGE:
+	case FL_REASON_UNSUPPORTED: return call->answer.retry_after ? FL_OUT_BUSY : FL_OUT_FAILED;
+	case FL_REASON_NONE:
+	case FL_REASON_COUNT_: break;
+	}
+	if (call->op.result == -FL_E_DENIED)
+		return FL_OUT_DENIED;
+	return call->op.result == -FL_E_RETRY || call->op.result == -FL_E_TIMEOUT || call->op.result == -FL_E_CLOSED ?
+		       FL_OUT_LOST :
+		       FL_OUT_FAILED;
+}
+
+static void stop_quiet(struct fl_watch *watch)
+{
+	fl_timer_stop(watch->io, &watch->quiet);
+}
+
+static void call_done(struct fl_op *op)
+{
+	struct fl_watch *watch = fl_container(op, struct fl_watch, call.op);
+	enum fl_watch_outcome outcome = outcome_of(watch);
+
+	stop_quiet(watch);
+	if (outcome != FL_OUT_DONE)
+		watch->err = watch->call_err;
+	decide(watch, outcome);
+}
+
+/* ---- telling ---- */
+
+static void tell_begin(struct fl_watch *watch)
+{
+	if (watch->told_begin)
+		return;
+	watch->told_begin = true;
+	watch->told_absent = false;
+	if (watch->state != FL_WATCH_LIVE)
+		set_state(watch, FL_WATCH_READING);
+	watch->options.to->begin(watch->options.arg);
+}
+
+static void tell_synced(struct fl_watch *watch)
+{
+	tell_begin(watch);
+	watch->info.full_states++;
+	set_state(watch, FL_WATCH_LIVE);
+	watch->options.to->synced(watch->options.arg);
+}
+
+static int tell_put(struct fl_watch *watch, yyjson_val *object, struct fl_err *err)
+{
+	const struct fl_bind *bind = watch->options.kind->root();
+	int r;
+
+	fl_arena_reset(&watch->arena);
+	r = fl_decode(bind, object, &watch->arena, FL_DECODE_BORROW, watch->object, err);
+	if (r < 0)
+		return r;
+	watch->info.events++;
+	return watch->options.to->put(watch->options.arg, watch->object, err);
+}
+
+static void tell_gone(struct fl_watch *watch, yyjson_val *object)
+{
+	yyjson_val *meta = fl_json_get(object, FL_S("metadata"));
+	struct fl_str space = { 0 }, name = { 0 };
+
+	(void)fl_json_str(fl_json_get(meta, FL_S("namespace")), &space);
+	(void)fl_json_str(fl_json_get(meta, FL_S("name")), &name);
+	watch->info.events++;
+	watch->options.to->gone(watch->options.arg, space, name);
+}
+
+/* ---- what comes ---- */
+
+static void keep_version(struct fl_watch *watch, struct fl_str version)
+{
+	if (!version.len || version.len > sizeof watch->version)
+		return;
+	memcpy(watch->version, version.p, version.len);
+	watch->version_len = version.len;
+}
+
+static struct fl_str version_of(yyjson_val *object)
+{
+	struct fl_str version = { 0 };
+
+	(void)fl_json_str(fl_json_get(fl_json_get(object, FL_S("metadata")), FL_S("resourceVersion")), &version);
+	return version;
+}
+
+static bool ends_initial(yyjson_val *object)
+{
+	yyjson_val *notes = fl_json_get(fl_json_get(object, FL_S("metadata")), FL_S("annotations"));
+	struct fl_str said = { 0 };
+
+	return fl_json_str(fl_json_get(notes, FL_S("k8s.io/initial-events-end")), &said) && fl_str_eq(said,
+												      FL_S("true"));
+}
+
+static uint64_t quiet_after(const struct fl_watch *watch)
+{
+	if (watch->step == FL_STEP_STREAM && !watch->version_len)
+		return READING_QUIET;
+	return watch->options.quiet ? watch->options.quiet : FL_WATCH_QUIET;
+}
+
+static void set_quiet(struct fl_watch *watch)
+{
+	fl_timer_set(watch->io, &watch->quiet, fl_now(watch->io) + quiet_after(watch));
+}
+
+static int item(struct fl_kube_call *call, enum fl_item what, yyjson_val *object, struct fl_err *err)
+{
+	struct fl_watch *watch = fl_container(call, struct fl_watch, call);
+	bool initial = watch->step == FL_STEP_STREAM && !watch->version_len;
+	int r = 0;
+
+	if (watch->step == FL_STEP_LIST || initial)
+		tell_begin(watch);
+	switch (what) {
+	case FL_ITEM:
+	case FL_ADDED:
+	case FL_MODIFIED: r = tell_put(watch, object, err); break;
+	case FL_DELETED: tell_gone(watch, object); break;
+	case FL_BOOKMARK:
+	case FL_ITEM_COUNT_: break;
+	}
+	if (r < 0)
+		return r;
+	watch->progress = true;
+	if (watch->step == FL_STEP_LIST)
+		return 0;
+	if (watch->state == FL_WATCH_BROKEN && !initial)
+		set_state(watch, FL_WATCH_LIVE);
+	if (what == FL_BOOKMARK && !watch->bookmarked) {
+		watch->bookmarked = true;
+		set_quiet(watch);
+	}
+	/* Initial events come in any order: only their end is a point to resume from. */
+	if (!initial) {
+		keep_version(watch, version_of(object));
+	} else if (what == FL_BOOKMARK && ends_initial(object)) {
+		keep_version(watch, version_of(object));
+		tell_synced(watch);
+	}
+	return 0;
+}
+
+static void page(struct fl_kube_call *call, const struct fl_list *list)
+{
+	struct fl_watch *watch = fl_container(call, struct fl_watch, call);
+
+	tell_begin(watch);
+	if (list->resume.len)
+		return;
+	keep_version(watch, list->resource_version);
+	tell_synced(watch);
+}
+
+static void went_quiet(struct fl_timer *timer)
+{
+	struct fl_watch *watch = fl_container(timer, struct fl_watch, quiet);
+	bool reading = watch->step == FL_STEP_STREAM && !watch->version_len;
+	uint64_t now = fl_now(watch->io), heard = watch->call.heard;
+
+	if (heard < watch->began)
+		heard = watch->began;
+	if (now < heard + quiet_after(watch)) {
+		fl_timer_set(watch->io, &watch->quiet, heard + quiet_after(watch));
+		return;
+	}
+	/* A stream that has not even an answer's head is a connection's matter. */
+	if (!reading && !watch->bookmarked)
+		return;
+	fl_op_cancel(&watch->call.op);
+	(void)fl_fail(&watch->err, FL_E_TIMEOUT, "%s: nothing came for %u s", watch->options.kind->plural,
+		      (unsigned)(quiet_after(watch) / FL_NS_PER_S));
+	decide(watch, reading && watch->call.status ? FL_OUT_NO_STREAM : FL_OUT_LOST);
+}
+
+/* ---- steps ---- */
+
+static void start_call(struct fl_watch *watch)
+{
+	const struct fl_watch_options *o = &watch->options;
+	uint32_t timeout = o->timeout_s ? o->timeout_s : FL_WATCH_TIMEOUT_S;
+
+	timeout += (uint32_t)chance(watch, timeout);
+	watch->began = fl_now(watch->io);
+	watch->bookmarked = watch->progress = watch->told_begin = false;
+	watch->call = (struct fl_kube_call){
+		.op = { .done = call_done, .err = &watch->call_err }, .kind = o->kind, .item = item, .page = page,
+		.space = fl_str(o->space), .labels = fl_str(o->labels), .fields = fl_str(o->fields),
+		.verb = watch->step == FL_STEP_LIST ? FL_KUBE_LIST : FL_KUBE_WATCH,
+	};
+	if (watch->step != FL_STEP_LIST) {
+		watch->call.bookmarks = true;
+		watch->call.once = true;
+		watch->call.timeout_s = timeout;
+		watch->call.op.deadline = watch->began + timeout * FL_NS_PER_S + OVERTIME;
+		watch->call.version = (struct fl_str){ watch->version, watch->version_len };
+	}
+	watch->call.initial_events = watch->step == FL_STEP_STREAM;
+	if (watch->step == FL_STEP_STREAM)
+		set_quiet(watch);
+	fl_kube_start(watch->kube, &watch->call);
+}
+
+static void asked(struct fl_op *op)
+{
+	struct fl_watch *watch = fl_container(op, struct fl_watch, ask.op);
+
+	if (op->result >= 0) {
+		fl_op_cancel(&watch->crd.op);
+		decide(watch, FL_OUT_DONE);
+		return;
+	}
+	if (op->result != -FL_E_NOTFOUND)
+		watch->err = watch->call_err;
+	decide(watch, op->result == -FL_E_NOTFOUND ? FL_OUT_ABSENT : FL_OUT_FAILED);
+}
+
+static int crd_item(struct fl_kube_call *call, enum fl_item what, yyjson_val *object, struct fl_err *err)
+{
+	struct fl_watch *watch = fl_container(call, struct fl_watch, crd);
+
+	(void)object;
+	(void)err;
+	if (what == FL_ADDED || what == FL_MODIFIED)
+		fl_watch_poke(watch);
+	return 0;
+}
+
+/* Who may not watch definitions goes on asking, only slower. */
+static void crd_done(struct fl_op *op)
+{
+	(void)op;
+}
+
+static void watch_definition(struct fl_watch *watch)
+{
+	static const struct fl_kind crd = { .group = "apiextensions.k8s.io", .version = "v1",
+					    .kind = "CustomResourceDefinition", .plural = "customresourcedefinitions",
+					    .cluster_scoped = true };
+	const struct fl_kind *kind = watch->options.kind;
+
+	if (fl_op_busy(&watch->crd.op) || !strchr(kind->group, '.'))
+		return;
+	(void)snprintf(watch->crd_name, sizeof watch->crd_name, "metadata.name=%s.%s", kind->plural, kind->group);
+	watch->crd = (struct fl_kube_call){
+		.op = { .done = crd_done }, .verb = FL_KUBE_WATCH, .kind = &crd, .path = crd_path,
+				.accept = only_metadata,
+		.fields = fl_str(watch->crd_name), .timeout_s = FL_WATCH_TIMEOUT_S, .once = true, .item = crd_item,
+	};
+	fl_kube_start(watch->kube, &watch->crd);
+}
+
+static void start_ask(struct fl_watch *watch)
+{
+	watch_definition(watch);
+	watch->began = fl_now(watch->io);
+	watch->progress = false;
+	watch->ask.op = (struct fl_op){ .done = asked, .err = &watch->call_err, .deadline = watch->began + OVERTIME };
+	watch->ask.kind = watch->options.kind;
+	fl_discover(watch->kube, &watch->ask);
+}
+
+static void next_step(struct fl_timer *timer)
+{
+	struct fl_watch *watch = fl_container(timer, struct fl_watch, timer);
+
+	if (watch->step == FL_STEP_ASK)
+		start_ask(watch);
+	else
+		start_call(watch);
+}
+
+static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
+{
+	struct fl_watch_facts facts = {
+		.step = watch->step, .outcome = outcome, .has_version = watch->version_len > 0,
+				.progress = watch->progress,
+		.no_stream = watch->no_stream, .failures = watch->failures,
+		.took = fl_now(watch->io) - watch->began,
+		.retry_after = outcome == FL_OUT_BUSY ? watch->call.answer.retry_after : 0,
+	};
+	struct fl_watch_plan plan = fl_watch_next(&facts);
+
+	if (plan.broken)
+		fl_log(watch->options.log, outcome == FL_OUT_EXPIRED ? FL_INFO : FL_WARN,
+				"a watch is interrupted, it goes on",
+		       FL_KV_TEXT("kind", watch->options.kind->kind),
+		       FL_KV_TEXT("outcome", fl_name(&fl_watch_outcome_names, (int)outcome)),
+		       FL_KV_TEXT("next", fl_name(&fl_watch_step_names, (int)plan.step)),
+		       FL_KV_DURATION("in", (int64_t)plan.delay), FL_KV_ERR(&watch->err));
+	watch->step = plan.step;
+	watch->failures = plan.failures;
+	watch->no_stream = plan.no_stream;
+	watch->info.failures += plan.broken;
+	watch->info.resumes += plan.step == FL_STEP_WATCH && outcome != FL_OUT_START && facts.step != FL_STEP_LIST;
+	if (plan.forget)
+		watch->version_len = 0;
+	if (plan.absent) {
+		set_state(watch, FL_WATCH_ABSENT);
+		if (!watch->told_absent)
+			watch->options.to->absent(watch->options.arg);
+		watch->told_absent = true;
+	} else if (plan.broken && watch->state != FL_WATCH_ABSENT) {
+		set_state(watch, FL_WATCH_BROKEN);
+	}
+	fl_timer_set(watch->io, &watch->timer, fl_now(watch->io) + plan.delay + chance(watch, plan.delay));
+}
+
+/* ---- the watch ---- */
+
+void fl_watch_poke(struct fl_watch *watch)
+{
+	if (!fl_timer_is_set(&watch->timer))
+		return;
+	watch->failures = 0;
+	fl_timer_set(watch->io, &watch->timer, fl_now(watch->io));
+}
+
+struct fl_watch_info fl_watch_info(const struct fl_watch *watch)
+{
+	struct fl_watch_info info = watch->info;
+
+	info.state = watch->state;
+	info.since = watch->since;
+	info.version = (struct fl_str){ watch->version, watch->version_len };
+	info.err = watch->err.code ? &watch->err : NULL;
+	return info;
+}
+
+struct fl_watch *fl_watch_new(struct fl_kube *kube, const struct fl_watch_options *options, struct fl_err *err)
+{
+	FL_AUTO(fl_watch) struct fl_watch *watch = fl_zalloc(sizeof *watch);
+
+	if (watch) {
+		watch->kube = kube;
+		watch->io = fl_kube_io(kube);
+		watch->object = fl_zalloc(options->kind->root()->size);
+	}
+	if (!watch || !watch->object) {
+		(void)fl_fail(err, FL_E_NOMEM, "no memory for a watch");
+		return NULL;
+	}
+	watch->options = *options;
+	watch->no_stream = options->no_stream;
+	watch->timer = (struct fl_timer){ .fire = next_step };
+	watch->quiet = (struct fl_timer){ .fire = went_quiet };
+	watch->began = watch->since = fl_now(watch->io);
+	decide(watch, FL_OUT_START);
+	return fl_steal(&watch);
+}
+
+struct fl_watch *fl_watch_free(struct fl_watch *watch)
+{
+	if (!watch)
+		return NULL;
+	if (watch->io) {
+		fl_timer_stop(watch->io, &watch->timer);
+		stop_quiet(watch);
+	}
+	fl_op_cancel(&watch->call.op);
+	fl_op_cancel(&watch->crd.op);
+	fl_op_cancel(&watch->ask.op);
+	fl_arena_free(&watch->arena);
+	fl_free(watch->object);
+	fl_free(watch);
+	return NULL;
+}

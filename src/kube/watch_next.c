@@ -1,0 +1,134 @@
+/* What a watch does after which outcome. Pure. */
+#include "base/limits.h"
+#include "kube/watch.h"
+
+FL_NAMES(fl_watch_state_names, FL_WATCH_STATE_COUNT_, [FL_WATCH_STARTING] = "starting", [FL_WATCH_READING] = "reading",
+	 [FL_WATCH_LIVE] = "live", [FL_WATCH_BROKEN] = "broken", [FL_WATCH_ABSENT] = "absent");
+FL_NAMES(fl_watch_step_names, FL_WATCH_STEP_COUNT_, [FL_STEP_STREAM] = "stream", [FL_STEP_LIST] = "list",
+	 [FL_STEP_WATCH] = "watch", [FL_STEP_ASK] = "ask");
+FL_NAMES(fl_watch_outcome_names, FL_WATCH_OUTCOME_COUNT_, [FL_OUT_START] = "start", [FL_OUT_DONE] = "done",
+	 [FL_OUT_LOST] = "lost", [FL_OUT_EXPIRED] = "expired", [FL_OUT_AHEAD] = "ahead",
+	 [FL_OUT_NO_STREAM] = "no stream", [FL_OUT_ABSENT] = "absent", [FL_OUT_DENIED] = "denied",
+	 [FL_OUT_BUSY] = "busy", [FL_OUT_FAILED] = "failed");
+
+/* So many failures in a row cast doubt on the version itself: a server restored from a backup never reaches it. */
+enum { DOUBT = 6 };
+
+static uint64_t grown(uint64_t first, uint64_t last, uint32_t failures)
+{
+	uint64_t delay = first;
+
+	while (failures-- && delay < last)
+		delay *= 2;
+	return delay < last ? delay : last;
+}
+
+static uint64_t back_off(uint32_t failures)
+{
+	return grown(FL_WATCH_DELAY_FIRST, FL_WATCH_DELAY_LAST, failures);
+}
+
+static void full_state(struct fl_watch_plan *plan)
+{
+	plan->forget = true;
+	plan->step = plan->no_stream ? FL_STEP_LIST : FL_STEP_STREAM;
+}
+
+static void go_on(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	if (facts->has_version)
+		plan->step = FL_STEP_WATCH;
+	else
+		full_state(plan);
+}
+
+/* Once more, later: soon after one that had come to something. */
+static void again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	uint32_t failures = facts->progress ? 0 : facts->failures;
+
+	go_on(facts, plan);
+	plan->broken = true;
+	plan->delay = back_off(failures);
+	if (plan->delay < facts->retry_after)
+		plan->delay = facts->retry_after;
+	plan->failures = failures + 1;
+	if (facts->has_version && failures >= DOUBT && facts->outcome != FL_OUT_LOST)
+		full_state(plan);
+}
+
+static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	if (facts->step == FL_STEP_LIST) {
+		plan->step = FL_STEP_WATCH;
+	} else if (facts->step == FL_STEP_ASK) {
+		full_state(plan);
+	} else if (facts->progress || facts->took >= FL_NS_PER_S) {
+		go_on(facts, plan);
+	} else {
+		/* A server that ends watches as soon as they begin is not to be asked in a circle. */
+		again(facts, plan);
+		plan->broken = facts->failures > 0;
+	}
+}
+
+static void after_absent(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	uint32_t asked = facts->step == FL_STEP_ASK ? facts->failures : 0;
+
+	plan->step = FL_STEP_ASK;
+	plan->forget = plan->absent = true;
+	plan->delay = grown(FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST, asked);
+	plan->failures = asked + 1;
+}
+
+/* Asking itself failed: what we knew, that the kind is absent, still holds. */
+static void ask_again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	plan->step = FL_STEP_ASK;
+	plan->delay = grown(FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST, facts->failures);
+	if (plan->delay < facts->retry_after)
+		plan->delay = facts->retry_after;
+	plan->failures = facts->failures + 1;
+}
+
+static void after_expired(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	/* Not at once, as everybody's version expires together; and not in a circle. */
+	plan->delay = back_off(facts->step == FL_STEP_WATCH ? 0 : facts->failures);
+	plan->failures = facts->step == FL_STEP_WATCH ? 0 : facts->failures + 1;
+	plan->broken = true;
+	full_state(plan);
+}
+
+struct fl_watch_plan fl_watch_next(const struct fl_watch_facts *facts)
+{
+	struct fl_watch_plan plan = { .no_stream = facts->no_stream };
+
+	if (facts->step == FL_STEP_ASK && facts->outcome != FL_OUT_DONE && facts->outcome != FL_OUT_ABSENT &&
+	    facts->outcome != FL_OUT_START) {
+		ask_again(facts, &plan);
+		return plan;
+	}
+	switch (facts->outcome) {
+	case FL_OUT_START: full_state(&plan); break;
+	case FL_OUT_DONE: after_done(facts, &plan); break;
+	case FL_OUT_EXPIRED: after_expired(facts, &plan); break;
+	case FL_OUT_ABSENT: after_absent(facts, &plan); break;
+	case FL_OUT_NO_STREAM:
+		if (facts->step == FL_STEP_STREAM) {
+			plan.no_stream = true;
+			full_state(&plan);
+			break;
+		}
+		again(facts, &plan);
+		break;
+	case FL_OUT_LOST:
+	case FL_OUT_AHEAD:
+	case FL_OUT_DENIED:
+	case FL_OUT_BUSY:
+	case FL_OUT_FAILED:
+	case FL_WATCH_OUTCOME_COUNT_: again(facts, &plan); break;
+	}
+	return plan;
+}
