@@ -1,0 +1,3 @@
+module fairlead/tests/peer/http
+
+go 1.24
