@@ -150,14 +150,14 @@
 #define FL_HTTP_WRITE_TIMEOUT (30 * FL_NS_PER_S)    /* without the peer's socket taking a byte */
 #define FL_HTTP_LINGER (2 * FL_NS_PER_S)            /* for the peer to read our last words */
 #define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* when accept fails, for want of fds: until it is tried again */
-#define FL_HTTP_CONNECT_TIMEOUT (5 * FL_NS_PER_S)   /* for one address, and for the lookup: a lost SYN is sent again after 1 s */
-#define FL_HTTP_CLIENT_IDLE (90 * FL_NS_PER_S)      /* a client's connection without a call: sooner than servers close theirs */
+#define FL_HTTP_CONNECT_TIMEOUT (5 * FL_NS_PER_S)   /* for an address, for the lookup: a lost SYN comes again after 1 s */
+#define FL_HTTP_CLIENT_IDLE (90 * FL_NS_PER_S)      /* a client's connection without a call: before the server closes it */
 #define FL_HTTP_CLIENT_CONNS 4                      /* of one client: 250 streams each with HTTP/2 */
 #define FL_HTTP_REPLAYS 3                           /* a server that refuses a stream so often means it */
 #define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
 
 #define FL_FILES_TEXT_MAX (256 * FL_KIB)            /* a CA bundle of a hundred certificates */
-#define FL_FILES_SETTLE (50 * FL_NS_PER_MS)         /* after a change: whoever writes two files writes the other one, too */
+#define FL_FILES_SETTLE (50 * FL_NS_PER_MS)         /* after a change: whoever writes two files is not done yet */
 #define FL_FILES_RETRY (5 * FL_NS_PER_S)            /* after a failure, if nothing changes before */
 #define FL_FILES_POLL (60 * FL_NS_PER_S)            /* changes may go unnoticed; tokens are renewed an hour ahead */
 #define FL_FILES_DEADLINE (10 * FL_NS_PER_S)        /* a disk that hangs is told, too */

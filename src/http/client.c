@@ -26,9 +26,11 @@ static int split_host(struct fl_http_client *client, struct fl_str rest, uint16_
 		rest = colon < 0 ? FL_S("") : fl_str_sub(host, (uint32_t)colon, host.len);
 		host = colon < 0 ? host : fl_str_sub(host, 0, (uint32_t)colon);
 	}
-	if (colon >= 0 && (rest.p[0] != ':' || !fl_str_i64(fl_str_sub(rest, 1, rest.len), &number) || number < 1 || number > 65535))
+	if (colon >= 0 && (rest.p[0] != ':' || !fl_str_i64(fl_str_sub(rest, 1, rest.len), &number) || number < 1 ||
+			   number > 65535))
 		return fl_fail(err, FL_E_INVALID, "'%.*s' is no port", FL_ARG(rest));
-	if (!host.len || host.len > FL_HOST_MAX || fl_str_find(client->authority, '@') >= 0 || memchr(host.p, 0, host.len))
+	if (!host.len || host.len > FL_HOST_MAX || fl_str_find(client->authority, '@') >= 0 ||
+	    memchr(host.p, 0, host.len))
 		return fl_fail(err, FL_E_INVALID, "no proper host");
 	memcpy(client->host, host.p, host.len);
 	client->port = (uint16_t)number;
@@ -63,7 +65,8 @@ static struct fl_str keep(char **at, struct fl_str s)
 
 static int copy_texts(struct fl_http_client *client, const struct fl_http_client_options *options)
 {
-	char *at = client->texts = fl_alloc((size_t)options->url.len + options->server_name.len + options->user_agent.len + 3);
+	size_t size = (size_t)options->url.len + options->server_name.len + options->user_agent.len + 3;
+	char *at = client->texts = fl_alloc(size);
 
 	if (!at)
 		return -FL_E_NOMEM;
@@ -155,7 +158,8 @@ int64_t fl_call_length(const struct fl_http_call *call)
 
 bool fl_call_sends_body(const struct fl_http_call *call)
 {
-	return call->pull || call->body.len || fl_str_eq(call->method, FL_S("POST")) || fl_str_eq(call->method, FL_S("PUT")) ||
+	return call->pull || call->body.len || fl_str_eq(call->method, FL_S("POST")) ||
+	       fl_str_eq(call->method, FL_S("PUT")) ||
 	       fl_str_eq(call->method, FL_S("PATCH"));
 }
 
@@ -306,10 +310,10 @@ void fl_call_data(struct fl_http_call *call, struct fl_str bytes)
 	    !fl_buf_room(&call->reply, announced) && !call->reply.failed)
 		call->reply.failed = FL_E_NOMEM;
 	fl_buf_put(&call->reply, bytes.p, bytes.len);
-	if (call->reply.failed)
-		fl_call_fail(call, call->reply.failed, call->reply.failed == FL_E_TOOBIG ? "the answer has more than %zu bytes" :
-											      "no memory for an answer of at most %zu bytes",
-			     call->reply.max);
+	if (call->reply.failed == FL_E_TOOBIG)
+		fl_call_fail(call, FL_E_TOOBIG, "the answer has more than %zu bytes", call->reply.max);
+	else if (call->reply.failed)
+		fl_call_fail(call, FL_E_NOMEM, "no memory for the answer");
 	else
 		fl_http_call_consume(call, bytes.len);
 }
@@ -343,7 +347,8 @@ static void wait_for_conn(struct fl_http_client *client, struct fl_http_call *ca
 void fl_call_lost(struct fl_http_call *call, bool untouched, bool lost, const struct fl_err *err)
 {
 	struct fl_http_client *client = call->client;
-	bool again = (untouched || (lost && harmless(call))) && !call->answer && !call->pulled && call->replays < FL_HTTP_REPLAYS;
+	bool again = (untouched || (lost && harmless(call))) && !call->answer && !call->pulled &&
+		     call->replays < FL_HTTP_REPLAYS;
 
 	fl_call_off(call);
 	if (again) {
@@ -363,7 +368,8 @@ static void on_timer(struct fl_timer *timer)
 	uint64_t now = fl_now(call->client->io);
 
 	if (!call->answer)
-		fl_call_fail(call, FL_E_TIMEOUT, "%.*s %.*s: no answer within %llu ms", FL_ARG(call->method), FL_ARG(call->target),
+		fl_call_fail(call, FL_E_TIMEOUT, "%.*s %.*s: no answer within %llu ms", FL_ARG(call->method),
+			     FL_ARG(call->target),
 			     (unsigned long long)(call->head_timeout / FL_NS_PER_MS));
 	else if (now - call->last >= call->idle_timeout)
 		fl_call_fail(call, FL_E_TIMEOUT, "%.*s %.*s: no byte of the answer for %llu ms", FL_ARG(call->method),
@@ -453,7 +459,8 @@ void fl_client_fail_waiting(struct fl_http_client *client, const struct fl_err *
 
 		fl_call_off(call);
 		fl_timer_stop(client->io, &call->timer);
-		fl_op_fail(&call->op, err->code, "%.*s %.*s: %s", FL_ARG(call->method), FL_ARG(call->target), err->text);
+		fl_op_fail(&call->op, err->code, "%.*s %.*s: %s", FL_ARG(call->method), FL_ARG(call->target),
+			   err->text);
 	}
 }
 

@@ -1,10 +1,10 @@
 /* client.h - make HTTP requests of one server, over HTTP/2 where it speaks it, else HTTP/1.1.
  *
  * A client keeps the connections: one for HTTP/2 up to the streams that the server allows, further ones up to a small
- * number, then calls wait their turn. A call is an operation: cancelled at once, late by its deadline. A stream that the
- * server has surely not touched (REFUSED_STREAM, beyond the last of a GOAWAY) is sent again by itself; one that was lost
- * with its connection before any answer only if it can do no harm twice; both FL_HTTP_REPLAYS times at most. Everything
- * else is told.
+ * number, then calls wait their turn. A call is an operation: cancelled at once, late by its deadline. A stream that
+ * the server has surely not touched (REFUSED_STREAM, beyond the last of a GOAWAY) is sent again by itself; one that was
+ * lost with its connection before any answer only if it can do no harm twice; both FL_HTTP_REPLAYS times at most.
+ * Everything else is told.
  */
 #pragma once
 #include "http/h1.h"
@@ -40,9 +40,9 @@ int fl_http_client_token(struct fl_http_client *client, struct fl_str token) FL_
 uint32_t fl_http_client_conns(const struct fl_http_client *client);
 
 struct fl_http_call {
-	/* The caller's. Texts and body are borrowed until done() or cancel. op.deadline is for all of it; op.result is the
-	 * status, whatever it is, or a negated enum fl_code: FL_E_CLOSED lost with the connection or reset, FL_E_TIMEOUT,
-	 * FL_E_DENIED certificates, FL_E_RETRY nobody answers there, FL_E_TOOBIG. */
+	/* The caller's. Texts and body are borrowed until done() or cancel. op.deadline is for all of it; op.result is
+	 * the status, whatever it is, or a negated enum fl_code: FL_E_CLOSED lost with the connection or reset,
+	 * FL_E_TIMEOUT, FL_E_DENIED certificates, FL_E_RETRY nobody answers there, FL_E_TOOBIG. */
 	struct fl_op op;
 	struct fl_str method, target;
 	struct fl_headers headers;     /* content-length, host, user-agent and authorization are added */
@@ -52,8 +52,8 @@ struct fl_http_call {
 	size_t max_reply;              /* collected; 0: FL_HTTP_REPLY_MAX */
 	bool idempotent;               /* harmless twice; GET, HEAD and OPTIONS are so anyway */
 
-	/* A streamed answer: its head is there (may be NULL); some of its body, to be given back by fl_http_call_consume.
-	 * Both may cancel the operation. Without got() the body is collected in `reply`. */
+	/* A streamed answer: its head is there (may be NULL); some of its body, to be given back by
+	 * fl_http_call_consume. Both may cancel the operation. Without got() the body is collected in `reply`. */
 	void (*head)(struct fl_http_call *call);
 	void (*got)(struct fl_http_call *call, struct fl_str bytes);
 
@@ -62,7 +62,8 @@ struct fl_http_call {
 	int64_t (*pull)(struct fl_http_call *call, void *room, size_t len, bool *ret_end);
 	int64_t pull_length;           /* announced; -1: not known */
 
-	/* The answer, in head(), got() and done(). The caller's to free, by fl_http_call_free, after done() or cancel. */
+	/* The answer, in head(), got() and done(). The caller's to free, by fl_http_call_free, after done() or
+	 * cancel. */
 	int status;
 	struct fl_http_head *answer, *trailers;   /* NULL: none */
 	struct fl_buf reply;

@@ -1,4 +1,5 @@
-/* From a name to an open connection: look it up, try its addresses one after the other, shake hands, see what is spoken. */
+/* From a name to an open connection: look it up, try its addresses one after the other, shake hands, see what is
+ * spoken. */
 #include "http/client_in.h"
 #include <stdio.h>
 
@@ -125,7 +126,8 @@ static void try_next(struct fl_cconn *conn)
 		dial_failed(conn, &conn->err);
 		return;
 	}
-	conn->connect = (struct fl_connect){ .op = { .done = connected, .err = &conn->err, .deadline = fl_now(client->io) + within },
+	conn->connect = (struct fl_connect){ .op = { .done = connected, .err = &conn->err,
+		.deadline = fl_now(client->io) + within },
 					     .addr = conn->lookup.found[conn->tried++] };
 	fl_connect(client->io, &conn->connect);
 }

@@ -190,7 +190,8 @@ int fl_cconn_h1_call(struct fl_cconn *conn, struct fl_http_call *call, struct fl
 	int result = fl_call_fields(call, false, room, number, &head.headers, err);
 
 	if (result == 0)
-		result = fl_h1_put_request(&conn->out, &head, bare ? FL_H1_NO_LENGTH : length < 0 ? FL_H1_CHUNKED : length, err);
+		result = fl_h1_put_request(&conn->out, &head, bare ? FL_H1_NO_LENGTH : length < 0 ? FL_H1_CHUNKED :
+			length, err);
 	if (result < 0) {
 		fl_buf_free(&conn->out);
 		return result;

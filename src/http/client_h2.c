@@ -92,7 +92,8 @@ static void on_lost(struct fl_h2 *h2, const struct fl_err *err)
 	fl_client_pump(client);
 }
 
-static const struct fl_h2_user user = { .head = on_head, .data = on_data, .end = on_end, .pull = on_pull, .closed = on_closed,
+static const struct fl_h2_user user = { .head = on_head, .data = on_data, .end = on_end, .pull = on_pull,
+	.closed = on_closed,
 					.goaway = on_goaway, .settings = on_change, .lost = on_lost };
 
 int fl_cconn_h2_start(struct fl_cconn *conn, struct fl_err *err)

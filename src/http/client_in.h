@@ -44,7 +44,7 @@ struct fl_cconn {
 };
 
 /* client.c */
-void fl_client_pump(struct fl_http_client *client);        /* put waiting calls on connections, dial where there are too few */
+void fl_client_pump(struct fl_http_client *client);        /* waiting calls onto connections; dial where too few */
 void fl_client_fail_waiting(struct fl_http_client *client, const struct fl_err *err);
 void fl_call_off(struct fl_http_call *call);               /* take it off its connection's list */
 void fl_call_head(struct fl_http_call *call, const struct fl_http_head *head);
@@ -69,7 +69,9 @@ void fl_cconn_quiet(struct fl_cconn *conn);                /* a call has left: i
 /* client_h1.c, client_h2.c: < 0: the call is not on it; -FL_E_AGAIN, -FL_E_CLOSED: try another one */
 extern const struct fl_conn_user fl_cconn_h1;
 void fl_cconn_h1_start(struct fl_cconn *conn);
-int fl_cconn_h1_call(struct fl_cconn *conn, struct fl_http_call *call, struct fl_str target, struct fl_err *err) FL_MUSTUSE;
+int fl_cconn_h1_call(struct fl_cconn *conn, struct fl_http_call *call, struct fl_str target,
+		     struct fl_err *err) FL_MUSTUSE;
 void fl_cconn_h1_consumed(struct fl_cconn *conn);
 int fl_cconn_h2_start(struct fl_cconn *conn, struct fl_err *err) FL_MUSTUSE;
-int fl_cconn_h2_call(struct fl_cconn *conn, struct fl_http_call *call, struct fl_str target, struct fl_err *err) FL_MUSTUSE;
+int fl_cconn_h2_call(struct fl_cconn *conn, struct fl_http_call *call, struct fl_str target,
+		     struct fl_err *err) FL_MUSTUSE;

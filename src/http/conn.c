@@ -1,6 +1,7 @@
 /* Everything happens in one of three places: when the socket is ready, when the wake timer fires, when the write timer
- * fires. Each enters, works, and settles: asks the loop for what is wanted next, or tells that it is over. Callbacks may
- * close the connection, which shows in `gone`: after each of them it is looked at, and nothing is touched any more. */
+ * fires. Each enters, works, and settles: asks the loop for what is wanted next, or tells that it is over. Callbacks
+ * may close the connection, which shows in `gone`: after each of them it is looked at, and nothing is touched any
+ * more. */
 #include "http/conn.h"
 #include "base/limits.h"
 

@@ -1,7 +1,7 @@
 /* conn.h - a stream of bytes over a socket, plain or TLS, with deadlines.
  *
- * Embedded in its owner's object. Bytes are handed over as they come, bytes to be sent are asked for when there is room,
- * so neither direction piles up here. An idle connection holds no buffers. */
+ * Embedded in its owner's object. Bytes are handed over as they come, bytes to be sent are asked for when there is
+ * room, so neither direction piles up here. An idle connection holds no buffers. */
 #pragma once
 #include "http/tls.h"
 #include "io/io.h"
@@ -9,7 +9,8 @@
 struct fl_conn;
 
 struct fl_conn_user {
-	/* The TLS handshake is done: fl_conn_h2() and the peer's certificate are known. Not called on plain connections. */
+	/* The TLS handshake is done: fl_conn_h2() and the peer's certificate are known. Not called on plain
+	 * connections. */
 	void (*open)(struct fl_conn *conn);
 
 	/* Bytes that came; returns how many were taken. Less than all: the rest is kept and given again, with what came
@@ -22,8 +23,8 @@ struct fl_conn_user {
 	/* Put up to `len` bytes to be sent into `room`; how many. 0: none now, fl_conn_wake will say. */
 	size_t (*fill)(struct fl_conn *conn, void *room, size_t len);
 
-	/* Broken, too late, or over after fl_conn_finish (FL_E_CLOSED): the socket is closed. Once, last. The object may be
-	 * freed. Never from inside a function that the owner has called. */
+	/* Broken, too late, or over after fl_conn_finish (FL_E_CLOSED): the socket is closed. Once, last. The object
+	 * may be freed. Never from inside a function that the owner has called. */
 	void (*closed)(struct fl_conn *conn, const struct fl_err *err);
 };
 
@@ -55,13 +56,13 @@ struct fl_conn {
 /* Takes over `fd`, a connected socket; set user (and arg) before. Nothing is told before the next turn. */
 void fl_conn_start(struct fl_io *io, struct fl_conn *conn, int fd);
 
-/* The same with TLS: a server's or client's context; a client says whom it expects (see fl_tls_new). On failure the fd is
- * closed and the connection is not started. The handshake has FL_HTTP_HANDSHAKE_TIMEOUT. */
+/* The same with TLS: a server's or client's context; a client says whom it expects (see fl_tls_new). On failure the fd
+ * is closed and the connection is not started. The handshake has FL_HTTP_HANDSHAKE_TIMEOUT. */
 int fl_conn_start_tls(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls_context *context,
 		      const char *server_name, struct fl_err *err) FL_MUSTUSE;
 
-/* At once and without a word; closed() is not called, the object may be freed, from anywhere. One that is not started is
- * left alone. Bytes that the socket has not taken are lost. */
+/* At once and without a word; closed() is not called, the object may be freed, from anywhere. One that is not started
+ * is left alone. Bytes that the socket has not taken are lost. */
 void fl_conn_close(struct fl_conn *conn);
 
 /* Send what fill() still gives and what is queued, then close_notify and the end; then closed() is told. The peer has
@@ -71,7 +72,7 @@ void fl_conn_finish(struct fl_conn *conn);
 /* Give up: closed() is told with this failure. */
 void fl_conn_fail(struct fl_conn *conn, const struct fl_err *err);
 
-void fl_conn_wake(struct fl_conn *conn);     /* fill() has something now; sent at the end of this callback or next turn */
+void fl_conn_wake(struct fl_conn *conn);     /* fill() has something; sent after this callback, or next turn */
 void fl_conn_resume(struct fl_conn *conn);   /* take() wants more now */
 
 bool fl_conn_h2(const struct fl_conn *conn);                   /* did ALPN choose h2? */

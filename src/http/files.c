@@ -80,7 +80,8 @@ static void read_next(struct fl_files *files)
 		files->texts[files->at] = FL_BUF(FL_FILES_TEXT_MAX);
 		files->read = (struct fl_file_read){ .op = { .done = done, .err = &files->err,
 							     .deadline = fl_now(files->io) + FL_FILES_DEADLINE },
-						     .path = files->paths[files->at], .into = &files->texts[files->at] };
+						     .path = files->paths[files->at],
+							.into = &files->texts[files->at] };
 		fl_file_read(files->io, &files->read);
 		return;
 	}

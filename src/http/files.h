@@ -39,8 +39,8 @@ struct fl_files {
 int fl_files_start(struct fl_io *io, struct fl_files *files, struct fl_err *err) FL_MUSTUSE;   /* -FL_E_NOMEM */
 void fl_files_stop(struct fl_files *files);   /* from anywhere; one that is not started is left alone */
 
-/* The same for TLS: a new context each time the files make a usable one. A pair that does not fit together (half of it is
- * written) is told by failed(), and the former context stays in use. */
+/* The same for TLS: a new context each time the files make a usable one. A pair that does not fit together (half of it
+ * is written) is told by failed(), and the former context stays in use. */
 struct fl_tls_files {
 	/* The caller's. The context is borrowed: take a reference (fl_http_server_use, fl_http_client_use do). */
 	void (*changed)(struct fl_tls_files *files, struct fl_tls_context *context);

@@ -275,7 +275,8 @@ static int check_host(struct fl_h1 *h1, struct fl_err *err)
 		return result;
 	if (!host.p && h1->version == 1)
 		return fl_fail(err, BAD(h1), "no header 'host'");
-	if (host.len && (!fl_http_all(host, FL_CH_TARGET) || fl_str_find(host, '/') >= 0 || fl_str_find(host, '@') >= 0))
+	if (host.len && (!fl_http_all(host, FL_CH_TARGET) || fl_str_find(host, '/') >= 0 ||
+			 fl_str_find(host, '@') >= 0))
 		return fl_fail(err, BAD(h1), "header 'host' names no host");
 	if (!h1->head.authority.p)
 		h1->head.authority = host;
@@ -298,7 +299,8 @@ static int decide_body(struct fl_h1 *h1, struct fl_err *err)
 	if (coding.p && h1->version == 0)
 		return fl_fail(err, BAD(h1), "transfer-encoding in HTTP/1.0");
 	if (coding.p && !fl_str_same(coding, FL_S("chunked")))
-		return fl_fail(err, refuse(h1, 501, FL_E_UNSUPPORTED), "transfer-encoding '%.*s'; only chunked is known",
+		return fl_fail(err, refuse(h1, 501, FL_E_UNSUPPORTED),
+			       "transfer-encoding '%.*s'; only chunked is known",
 			       FL_ARG(coding));
 	if (length.p && (length.len > 18 || !fl_str_u64(length, &bytes)))
 		return fl_fail(err, BAD(h1), "content-length '%.*s' is no length", FL_ARG(length));
@@ -354,7 +356,8 @@ static int next_head(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)
 	uint32_t line;
 
 	if (in->len && h1->text.len == 0 && !(fl_http_chars[(uint8_t)in->p[0]] & FL_CH_TOKEN))
-		return fl_fail(err, BAD(h1), "%s", in->p[0] == 0x16 ? "TLS where plain HTTP is spoken" : "this is not HTTP");
+		return fl_fail(err, BAD(h1), "%s", in->p[0] == 0x16 ? "TLS where plain HTTP is spoken" :
+			"this is not HTTP");
 	result = gather(h1, in, true, FL_HTTP_HEAD_MAX, err);
 	if (result <= 0)
 		return result;
@@ -383,7 +386,8 @@ static int next_data(struct fl_h1 *h1, struct fl_str *in, uint8_t then)
 
 static int hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ?
+		c - 'A' + 10 : -1;
 }
 
 static int next_size(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)

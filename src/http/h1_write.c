@@ -12,11 +12,13 @@ static int put_fields(struct fl_buf *out, struct fl_headers headers, struct fl_e
 		const struct fl_header *field = &headers.at[i];
 
 		if (!fl_header_valid(field))
-			return fl_fail(err, FL_E_INVALID, "header '%.*s' cannot be sent: bytes that may not stand there",
+			return fl_fail(err, FL_E_INVALID,
+				       "header '%.*s' cannot be sent: bytes that may not stand there",
 				       FL_ARG(field->name));
 		for (size_t o = 0; o < FL_LEN(ours); o++)
 			if (fl_str_eq(field->name, ours[o]))
-				return fl_fail(err, FL_E_INVALID, "header '%.*s' is written by the connection", FL_ARG(field->name));
+				return fl_fail(err, FL_E_INVALID, "header '%.*s' is written by the connection",
+					       FL_ARG(field->name));
 		fl_buf_str(out, field->name);
 		fl_buf_put(out, ": ", 2);
 		fl_buf_str(out, field->value);

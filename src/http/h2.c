@@ -1,5 +1,5 @@
-/* The session's calls; h2_events.c has what nghttp2 calls. The calls with ssize_t, which newer versions of nghttp2 rename,
- * are in these two files and nowhere else. */
+/* The session's calls; h2_events.c has what nghttp2 calls. The calls with ssize_t, which newer versions of nghttp2
+ * rename, are in these two files and nowhere else. */
 #include "base/limits.h"
 #include "http/chars.h"
 #include "http/conn.h"
@@ -10,7 +10,8 @@ FL_NAMES(fl_h2_code_names, FL_H2_CODE_COUNT_, [FL_H2_NO_ERROR] = "NO_ERROR", [FL
 	 [FL_H2_INTERNAL_ERROR] = "INTERNAL_ERROR", [FL_H2_FLOW_CONTROL_ERROR] = "FLOW_CONTROL_ERROR",
 	 [FL_H2_SETTINGS_TIMEOUT] = "SETTINGS_TIMEOUT", [FL_H2_STREAM_CLOSED] = "STREAM_CLOSED",
 	 [FL_H2_FRAME_SIZE_ERROR] = "FRAME_SIZE_ERROR", [FL_H2_REFUSED_STREAM] = "REFUSED_STREAM",
-	 [FL_H2_CANCEL] = "CANCEL", [FL_H2_COMPRESSION_ERROR] = "COMPRESSION_ERROR", [FL_H2_CONNECT_ERROR] = "CONNECT_ERROR",
+	 [FL_H2_CANCEL] = "CANCEL", [FL_H2_COMPRESSION_ERROR] = "COMPRESSION_ERROR",
+	 [FL_H2_CONNECT_ERROR] = "CONNECT_ERROR",
 	 [FL_H2_ENHANCE_YOUR_CALM] = "ENHANCE_YOUR_CALM", [FL_H2_INADEQUATE_SECURITY] = "INADEQUATE_SECURITY",
 	 [FL_H2_HTTP_1_1_REQUIRED] = "HTTP_1_1_REQUIRED");
 
@@ -61,7 +62,8 @@ static void *ng_calloc(size_t count, size_t size, void *h2)
 {
 	size_t total;
 
-	return __builtin_mul_overflow(count, size, &total) ? NULL : hoard(h2, fl_zalloc(total + sizeof(struct hoarded)));
+	return __builtin_mul_overflow(count, size, &total) ? NULL :
+		hoard(h2, fl_zalloc(total + sizeof(struct hoarded)));
 }
 
 static void *ng_realloc(void *p, size_t size, void *h2)
@@ -132,7 +134,8 @@ static int open_session(struct fl_h2 *h2, const struct fl_h2_config *config, ngh
 static int say_settings(struct fl_h2 *h2, const struct fl_h2_config *config)
 {
 	nghttp2_settings_entry settings[] = {
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, config->stream_window ? config->stream_window : FL_H2_STREAM_WINDOW },
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, config->stream_window ? config->stream_window :
+			FL_H2_STREAM_WINDOW },
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, h2->max_head },
 		{ NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
 		{ config->server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,
@@ -321,7 +324,8 @@ struct nv_list {
 
 static void add_nv(struct nv_list *list, struct fl_str name, struct fl_str value)
 {
-	list->at[list->len++] = (nghttp2_nv){ (uint8_t *)(uintptr_t)name.p, (uint8_t *)(uintptr_t)value.p, name.len, value.len,
+	list->at[list->len++] = (nghttp2_nv){ (uint8_t *)(uintptr_t)name.p, (uint8_t *)(uintptr_t)value.p, name.len,
+		value.len,
 					      NGHTTP2_NV_FLAG_NONE };
 }
 
@@ -331,7 +335,8 @@ static int add_fields(struct nv_list *list, struct fl_headers headers, struct fl
 		return fl_fail(err, FL_E_TOOBIG, "over %d header fields", FL_HTTP_FIELDS_MAX);
 	for (uint32_t i = 0; i < headers.len; i++) {
 		if (!fl_header_valid(&headers.at[i]))
-			return fl_fail(err, FL_E_INVALID, "header '%.*s' cannot be sent: bytes that may not stand there",
+			return fl_fail(err, FL_E_INVALID,
+				       "header '%.*s' cannot be sent: bytes that may not stand there",
 				       FL_ARG(headers.at[i].name));
 		add_nv(list, headers.at[i].name, headers.at[i].value);
 	}
@@ -480,8 +485,9 @@ void fl_h2_shutdown(struct fl_h2 *h2)
 		if (fl_h2_ping(h2) < 0)
 			h2->fatal = true;
 	} else if (!h2->final_goaway) {
-		fl_h2_check(h2, nghttp2_submit_goaway(h2->ng, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(h2->ng),
-						       NGHTTP2_NO_ERROR, NULL, 0));
+		fl_h2_check(h2, nghttp2_submit_goaway(h2->ng, NGHTTP2_FLAG_NONE,
+						      nghttp2_session_get_last_proc_stream_id(h2->ng),
+						      NGHTTP2_NO_ERROR, NULL, 0));
 		h2->final_goaway = true;
 	}
 	h2->noticed = true;

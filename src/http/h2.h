@@ -1,15 +1,15 @@
 /* h2.h - an HTTP/2 connection: streams on top, bytes below. No i/o; h2_conn.h puts it on a socket.
  *
- * One side's session. The owner gives it what came (fl_h2_recv) and takes what is to be sent (fl_h2_send); a stream is a
- * struct fl_h2_stream embedded in its owner's object. What happens is told through one table of callbacks.
+ * One side's session. The owner gives it what came (fl_h2_recv) and takes what is to be sent (fl_h2_send); a stream is
+ * a struct fl_h2_stream embedded in its owner's object. What happens is told through one table of callbacks.
  *
- * Back-pressure. What comes is handed over at once, and the stream's window opens again only by fl_h2_consume, so at most
- * a stream window waits unconsumed on each stream; the connection's window is opened at once, so that one slow consumer
- * never stalls the rest. What goes is pulled when the peer and the socket have room for it.
+ * Back-pressure. What comes is handed over at once, and the stream's window opens again only by fl_h2_consume, so at
+ * most a stream window waits unconsumed on each stream; the connection's window is opened at once, so that one slow
+ * consumer never stalls the rest. What goes is pulled when the peer and the socket have room for it.
  *
- * A stream's life. Server: request() is called with the whole head; fl_h2_accept() within it takes the stream, else it is
- * refused. Client: fl_h2_request(). Then head(), data(), end() as they come, and closed() exactly once, last, unless the
- * owner has ended it with fl_h2_reset(), after which nothing is told. Inside closed() the object may be freed. Any
+ * A stream's life. Server: request() is called with the whole head; fl_h2_accept() within it takes the stream, else it
+ * is refused. Client: fl_h2_request(). Then head(), data(), end() as they come, and closed() exactly once, last, unless
+ * the owner has ended it with fl_h2_reset(), after which nothing is told. Inside closed() the object may be freed. Any
  * function may be called from any callback; after fl_h2_free from within fl_h2_recv or fl_h2_send these return
  * -FL_E_CLOSED.
  *
@@ -47,8 +47,8 @@ struct fl_h2_user {
 	/* Server. The head lives until this returns. `end`: no body follows (end() is not called then). */
 	void (*request)(struct fl_h2 *h2, const struct fl_http_head *head, bool end);
 
-	/* A header block after the request: the client's responses, either side's trailers. Lives until this returns; end()
-	 * follows when it is the last. */
+	/* A header block after the request: the client's responses, either side's trailers. Lives until this returns;
+	 * end() follows when it is the last. */
 	void (*head)(struct fl_h2_stream *stream, enum fl_h2_block block, const struct fl_http_head *head);
 	void (*data)(struct fl_h2_stream *stream, struct fl_str bytes);
 	void (*end)(struct fl_h2_stream *stream);
@@ -85,16 +85,16 @@ struct fl_h2_config {
 /* Its SETTINGS (and the client's preface) are ready to be sent at once. NULL: no memory. */
 struct fl_h2 *fl_h2_new(const struct fl_h2_config *config, struct fl_err *err) FL_MUSTUSE;
 
-/* Tells nothing: streams that are open just end, their `h2` is NULL afterwards. NULL-safe, returns NULL; allowed from any
- * callback. */
+/* Tells nothing: streams that are open just end, their `h2` is NULL afterwards. NULL-safe, returns NULL; allowed from
+ * any callback. */
 struct fl_h2 *fl_h2_free(struct fl_h2 *h2);
 FL_DEFINE_AUTO(fl_h2, struct fl_h2 *, fl_h2_free);
 void *fl_h2_arg(const struct fl_h2 *h2);
 
 /* ---- bytes ---- */
 
-/* All of it is taken. A failure is the end of the connection: send what fl_h2_send still gives (a GOAWAY that says why),
- * then close. A bad preface, an invalid header block, floods: FL_E_INVALID; FL_E_NOMEM. */
+/* All of it is taken. A failure is the end of the connection: send what fl_h2_send still gives (a GOAWAY that says
+ * why), then close. A bad preface, an invalid header block, floods: FL_E_INVALID; FL_E_NOMEM. */
 int fl_h2_recv(struct fl_h2 *h2, const void *bytes, size_t len, struct fl_err *err) FL_MUSTUSE;
 
 /* How many bytes to be sent were put into `room`; 0: none now. */
@@ -107,14 +107,15 @@ bool fl_h2_over(const struct fl_h2 *h2);
 
 void fl_h2_accept(struct fl_h2 *h2, struct fl_h2_stream *stream);   /* within request() only */
 
-/* head->method, scheme, authority and target are sent as they are. `body`: pull() will be asked for one. -FL_E_AGAIN: no
- * room now, see fl_h2_room; -FL_E_CLOSED: the connection takes no more streams. Then `stream` is not open. */
+/* head->method, scheme, authority and target are sent as they are. `body`: pull() will be asked for one. -FL_E_AGAIN:
+ * no room now, see fl_h2_room; -FL_E_CLOSED: the connection takes no more streams. Then `stream` is not open. */
 int fl_h2_request(struct fl_h2 *h2, struct fl_h2_stream *stream, const struct fl_http_head *head, bool body,
 		  struct fl_err *err) FL_MUSTUSE;
 
-/* The final answer; without a body it also ends our side. If the request has not ended by the end of ours, the stream is
- * reset with NO_ERROR then. */
-int fl_h2_respond(struct fl_h2_stream *stream, const struct fl_http_head *head, bool body, struct fl_err *err) FL_MUSTUSE;
+/* The final answer; without a body it also ends our side. If the request has not ended by the end of ours, the stream
+ * is reset with NO_ERROR then. */
+int fl_h2_respond(struct fl_h2_stream *stream, const struct fl_http_head *head, bool body,
+		  struct fl_err *err) FL_MUSTUSE;
 
 /* Within pull(), before it returns FL_H2_END_TRAILERS. */
 int fl_h2_trailers(struct fl_h2_stream *stream, struct fl_headers trailers, struct fl_err *err) FL_MUSTUSE;
@@ -132,8 +133,8 @@ uint32_t fl_h2_room(const struct fl_h2 *h2);      /* how many more streams the p
 bool fl_h2_going(const struct fl_h2 *h2);         /* a GOAWAY was sent or has come */
 int fl_h2_ping(struct fl_h2 *h2) FL_MUSTUSE;      /* -FL_E_NOMEM */
 
-/* Server: take no more streams, finish those that are open. Call it, wait for pong() or a second, call it again: the first
- * time says it politely, the second time for good. */
+/* Server: take no more streams, finish those that are open. Call it, wait for pong() or a second, call it again: the
+ * first time says it politely, the second time for good. */
 void fl_h2_shutdown(struct fl_h2 *h2);
 
 /* Say why, and no more: what fl_h2_send gives after this ends in a GOAWAY. */

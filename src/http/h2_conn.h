@@ -7,9 +7,10 @@
  *             fl_h2_on_conn(my->h2, &my->conn);          SETTINGS are on their way, nothing was read yet
  *     }
  *
- * When the connection is over, by the peer, an error or a deadline, first every open stream is told closed() (REFUSED_STREAM
- * where the peer surely has not acted on it, else INTERNAL_ERROR, with words), then lost() once, last: there free both.
- * The owner may also end it without being told: fl_h2_free and fl_conn_close, in this order, from anywhere.
+ * When the connection is over, by the peer, an error or a deadline, first every open stream is told closed()
+ * (REFUSED_STREAM where the peer surely has not acted on it, else INTERNAL_ERROR, with words), then lost() once, last:
+ * there free both. The owner may also end it without being told: fl_h2_free and fl_conn_close, in this order, from
+ * anywhere.
  */
 #pragma once
 #include "http/conn.h"

@@ -122,7 +122,8 @@ static bool make_head(struct fl_h2 *h2, struct fl_http_head *head)
 	while (pseudo < h2->fields.len && h2->fields.at[pseudo].name.len && h2->fields.at[pseudo].name.p[0] == ':')
 		if (!take_pseudo(&h2->fields.at[pseudo++], head))
 			return false;
-	head->headers = (struct fl_headers){ h2->fields.at + pseudo, h2->fields.len - pseudo };
+	if (pseudo < h2->fields.len)
+		head->headers = (struct fl_headers){ h2->fields.at + pseudo, h2->fields.len - pseudo };
 	for (uint32_t i = 0; i < head->headers.len; i++)
 		if (!field_allowed(&head->headers.at[i]))
 			return false;
@@ -181,7 +182,8 @@ static void told_head(struct fl_h2 *h2, struct fl_h2_stream *stream, bool end)
 {
 	enum fl_h2_block block = FL_H2_TRAILERS;
 	struct fl_http_head head;
-	bool good = !h2->block_too_big && make_head(h2, &head) && !head.method.p && !head.scheme.p && !head.authority.p &&
+	bool good = !h2->block_too_big && make_head(h2, &head) && !head.method.p && !head.scheme.p &&
+		    !head.authority.p &&
 		    !head.target.p;
 
 	stream->reached = true;

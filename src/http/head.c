@@ -100,7 +100,8 @@ static struct fl_str place(char **at, struct fl_str s)
 
 struct fl_http_head *fl_http_head_copy(const struct fl_http_head *head)
 {
-	size_t size = sizeof *head + head->headers.len * sizeof(struct fl_header) + head->method.len + head->scheme.len +
+	size_t size = sizeof *head + head->headers.len * sizeof(struct fl_header) + head->method.len +
+		      head->scheme.len +
 		      head->authority.len + head->target.len;
 	struct fl_http_head *copy;
 	struct fl_header *fields;

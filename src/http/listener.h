@@ -5,7 +5,8 @@
 struct fl_listener {
 	/* The owner's. Called for each connection; the fd is the owner's from here on. */
 	void (*accepted)(struct fl_listener *listener, int fd, const struct fl_addr *peer);
-	void (*failed)(struct fl_listener *listener, const struct fl_err *err);   /* may be NULL; it goes on by itself */
+	void (*failed)(struct fl_listener *listener,
+		const struct fl_err *err);   /* may be NULL; it goes on by itself */
 
 	struct fl_io *io;
 	int fd;                    /* -1: not started */

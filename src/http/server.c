@@ -40,7 +40,8 @@ void fl_sconn_wait(struct fl_sconn *conn)
 	if (waits == FL_WAIT_NOTHING)
 		fl_timer_stop(conn->conn.io, &conn->timer);
 	else if (waits != conn->waits || !fl_timer_is_set(&conn->timer))
-		fl_timer_set(conn->conn.io, &conn->timer, fl_now(conn->conn.io) + (waits == FL_WAIT_HEAD ? head : idle));
+		fl_timer_set(conn->conn.io, &conn->timer,
+			     fl_now(conn->conn.io) + (waits == FL_WAIT_HEAD ? head : idle));
 	conn->waits = waits;
 }
 

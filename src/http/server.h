@@ -1,9 +1,9 @@
 /* server.h - answer HTTP requests: HTTP/1.1 and HTTP/2 on one port, with TLS, plain, or on a unix socket.
  *
- * Routes are a table. A handler is called with a request, its body collected up to a limit (or streamed, where the route
- * says so), and answers when it can: at once, later, or with a stream of pieces. A handler that does not answer before
- * it returns says with fl_http_req_on whom to tell when the client goes first; then the request is no more. Otherwise it
- * is answered exactly once, and must not be touched after the answer or its end.
+ * Routes are a table. A handler is called with a request, its body collected up to a limit (or streamed, where the
+ * route says so), and answers when it can: at once, later, or with a stream of pieces. A handler that does not answer
+ * before it returns says with fl_http_req_on whom to tell when the client goes first; then the request is no more.
+ * Otherwise it is answered exactly once, and must not be touched after the answer or its end.
  *
  * Limits and deadlines that end what the client does wrong: FL_HTTP_* of base/limits.h, some by the options.
  */
@@ -18,7 +18,7 @@ struct fl_http_req;
 
 struct fl_http_route {
 	const char *method;        /* NULL: any. HEAD goes where GET goes, and its body is left out below */
-	const char *path;          /* "/healthz"; with '*' at the end all that begins so. The first that fits is taken */
+	const char *path;          /* "/healthz"; with '*' at the end all that begins so. The first one counts */
 	void (*handle)(struct fl_http_req *req);
 	size_t max_body;           /* collected; 0: FL_HTTP_BODY_MAX. Longer ones are answered with 413 */
 	bool streams;              /* not collected: handle() is called with the head */
@@ -53,16 +53,16 @@ struct fl_http_server *fl_http_server_new(struct fl_io *io, const struct fl_http
 struct fl_http_server *fl_http_server_free(struct fl_http_server *server);
 FL_DEFINE_AUTO(fl_http_server, struct fl_http_server *, fl_http_server_free);
 
-/* One more place to listen at, up to FL_HTTP_LISTENERS_MAX: with TLS, or plain (`tls` NULL). `mode` is a unix socket's; its
- * path is left to the caller to remove. *ret_addr (may be NULL) says where, with the port that port 0 became. */
+/* One more place to listen at, up to FL_HTTP_LISTENERS_MAX: with TLS, or plain (`tls` NULL). `mode` is a unix socket's;
+ * its path is left to the caller to remove. *ret_addr (may be NULL) says where, with the port that port 0 became. */
 int fl_http_server_listen(struct fl_http_server *server, const struct fl_addr *addr, unsigned mode,
 			  struct fl_tls_context *tls, struct fl_addr *ret_addr, struct fl_err *err) FL_MUSTUSE;
 
 /* New connections show this certificate; those that are open live on. */
 void fl_http_server_use(struct fl_http_server *server, struct fl_tls_context *tls);
 
-/* Accept no more, finish what is open (GOAWAY, "connection: close"), cut the rest at `deadline`; then done(), in a later
- * turn. */
+/* Accept no more, finish what is open (GOAWAY, "connection: close"), cut the rest at `deadline`; then done(), in a
+ * later turn. */
 void fl_http_server_drain(struct fl_http_server *server, uint64_t deadline, void (*done)(void *arg), void *arg);
 
 uint32_t fl_http_server_conns(const struct fl_http_server *server);
@@ -101,8 +101,8 @@ void fl_http_req_answer(struct fl_http_req *req, int status, struct fl_headers h
 /* In words: "text/plain", a line end added. */
 void fl_http_req_say(struct fl_http_req *req, int status, const char *fmt, ...) FL_PRINTF(3, 4);
 
-/* In pieces: begin, send any number of times, end. length -1: nobody knows. What the client does not take is queued; who
- * lets more than max_queue pile up is cut off, and gone() is told, never from inside of send. */
+/* In pieces: begin, send any number of times, end. length -1: nobody knows. What the client does not take is queued;
+ * who lets more than max_queue pile up is cut off, and gone() is told, never from inside of send. */
 void fl_http_req_begin(struct fl_http_req *req, int status, struct fl_headers headers, int64_t length);
 void fl_http_req_send(struct fl_http_req *req, struct fl_str bytes);
 void fl_http_req_send_chunk(struct fl_http_req *req, struct fl_chunk *chunk);   /* takes a reference of its own */

@@ -11,7 +11,8 @@ static struct fl_sconn *of(struct fl_conn *conn)
 /* The connection cannot go on: say why, if nothing else was said yet, and close. */
 static void refuse(struct fl_sconn *conn, int status, const char *why)
 {
-	struct fl_http_head head = { .status = status, .headers = FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }) };
+	struct fl_http_head head = { .status = status,
+		.headers = FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }) };
 	struct fl_err err = { 0 };
 	bool owed = status && (!conn->reqs || !conn->reqs->answering);
 
@@ -105,8 +106,8 @@ static void eof(struct fl_conn *c)
 		fl_conn_finish(c);
 		return;
 	}
-	/* Whether it still reads, nobody can tell. What is answered already goes out; for the rest it has left, as others
-	 * (Go, nginx) see it, too. */
+	/* Whether it still reads, nobody can tell. What is answered already goes out; for the rest it has left, as
+	 * others (Go, nginx) see it, too. */
 	if (conn->reqs->got_end && conn->reqs->ended)
 		return;
 	refuse(conn, 400, "the connection was closed in the middle of a message");

@@ -112,7 +112,8 @@ static bool path_fits(const char *pattern, struct fl_str path)
 
 static bool method_fits(const char *wanted, struct fl_str method)
 {
-	return !wanted || fl_str_eq(method, fl_str(wanted)) || (fl_str_eq(method, FL_S("HEAD")) && fl_str_eq(fl_str(wanted), FL_S("GET")));
+	return !wanted || fl_str_eq(method, fl_str(wanted)) ||
+	       (fl_str_eq(method, FL_S("HEAD")) && fl_str_eq(fl_str(wanted), FL_S("GET")));
 }
 
 static const struct fl_http_route *find_route(struct fl_http_req *req, bool *ret_path_known)
@@ -164,7 +165,8 @@ static void on_pace(struct fl_timer *timer)
 		return;
 	}
 	req->paced = req->received;
-	fl_timer_set(req->conn->conn.io, timer, fl_now(req->conn->conn.io) + fl_http_or(options->body_timeout, FL_HTTP_BODY_TIMEOUT));
+	fl_timer_set(req->conn->conn.io, timer,
+		     fl_now(req->conn->conn.io) + fl_http_or(options->body_timeout, FL_HTTP_BODY_TIMEOUT));
 }
 
 static void collect(struct fl_http_req *req)
@@ -176,7 +178,8 @@ static void collect(struct fl_http_req *req)
 
 	req->body = FL_BUF(most);
 	if (length.p && fl_str_u64(length, &bytes) && bytes > most) {
-		fl_http_req_say(req, 413, "a body of %llu bytes; at most %zu are taken", (unsigned long long)bytes, most);
+		fl_http_req_say(req, 413, "a body of %llu bytes; at most %zu are taken", (unsigned long long)bytes,
+				most);
 		return;
 	}
 	/* What is announced costs nothing before it comes, but for the usual sizes, which are allocated once. */
@@ -184,7 +187,8 @@ static void collect(struct fl_http_req *req)
 		req->body.failed = FL_E_NOMEM;
 	req->collecting = true;
 	req->pace.fire = on_pace;
-	fl_timer_set(req->conn->conn.io, &req->pace, fl_now(req->conn->conn.io) + fl_http_or(options->body_timeout, FL_HTTP_BODY_TIMEOUT));
+	fl_timer_set(req->conn->conn.io, &req->pace,
+		     fl_now(req->conn->conn.io) + fl_http_or(options->body_timeout, FL_HTTP_BODY_TIMEOUT));
 }
 
 void fl_http_req_start(struct fl_http_req *req, bool end)
@@ -282,7 +286,8 @@ struct fl_str fl_http_req_body(const struct fl_http_req *req)
 struct fl_http_peer fl_http_req_peer(const struct fl_http_req *req)
 {
 	struct fl_conn *conn = &req->conn->conn;
-	struct fl_http_peer peer = { .addr = { .kind = req->conn->kind, .port = req->conn->port, .scope = req->conn->scope } };
+	struct fl_http_peer peer = { .addr = { .kind = req->conn->kind, .port = req->conn->port,
+		.scope = req->conn->scope } };
 	const struct fl_tls_subject *subject;
 
 	memcpy(peer.addr.ip, req->conn->ip, sizeof peer.addr.ip);
@@ -399,7 +404,8 @@ void fl_http_req_say(struct fl_http_req *req, int status, const char *fmt, ...)
 	fl_buf_vprintf(&buf, fmt, args);
 	va_end(args);
 	fl_buf_char(&buf, '\n');
-	fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }), fl_buf_view(&buf));
+	fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }),
+			   fl_buf_view(&buf));
 }
 
 size_t fl_http_req_queued(const struct fl_http_req *req)

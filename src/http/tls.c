@@ -66,7 +66,8 @@ static int expect_server(struct fl_tls *tls, const char *name)
 		return 0;
 	}
 	if (ip)
-		good = X509_VERIFY_PARAM_set1_ip(SSL_get0_param(tls->ssl), ASN1_STRING_get0_data(ip), (size_t)ASN1_STRING_length(ip));
+		good = X509_VERIFY_PARAM_set1_ip(SSL_get0_param(tls->ssl), ASN1_STRING_get0_data(ip),
+						 (size_t)ASN1_STRING_length(ip));
 	else
 		good = SSL_set_tlsext_host_name(tls->ssl, name) && SSL_set1_host(tls->ssl, name);
 	ASN1_OCTET_STRING_free(ip);

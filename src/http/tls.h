@@ -11,7 +11,7 @@ struct fl_tls;
 
 enum fl_tls_peer {
 	FL_TLS_PEER_VERIFY,     /* a client: the server must prove its name by `ca`. The default */
-	FL_TLS_PEER_TRUST,      /* a client that was told so: insecure-skip-tls-verify; a server: asks for no certificate */
+	FL_TLS_PEER_TRUST,      /* a client: insecure-skip-tls-verify; a server: asks for no certificate */
 	FL_TLS_PEER_ASK,        /* a server: a certificate is welcome, and verified by `ca` */
 	FL_TLS_PEER_REQUIRE,    /* a server: no connection without one */
 };
@@ -45,8 +45,8 @@ void fl_tls_feed(struct fl_tls *tls, const void *bytes, size_t len);
 /* Bytes for the network pile up here; the owner drops what it has sent. */
 struct fl_buf *fl_tls_out(struct fl_tls *tls);
 
-/* 1: done. 0: send what there is and feed more. FL_E_DENIED: the peer's certificate is refused, or the peer refuses ours;
- * FL_E_INVALID: no TLS; the words say why. Send what there is (an alert), then close. */
+/* 1: done. 0: send what there is and feed more. FL_E_DENIED: the peer's certificate is refused, or the peer refuses
+ * ours; FL_E_INVALID: no TLS; the words say why. Send what there is (an alert), then close. */
 int fl_tls_handshake(struct fl_tls *tls, struct fl_err *err) FL_MUSTUSE;
 
 /* > 0 plain bytes; 0: the peer has ended properly; -FL_E_AGAIN: feed more. */

@@ -93,7 +93,8 @@ static int use_ca(struct fl_tls_context *context, struct fl_str pem, struct fl_e
 	int count = 0, result = 0;
 
 	while (bio && result == 0 && (cert = PEM_read_bio_X509(bio, NULL, no_password, NULL)) != NULL) {
-		if (!X509_STORE_add_cert(store, cert) || (context->server && !SSL_CTX_add_client_CA(context->ssl, cert)))
+		if (!X509_STORE_add_cert(store, cert) ||
+		    (context->server && !SSL_CTX_add_client_CA(context->ssl, cert)))
 			result = fl_tls_fail(err, FL_E_INVALID, "a CA certificate cannot be used");
 		X509_free(cert);
 		count++;
@@ -142,7 +143,8 @@ static int set_peer(struct fl_tls_context *context, const struct fl_tls_config *
 	return mode != SSL_VERIFY_NONE ? use_ca(context, config->ca, err) : 0;
 }
 
-static int set_up(struct fl_tls_context *context, const struct fl_tls_config *config, int64_t wall_ns, struct fl_err *err)
+static int set_up(struct fl_tls_context *context, const struct fl_tls_config *config, int64_t wall_ns,
+		  struct fl_err *err)
 {
 	unsigned char *protocols = (unsigned char *)(uintptr_t)(config->no_h2 ? old : both);
 	unsigned len = config->no_h2 ? sizeof old - 1 : sizeof both - 1;

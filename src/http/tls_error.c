@@ -41,7 +41,8 @@ static void put_names(struct fl_buf *buf, X509 *cert)
 
 	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
 		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
-		const ASN1_STRING *text = name->type == GEN_DNS ? name->d.dNSName : name->type == GEN_IPADD ? name->d.iPAddress : NULL;
+		const ASN1_STRING *text = name->type == GEN_DNS ? name->d.dNSName : name->type == GEN_IPADD ?
+			name->d.iPAddress : NULL;
 		const unsigned char *bytes = text ? ASN1_STRING_get0_data(text) : NULL;
 		int len = text ? ASN1_STRING_length(text) : 0;
 
@@ -90,13 +91,15 @@ static int fail_verify(struct fl_tls *tls, long result, struct fl_err *err)
 	X509 *cert = tls->refused;
 	char when[64];
 
-	if (cert && (result == X509_V_ERR_HOSTNAME_MISMATCH || result == X509_V_ERR_IP_ADDRESS_MISMATCH) && tls->server_name)
+	if (cert && (result == X509_V_ERR_HOSTNAME_MISMATCH || result == X509_V_ERR_IP_ADDRESS_MISMATCH) &&
+	    tls->server_name)
 		return fail_names(tls, cert, err);
 	if (cert && result == X509_V_ERR_CERT_HAS_EXPIRED)
 		return fl_fail(err, FL_E_DENIED, "the certificate of %s%s has expired on %s", who, above,
 			       fl_tls_time_text(X509_get0_notAfter(cert), when));
 	if (cert && result == X509_V_ERR_CERT_NOT_YET_VALID)
-		return fl_fail(err, FL_E_DENIED, "the certificate of %s%s is valid from %s only; is a clock wrong?", who, above,
+		return fl_fail(err, FL_E_DENIED, "the certificate of %s%s is valid from %s only; is a clock wrong?",
+			       who, above,
 			       fl_tls_time_text(X509_get0_notBefore(cert), when));
 	if (result == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY || result == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
 	    result == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT || result == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE ||
@@ -109,8 +112,10 @@ static int fail_verify(struct fl_tls *tls, long result, struct fl_err *err)
 static bool refuses_us(int reason)
 {
 	static const int refusals[] = {
-		SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED,
-		SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+		SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+			SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED,
+		SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,
+			SSL_R_TLSV1_ALERT_UNKNOWN_CA,
 		SSL_R_TLSV1_ALERT_ACCESS_DENIED, SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED,
 	};
 

@@ -27,7 +27,8 @@ struct fl_tls {
 	bool ended, broken;
 };
 
-/* Empty OpenSSL's queue of errors into words: "<what>: <reason>". The code is FL_E_NOMEM where memory was the reason. */
+/* Empty OpenSSL's queue of errors into words: "<what>: <reason>". The code is FL_E_NOMEM where memory was the
+ * reason. */
 int fl_tls_fail(struct fl_err *err, enum fl_code code, const char *what);
 
 /* Why a handshake failed, with what the certificates say. */

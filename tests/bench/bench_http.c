@@ -1,5 +1,6 @@
-/* Webhook-style POSTs over TLS and HTTP/2, so many in flight: requests for each second of the server's own CPU time, and
- * how long they take; and what an idle watch costs the server. The server is a process of its own, the client is ours. */
+/* Webhook-style POSTs over TLS and HTTP/2, so many in flight: requests for each second of the server's own CPU time,
+ * and how long they take; and what an idle watch costs the server. The server is a process of its own, the client is
+ * ours. */
 #include "base/limits.h"
 #include "http/client.h"
 #include "http/server.h"
@@ -19,7 +20,8 @@
 #define REVIEW 3000         /* bytes of an AdmissionReview with a Pod in it */
 
 static char review[REVIEW];
-static const char verdict[] = "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":"
+static const char verdict[] = "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":"
+			      "{\"uid\":"
 			      "\"705ab4f5-6393-11e8-b7cc-42010a800002\",\"allowed\":true}}";
 
 static void answer(struct fl_http_req *req)
@@ -92,7 +94,8 @@ static void serve(int port_fd, const struct test_certs *certs)
 {
 	struct fl_err err = { 0 };
 	struct fl_io *io = fl_posix_new(&err);
-	struct fl_http_server_options options = { .routes = routes, .route_count = FL_LEN(routes), .max_streams = 2 * WATCHES };
+	struct fl_http_server_options options = { .routes = routes, .route_count = FL_LEN(routes),
+		.max_streams = 2 * WATCHES };
 	struct fl_tls_config config = { .server = true, .peer = FL_TLS_PEER_TRUST, .cert = fl_str(certs->server.cert),
 					.key = fl_str(certs->server.key) };
 	struct fl_http_server *server = io ? fl_http_server_new(io, &options, &err) : NULL;
@@ -168,7 +171,8 @@ static void asked(struct fl_op *op)
 
 static double ask(struct bench *bench, struct fl_str target)
 {
-	struct fl_http_call call = { .op = { .done = asked, .err = &bench->err }, .method = FL_S("GET"), .target = target };
+	struct fl_http_call call = { .op = { .done = asked, .err = &bench->err }, .method = FL_S("GET"),
+		.target = target };
 	double value;
 
 	fl_http_start(bench->client, &call);

@@ -13,7 +13,8 @@ static inline void must(bool so)
 
 static inline void tell_head(struct fl_buf *said, const struct fl_http_head *head)
 {
-	fl_buf_printf(said, "%d %.*s %.*s %.*s", head->status, FL_ARG(head->method), FL_ARG(head->authority), FL_ARG(head->target));
+	fl_buf_printf(said, "%d %.*s %.*s %.*s", head->status, FL_ARG(head->method), FL_ARG(head->authority),
+		      FL_ARG(head->target));
 	for (uint32_t i = 0; i < head->headers.len; i++) {
 		must(fl_header_valid(&head->headers.at[i]));
 		fl_buf_printf(said, " %.*s=%.*s", FL_ARG(head->headers.at[i].name), FL_ARG(head->headers.at[i].value));

@@ -4,7 +4,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t hello[] = { 0, 0, 0, 4, 0, 0, 0, 0, 0 };
-	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"), .target = FL_S("/") };
+	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"),
+		.target = FL_S("/") };
 	struct party party = { .mood = size ? data[0] : 0 };
 	struct fl_h2_config config = { .user = &user, .arg = &party };
 

@@ -5,7 +5,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 	struct party party = { .mood = size ? data[0] : 0 };
-	struct fl_h2_config config = { .user = &user, .arg = &party, .server = true, .no_http_messaging = party.mood & 16 };
+	struct fl_h2_config config = { .user = &user, .arg = &party, .server = true,
+		.no_http_messaging = party.mood & 16 };
 
 	party.h2 = fl_h2_new(&config, NULL);
 	must(party.h2 != NULL);

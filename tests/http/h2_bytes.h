@@ -11,8 +11,10 @@ enum { H2_END_STREAM = 1, H2_ACK = 1, H2_END_HEADERS = 4 };
 
 static inline void h2_frame(struct fl_buf *out, int type, int flags, uint32_t id, struct fl_str payload)
 {
-	const uint8_t head[9] = { (uint8_t)(payload.len >> 16), (uint8_t)(payload.len >> 8), (uint8_t)payload.len, (uint8_t)type,
-				  (uint8_t)flags, (uint8_t)(id >> 24), (uint8_t)(id >> 16), (uint8_t)(id >> 8), (uint8_t)id };
+	const uint8_t head[9] = { (uint8_t)(payload.len >> 16), (uint8_t)(payload.len >> 8), (uint8_t)payload.len,
+		(uint8_t)type,
+				  (uint8_t)flags, (uint8_t)(id >> 24), (uint8_t)(id >> 16), (uint8_t)(id >> 8),
+					(uint8_t)id };
 
 	fl_buf_put(out, head, sizeof head);
 	fl_buf_str(out, payload);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 enum way { H1_TLS, H2_TLS, H1_UNIX, H2_UNIX, WAYS };
-static const char *const way_names[] = { "HTTP/1.1 with TLS", "HTTP/2 with TLS", "HTTP/1.1 on a unix socket", "HTTP/2 on a unix socket" };
+static const char *const way_names[] = { "HTTP/1.1 with TLS", "HTTP/2 with TLS", "HTTP/1.1 on a unix socket",
+	"HTTP/2 on a unix socket" };
 
 struct peer {
 	struct fl_io *io;
@@ -57,7 +58,8 @@ static int peer_open(struct peer *peer, enum way way)
 
 static struct fl_http_call call_of(struct peer *peer, struct fl_str method, struct fl_str target)
 {
-	return (struct fl_http_call){ .op = { .done = test_op_done, .err = &peer->err }, .method = method, .target = target };
+	return (struct fl_http_call){ .op = { .done = test_op_done, .err = &peer->err }, .method = method,
+		.target = target };
 }
 
 static int64_t run_call(struct peer *peer, struct fl_http_call *call)
@@ -95,12 +97,14 @@ static int64_t pull(struct fl_http_call *call, void *room, size_t len, bool *ret
 
 TEST_ONCE(a_request_is_answered)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("GET"), FL_S("/hello"));
 
 		OK_ERR(run_call(&peer, &call), &peer.err);
-		CHECK_STR(fl_buf_view(&call.reply), way == H1_TLS || way == H1_UNIX ? "hello HTTP/1.1" : "hello HTTP/2.0");
+		CHECK_STR(fl_buf_view(&call.reply), way == H1_TLS || way == H1_UNIX ? "hello HTTP/1.1" :
+			"hello HTTP/2.0");
 	}
 }
 
@@ -109,7 +113,8 @@ TEST_ONCE(bodies_of_every_size_come_back)
 	static char body[2000000];
 
 	memset(body, 'y', sizeof body);
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		for (uint32_t size = 0; size < sizeof body; size = size * 5 + 1) {
 			FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("POST"), FL_S("/echo"));
@@ -124,7 +129,8 @@ TEST_ONCE(bodies_of_every_size_come_back)
 
 TEST_ONCE(twenty_megabytes_are_streamed_to_a_slow_reader)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("GET"), FL_S("/much"));
 
@@ -142,7 +148,8 @@ TEST_ONCE(twenty_megabytes_are_streamed_to_a_slow_reader)
 
 TEST_ONCE(a_request_is_streamed)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("POST"), FL_S("/count"));
 
@@ -156,7 +163,8 @@ TEST_ONCE(a_request_is_streamed)
 
 TEST_ONCE(an_answer_before_the_end_of_the_request_is_one)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("POST"), FL_S("/early"));
 
@@ -172,7 +180,8 @@ TEST_ONCE(an_answer_before_the_end_of_the_request_is_one)
 
 TEST_ONCE(trailers_arrive)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("GET"), FL_S("/trailers"));
 
@@ -184,7 +193,8 @@ TEST_ONCE(trailers_arrive)
 
 TEST_ONCE(an_answer_that_breaks_off_is_a_failure)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("GET"), FL_S("/cut"));
 
@@ -196,7 +206,8 @@ TEST_ONCE(an_answer_that_breaks_off_is_a_failure)
 
 TEST_ONCE(a_server_that_closes_is_called_again)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		for (int i = 0; i < 3; i++) {
 			FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("GET"), FL_S("/close"));
@@ -209,7 +220,8 @@ TEST_ONCE(a_server_that_closes_is_called_again)
 
 TEST_ONCE(deadlines_pass)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&peer, FL_S("GET"), FL_S("/silent"));
 
@@ -243,7 +255,8 @@ static int64_t run_many(struct peer *peer, struct fl_str target)
 
 TEST_ONCE(six_hundred_at_once)
 {
-	EACH_WAY (way) {
+	EACH_WAY(way)
+	{
 		OPEN(way);
 		OK_ERR(run_many(&peer, FL_S("/slow?5")), &peer.err);
 		CHECK(fl_http_client_conns(peer.client) <= FL_HTTP_CLIENT_CONNS);

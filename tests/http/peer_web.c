@@ -1,6 +1,6 @@
-/* peer_web.c - our HTTP server as a program, for peers: `peer_web SOCKET` until it is killed or drained. It speaks plain
- * at SOCKET, and TLS at what it writes into SOCKET.addr, with a CA in SOCKET.ca and certificates in files that it renews
- * when it is asked to. */
+/* peer_web.c - our HTTP server as a program, for peers: `peer_web SOCKET` until it is killed or drained. It speaks
+ * plain at SOCKET, and TLS at what it writes into SOCKET.addr, with a CA in SOCKET.ca and certificates in files that it
+ * renews when it is asked to. */
 #include "base/limits.h"
 #include "certs.h"
 #include "http/files.h"
@@ -130,7 +130,8 @@ static void renew(void)
 {
 	struct test_cert cert;
 
-	if (!test_cert_make(&(struct test_cert_wish){ .issuer = &test_certs()->ca, .name = "server", .names = "DNS:localhost,IP:127.0.0.1" },
+	if (!test_cert_make(&(struct test_cert_wish){ .issuer = &test_certs()->ca, .name = "server",
+		.names = "DNS:localhost,IP:127.0.0.1" },
 			    &cert))
 		die("certificate", NULL);
 	write_file(web.crt, cert.cert);
@@ -216,7 +217,8 @@ int main(int argc, char **argv)
 	web.server = web.io ? fl_http_server_new(web.io, &options, &err) : NULL;
 	files.cert = web.crt;
 	files.key = web.key;
-	if (!web.server || fl_addr_parse(&web.tcp, FL_S("127.0.0.1:0"), &err) < 0 || fl_addr_unix(&web.local, fl_str(web.path), &err) < 0 ||
+	if (!web.server || fl_addr_parse(&web.tcp, FL_S("127.0.0.1:0"), &err) < 0 ||
+	    fl_addr_unix(&web.local, fl_str(web.path), &err) < 0 ||
 	    fl_tls_files_start(web.io, &files, &err) < 0 || fl_io_run(web.io, &err) < 0)
 		die("start", &err);
 	fl_tls_files_stop(&files);

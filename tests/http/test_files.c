@@ -61,7 +61,8 @@ static int until(struct watch *watch, int changes, int failures)
 	       fl_clock(watch->io) < begun + (test_tortured() ? FL_NS_PER_S / 20 : 3 * FL_NS_PER_S))
 		if (fl_io_turn(watch->io, fl_clock(watch->io) + 10 * FL_NS_PER_MS, NULL) < 0)
 			return -FL_E_IO;
-	return test_tortured() ? -FL_E_IO : watch->changes == changes && watch->failures == failures ? 0 : -FL_E_CONFLICT;
+	return test_tortured() ? -FL_E_IO : watch->changes == changes && watch->failures == failures ? 0 :
+		-FL_E_CONFLICT;
 }
 
 TEST(a_file_is_told_when_it_changes)

@@ -16,7 +16,8 @@ static int transcript(struct fl_h1 *h1, struct fl_buf *out, const char *bytes, s
 			if (event != FL_H1_DATA && in_data)
 				fl_buf_str(out, FL_S("'; "));
 			if (event == FL_H1_HEAD && h1->kind == FL_H1_REQUEST)
-				fl_buf_printf(out, "%.*s %.*s at=%.*s%s", FL_ARG(h1->head.method), FL_ARG(h1->head.target),
+				fl_buf_printf(out, "%.*s %.*s at=%.*s%s", FL_ARG(h1->head.method),
+					      FL_ARG(h1->head.target),
 					      FL_ARG(h1->head.authority), h1->keep_alive ? "" : " close");
 			else if (event == FL_H1_HEAD)
 				fl_buf_printf(out, "%d%s", h1->head.status, h1->keep_alive ? "" : " close");
@@ -58,12 +59,14 @@ struct row {
 #define POST "POST / HTTP/1.1\r\nhost: a\r\n"
 
 static const struct row requests[] = {
-	{ "the plainest request", FL_S_INIT("GET /x?y=1 HTTP/1.1\r\nHost: a:80\r\n\r\n"), "GET /x?y=1 at=a:80 host=a:80;  end; " },
+	{ "the plainest request", FL_S_INIT("GET /x?y=1 HTTP/1.1\r\nHost: a:80\r\n\r\n"),
+		"GET /x?y=1 at=a:80 host=a:80;  end; " },
 	{ "names become lower case, blanks around values go",
 	  FL_S_INIT(GET "X-A: \t b c \t\r\nEmpty:\r\n\r\n"), "GET / at=a host=a x-a=b c empty=;  end; " },
 	{ "a body of the given length", FL_S_INIT(POST "Content-Length: 3\r\n\r\nabc"),
 	  "POST / at=a host=a content-length=3; 'abc';  end; " },
-	{ "two requests in one piece", FL_S_INIT(GET "\r\n" GET "\r\n"), "GET / at=a host=a;  end; GET / at=a host=a;  end; " },
+	{ "two requests in one piece", FL_S_INIT(GET "\r\n" GET "\r\n"),
+		"GET / at=a host=a;  end; GET / at=a host=a;  end; " },
 	{ "chunks, an extension, a trailer",
 	  FL_S_INIT(POST "Transfer-Encoding: Chunked\r\n\r\n2\r\nab\r\n1;x=y\r\nc\r\n0\r\nSum: 9\r\n\r\n" GET "\r\n"),
 	  "POST / at=a host=a transfer-encoding=Chunked; 'abc';  sum=9 end; GET / at=a host=a;  end; " },
@@ -76,18 +79,24 @@ static const struct row requests[] = {
 	  "GET / at= connection=keep-alive;  end; " },
 	{ "a target with a host goes before the field", FL_S_INIT("GET http://b:1/x HTTP/1.1\r\nhost: a\r\n\r\n"),
 	  "GET /x at=b:1 host=a;  end; " },
-	{ "OPTIONS may ask about everything", FL_S_INIT("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n"), "OPTIONS * at=a host=a;  end; " },
-	{ "bytes beyond ASCII may stand in values", FL_S_INIT(GET "x: \xc3\xa9\r\n\r\n"), "GET / at=a host=a x=\xc3\xa9;  end; " },
-	{ "a folded line", FL_S_INIT(GET "x: 1\r\n 2\r\n\r\n"), "!400 a folded header line, which nobody sends any more" },
-	{ "a bare LF ends no line", FL_S_INIT("GET / HTTP/1.1\nhost: a\r\n\r\n"), "!400 a line ends in LF alone; it must end in CR LF" },
+	{ "OPTIONS may ask about everything", FL_S_INIT("OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n"),
+		"OPTIONS * at=a host=a;  end; " },
+	{ "bytes beyond ASCII may stand in values", FL_S_INIT(GET "x: \xc3\xa9\r\n\r\n"),
+		"GET / at=a host=a x=\xc3\xa9;  end; " },
+	{ "a folded line", FL_S_INIT(GET "x: 1\r\n 2\r\n\r\n"),
+		"!400 a folded header line, which nobody sends any more" },
+	{ "a bare LF ends no line", FL_S_INIT("GET / HTTP/1.1\nhost: a\r\n\r\n"),
+		"!400 a line ends in LF alone; it must end in CR LF" },
 	{ "a bare CR is no blank", FL_S_INIT(GET "x: a\rb\r\n\r\n"), "!400 header 'x' has control bytes" },
 	{ "a NUL in a value", FL_S_INIT(GET "x: a\0b\r\n\r\n"), "!400 header 'x' has control bytes" },
 	{ "length and coding together", FL_S_INIT(POST "content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n"),
 	  "!400 both content-length and transfer-encoding: where does the body end?" },
 	{ "two lengths, even the same", FL_S_INIT(POST "content-length: 3\r\ncontent-length: 3\r\n\r\n"),
 	  "!400 more than one header 'content-length'" },
-	{ "a list of lengths", FL_S_INIT(POST "content-length: 3, 3\r\n\r\n"), "!400 content-length '3, 3' is no length" },
-	{ "a length with a sign", FL_S_INIT(POST "content-length: +3\r\n\r\n"), "!400 content-length '+3' is no length" },
+	{ "a list of lengths", FL_S_INIT(POST "content-length: 3, 3\r\n\r\n"),
+		"!400 content-length '3, 3' is no length" },
+	{ "a length with a sign", FL_S_INIT(POST "content-length: +3\r\n\r\n"),
+		"!400 content-length '+3' is no length" },
 	{ "a length beyond all numbers", FL_S_INIT(POST "content-length: 99999999999999999999\r\n\r\n"),
 	  "!400 content-length '99999999999999999999' is no length" },
 	{ "an empty length", FL_S_INIT(POST "content-length:\r\n\r\n"), "!400 content-length '' is no length" },
@@ -100,23 +109,32 @@ static const struct row requests[] = {
 	{ "no host", FL_S_INIT("GET / HTTP/1.1\r\n\r\n"), "!400 no header 'host'" },
 	{ "two hosts", FL_S_INIT(GET "Host: a\r\n\r\n"), "!400 more than one header 'host'" },
 	{ "a host with a path", FL_S_INIT("GET / HTTP/1.1\r\nhost: a/b\r\n\r\n"), "!400 header 'host' names no host" },
-	{ "a blank before the colon", FL_S_INIT(GET "x : 1\r\n\r\n"), "!400 a header name with bytes that may not stand there" },
+	{ "a blank before the colon", FL_S_INIT(GET "x : 1\r\n\r\n"),
+		"!400 a header name with bytes that may not stand there" },
 	{ "a line without a colon", FL_S_INIT(GET "x\r\n\r\n"), "!400 a header line without a colon" },
-	{ "a header without a name", FL_S_INIT(GET ": x\r\n\r\n"), "!400 a header name with bytes that may not stand there" },
+	{ "a header without a name", FL_S_INIT(GET ": x\r\n\r\n"),
+		"!400 a header name with bytes that may not stand there" },
 	{ "an empty line before the request", FL_S_INIT("\r\n" GET "\r\n"), "!400 this is not HTTP" },
 	{ "TLS on a plain port", FL_S_INIT("\x16\x03\x01"), "!400 TLS where plain HTTP is spoken" },
-	{ "a method with bytes that are none", FL_S_INIT("G(T / HTTP/1.1\r\nhost: a\r\n\r\n"), "!400 no method that HTTP knows" },
+	{ "a method with bytes that are none", FL_S_INIT("G(T / HTTP/1.1\r\nhost: a\r\n\r\n"),
+		"!400 no method that HTTP knows" },
 	{ "two blanks", FL_S_INIT("GET  / HTTP/1.1\r\nhost: a\r\n\r\n"), "!400 no HTTP version where one belongs" },
 	{ "no version", FL_S_INIT("GET /\r\nhost: a\r\n\r\n"), "!400 a request line without a version" },
 	{ "only a method", FL_S_INIT("GET\r\n\r\n"), "!400 no request line" },
-	{ "a version of the future", FL_S_INIT("GET / HTTP/2.0\r\nhost: a\r\n\r\n"), "!505 HTTP/2.0 is not spoken here, HTTP/1.1 is" },
-	{ "a version that is none", FL_S_INIT("GET / HTTP/1.x\r\nhost: a\r\n\r\n"), "!505 HTTP/1.x is not spoken here, HTTP/1.1 is" },
-	{ "a target that is no path", FL_S_INIT("GET x HTTP/1.1\r\nhost: a\r\n\r\n"), "!400 a request target that does not begin with '/'" },
+	{ "a version of the future", FL_S_INIT("GET / HTTP/2.0\r\nhost: a\r\n\r\n"),
+		"!505 HTTP/2.0 is not spoken here, HTTP/1.1 is" },
+	{ "a version that is none", FL_S_INIT("GET / HTTP/1.x\r\nhost: a\r\n\r\n"),
+		"!505 HTTP/1.x is not spoken here, HTTP/1.1 is" },
+	{ "a target that is no path", FL_S_INIT("GET x HTTP/1.1\r\nhost: a\r\n\r\n"),
+		"!400 a request target that does not begin with '/'" },
 	{ "a target with a fragment", FL_S_INIT("GET /#x HTTP/1.1\r\nhost: a\r\n\r\n"),
 	  "!400 a request target with bytes that may not stand there" },
-	{ "a target with user info", FL_S_INIT("GET http://u@b/ HTTP/1.1\r\nhost: a\r\n\r\n"), "!400 a request target without a proper host" },
-	{ "CONNECT is not for us", FL_S_INIT("CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n"), "!501 CONNECT is not served here" },
-	{ "an expectation that cannot be met", FL_S_INIT(POST "expect: cake\r\ncontent-length: 1\r\n\r\n"), "!417 expect 'cake' cannot be met" },
+	{ "a target with user info", FL_S_INIT("GET http://u@b/ HTTP/1.1\r\nhost: a\r\n\r\n"),
+		"!400 a request target without a proper host" },
+	{ "CONNECT is not for us", FL_S_INIT("CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n"),
+		"!501 CONNECT is not served here" },
+	{ "an expectation that cannot be met", FL_S_INIT(POST "expect: cake\r\ncontent-length: 1\r\n\r\n"),
+		"!417 expect 'cake' cannot be met" },
 	{ "a chunk size that is none", FL_S_INIT(POST "transfer-encoding: chunked\r\n\r\nx\r\n"),
 	  "POST / at=a host=a transfer-encoding=chunked; !400 a chunk without a proper size" },
 	{ "a chunk size with 0x", FL_S_INIT(POST "transfer-encoding: chunked\r\n\r\n0x1\r\n"),
@@ -129,21 +147,27 @@ static const struct row requests[] = {
 	  "POST / at=a host=a transfer-encoding=chunked; 'a'; !400 a chunk that is longer than its size" },
 	{ "a chunk size that ends in LF", FL_S_INIT(POST "transfer-encoding: chunked\r\n\r\n1\na\r\n"),
 	  "POST / at=a host=a transfer-encoding=chunked; !400 a line ends in LF alone; it must end in CR LF" },
-	{ "a length among the trailers", FL_S_INIT(POST "transfer-encoding: chunked\r\n\r\n0\r\ncontent-length: 1\r\n\r\n"),
+	{ "a length among the trailers",
+	  FL_S_INIT(POST "transfer-encoding: chunked\r\n\r\n0\r\ncontent-length: 1\r\n\r\n"),
 	  "POST / at=a host=a transfer-encoding=chunked; !400 'content-length' among the trailers" },
 };
 
 static const struct row responses[] = {
-	{ "the plainest response", FL_S_INIT("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), "200 content-length=2; 'hi';  end; eof" },
-	{ "no reason, and not even its blank", FL_S_INIT("HTTP/1.1 404\r\ncontent-length: 0\r\n\r\n"), "404 content-length=0;  end; eof" },
-	{ "100 and 103 come before", FL_S_INIT("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\na: b\r\n\r\nHTTP/1.1 204 None\r\n\r\n"),
+	{ "the plainest response", FL_S_INIT("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"),
+		"200 content-length=2; 'hi';  end; eof" },
+	{ "no reason, and not even its blank", FL_S_INIT("HTTP/1.1 404\r\ncontent-length: 0\r\n\r\n"),
+		"404 content-length=0;  end; eof" },
+	{ "100 and 103 come before",
+	  FL_S_INIT("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\na: b\r\n\r\nHTTP/1.1 204 None\r\n\r\n"),
 	  "100; 103 a=b; 204;  end; eof" },
-	{ "without a length it ends with the connection", FL_S_INIT("HTTP/1.1 200 OK\r\n\r\nhi"), "200 close; 'hi';  end; eof" },
+	{ "without a length it ends with the connection", FL_S_INIT("HTTP/1.1 200 OK\r\n\r\nhi"),
+		"200 close; 'hi';  end; eof" },
 	{ "304 has no body, whatever it says", FL_S_INIT("HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n"),
 	  "304 content-length=9;  end; eof" },
 	{ "chunks", FL_S_INIT("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"),
 	  "200 transfer-encoding=chunked; 'hi';  end; eof" },
-	{ "cut in the head", FL_S_INIT("HTTP/1.1 200 OK\r\n"), "!0 the connection was closed in the middle of a message" },
+	{ "cut in the head", FL_S_INIT("HTTP/1.1 200 OK\r\n"),
+		"!0 the connection was closed in the middle of a message" },
 	{ "cut in the body", FL_S_INIT("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nhi"),
 	  "200 content-length=3; 'hi'; !0 the connection was closed in the middle of a message" },
 	{ "cut in a chunk", FL_S_INIT("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhi"),
@@ -154,7 +178,8 @@ static const struct row responses[] = {
 	{ "a status of two digits", FL_S_INIT("HTTP/1.1 20 OK\r\n\r\n"), "!0 no status line" },
 	{ "a status of four digits", FL_S_INIT("HTTP/1.1 2000 OK\r\n\r\n"), "!0 no status line" },
 	{ "an old SSH server", FL_S_INIT("SSH-2.0-x\r\n\r\n"), "!0 no HTTP version where one belongs" },
-	{ "length and coding together", FL_S_INIT("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"),
+	{ "length and coding together",
+	  FL_S_INIT("HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n"),
 	  "!0 both content-length and transfer-encoding: where does the body end?" },
 };
 
@@ -263,7 +288,8 @@ TEST(what_is_written_can_be_read)
 	OK(fl_h1_put_last_chunk(&wire, FL_HEADERS({ FL_S("t"), FL_S("u") }), NULL));
 	fl_h1_init(&h1, FL_H1_REQUEST);
 	OK(transcript(&h1, &out, wire.p, wire.len, wire.len, false));
-	CHECK_STR(fl_buf_view(&out), "PUT /a?b at=h:1 host=h:1 transfer-encoding=chunked x=y; '0123456789abcdefg';  t=u end; ");
+	CHECK_STR(fl_buf_view(&out),
+		  "PUT /a?b at=h:1 host=h:1 transfer-encoding=chunked x=y; '0123456789abcdefg';  t=u end; ");
 }
 
 TEST(nothing_can_end_a_line_in_our_name)
@@ -274,7 +300,8 @@ TEST(nothing_can_end_a_line_in_our_name)
 	REFUSED(fl_h1_put_response(&wire, &head, 0, false, NULL), FL_E_INVALID);
 	head.headers = FL_HEADERS({ FL_S("content-length"), FL_S("9") });
 	REFUSED(fl_h1_put_response(&wire, &head, 0, false, NULL), FL_E_INVALID);
-	head = (struct fl_http_head){ .method = FL_S("GET"), .target = FL_S("/ HTTP/1.1\r\nx: y"), .authority = FL_S("a") };
+	head = (struct fl_http_head){ .method = FL_S("GET"), .target = FL_S("/ HTTP/1.1\r\nx: y"),
+		.authority = FL_S("a") };
 	REFUSED(fl_h1_put_request(&wire, &head, 0, NULL), FL_E_INVALID);
 	head = (struct fl_http_head){ .method = FL_S("GET"), .target = FL_S("/"), .authority = FL_S("a\r\nx: y") };
 	REFUSED(fl_h1_put_request(&wire, &head, 0, NULL), FL_E_INVALID);

@@ -48,7 +48,8 @@ static void on_request(struct fl_h2 *h2, const struct fl_http_head *head, bool e
 	struct side *side = fl_h2_arg(h2);
 	struct stream *stream = &side->streams[side->count];
 
-	fl_buf_printf(&side->log, "%.*s %.*s at=%.*s%s", FL_ARG(head->method), FL_ARG(head->target), FL_ARG(head->authority),
+	fl_buf_printf(&side->log, "%.*s %.*s at=%.*s%s", FL_ARG(head->method), FL_ARG(head->target),
+		      FL_ARG(head->authority),
 		      end ? "" : "+");
 	note_headers(&side->log, head);
 	if (side->free_it) {
@@ -87,7 +88,8 @@ static void on_end(struct fl_h2_stream *h2)
 	struct stream *stream = fl_container(h2, struct stream, h2);
 
 	fl_buf_printf(&stream->side->log, "%u end; ", stream->got);
-	if (!stream->h2.sent_head && stream >= stream->side->streams && stream < stream->side->streams + FL_LEN(stream->side->streams) &&
+	if (!stream->h2.sent_head && stream >= stream->side->streams &&
+	    stream < stream->side->streams + FL_LEN(stream->side->streams) &&
 	    !stream->answer_later)
 		answer(stream);
 }
@@ -95,7 +97,8 @@ static void on_end(struct fl_h2_stream *h2)
 static int64_t on_pull(struct fl_h2_stream *h2, void *room, size_t len, enum fl_h2_end *ret_end)
 {
 	struct stream *stream = fl_container(h2, struct stream, h2);
-	struct fl_str piece = fl_str_sub(stream->body, stream->at, len < stream->most - stream->at ? (uint32_t)len : stream->most - stream->at);
+	struct fl_str piece = fl_str_sub(stream->body, stream->at, len < stream->most - stream->at ? (uint32_t)len :
+		stream->most - stream->at);
 
 	if (piece.len)
 		memcpy(room, piece.p, piece.len);
@@ -122,7 +125,8 @@ static void on_goaway(struct fl_h2 *h2, int32_t last, enum fl_h2_code code)
 {
 	struct side *side = fl_h2_arg(h2);
 
-	fl_buf_printf(&side->log, "goaway %s%s; ", last == INT32_MAX ? "soon " : "", fl_name(&fl_h2_code_names, (int)code));
+	fl_buf_printf(&side->log, "goaway %s%s; ", last == INT32_MAX ? "soon " : "",
+		fl_name(&fl_h2_code_names, (int)code));
 }
 
 static void on_pong(struct fl_h2 *h2)
@@ -132,7 +136,8 @@ static void on_pong(struct fl_h2 *h2)
 	fl_buf_str(&side->log, FL_S("pong; "));
 }
 
-static const struct fl_h2_user user = { .request = on_request, .head = on_head, .data = on_data, .end = on_end, .pull = on_pull,
+static const struct fl_h2_user user = { .request = on_request, .head = on_head, .data = on_data, .end = on_end,
+	.pull = on_pull,
 					.closed = on_closed, .goaway = on_goaway, .pong = on_pong };
 
 static void side_auto_(struct side *side)
@@ -173,7 +178,8 @@ static int carry(struct side *a, struct side *b, size_t piece)
 
 static int get(struct side *client, struct stream *stream, struct fl_str target)
 {
-	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"), .target = target };
+	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"),
+		.target = target };
 
 	stream->side = client;
 	stream->most = stream->most ? stream->most : UINT32_MAX;
@@ -334,7 +340,8 @@ TEST(a_server_that_goes_finishes_what_it_has)
 	answer(&server.streams[0]);
 	OK(carry(&client, &server, 16384));
 	CHECK(server.failed || fl_h2_over(server.h2));
-	CHECK_STR(fl_buf_view(&client.log), "goaway soon NO_ERROR; goaway NO_ERROR; head 200 x=y; 0 end; closed NO_ERROR; ");
+	CHECK_STR(fl_buf_view(&client.log),
+		  "goaway soon NO_ERROR; goaway NO_ERROR; head 200 x=y; 0 end; closed NO_ERROR; ");
 }
 
 TEST(a_session_may_be_freed_from_within)
@@ -354,7 +361,8 @@ TEST(a_head_over_the_limit_is_answered)
 {
 	FL_AUTO(side) struct side client = { 0 }, server = { 0 };
 	struct stream stream = { .side = &client };
-	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"), .target = FL_S("/"),
+	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"),
+		.target = FL_S("/"),
 				     .headers = FL_HEADERS({ FL_S("big"), { many, 20000 } }) };
 
 	memset(many, 'x', sizeof many);
@@ -369,7 +377,8 @@ TEST(what_cannot_be_sent_is_refused)
 {
 	FL_AUTO(side) struct side client = { 0 };
 	struct stream stream = { .side = &client };
-	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"), .target = FL_S("/"),
+	struct fl_http_head head = { .method = FL_S("GET"), .scheme = FL_S("http"), .authority = FL_S("a"),
+		.target = FL_S("/"),
 				     .headers = FL_HEADERS({ FL_S("x"), FL_S("a\nb") }) };
 
 	OK(side_open(&client, (struct fl_h2_config){ 0 }));
@@ -411,7 +420,8 @@ static const struct {
 	{ "no :path", FRAME(H2_HEADERS, 5, 1, "\x82\x86"), false, "", false },
 	{ "no :path, lenient", FRAME(H2_HEADERS, 5, 1, "\x82\x86"), true, "", false },
 	{ "two :method, lenient", FRAME(H2_HEADERS, 5, 1, "\x82\x82\x86\x84"), true, "", false },
-	{ "a field before a pseudo-field, lenient", FRAME(H2_HEADERS, 5, 1, "\x82\x86\x40\x01x\x01y\x84"), true, "", false },
+	{ "a field before a pseudo-field, lenient", FRAME(H2_HEADERS, 5, 1, "\x82\x86\x40\x01x\x01y\x84"), true, "",
+		false },
 	{ "a capital in a name, lenient", FRAME(H2_HEADERS, 5, 1, "\x82\x86\x84\x40\x01X\x01y"), true, "", false },
 	{ "a line end in a value, lenient", FRAME(H2_HEADERS, 5, 1, "\x82\x86\x84\x40\x01x\x01\n"), true, "", false },
 	{ "a line end in a value", FRAME(H2_HEADERS, 5, 1, "\x82\x86\x84\x40\x01x\x01\n"), false, "", false },
@@ -462,7 +472,8 @@ TEST(a_bad_preface_is_no_http2)
 	REFUSED(fl_h2_recv(server.h2, "GET / HTTP/1.1\r\n\r\n", 18, NULL), FL_E_INVALID);
 }
 
-/* Feeds `count` times what make() writes; how far it came before the connection ended, and that its memory stayed small. */
+/* Feeds `count` times what make() writes; how far it came before the connection ended, and that its memory stayed
+ * small. */
 static void flood(void (*make)(struct fl_buf *wire, uint32_t i), uint32_t count, bool reads)
 {
 	FL_AUTO(side) struct side server = { .silent = true }, nobody = { 0 };

@@ -1,4 +1,5 @@
-/* Clients that misbehave, byte for byte, on a real socket: each is answered or cut, within bounds, and others are served. */
+/* Clients that misbehave, byte for byte, on a real socket: each is answered or cut, within bounds, and others are
+ * served. */
 #include "base/limits.h"
 #include "h2_bytes.h"
 #include "http/conn.h"
@@ -143,11 +144,18 @@ static const struct {
 } cut[] = {
 	{ "no HTTP at all", FL_S_INIT("\x01\x02\x03"), "HTTP/1.1 400 Bad Request\r\n" },
 	{ "a TLS hello", FL_S_INIT("\x16\x03\x01\x02"), "HTTP/1.1 400 Bad Request\r\n" },
-	{ "smuggling", FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n"), "HTTP/1.1 400 Bad Request\r\n" },
-	{ "a body beyond the limit", FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\n"), "HTTP/1.1 413 Content Too Large\r\n" },
-	{ "a chunk beyond the limit", FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nz\r\n"), "HTTP/1.1 400 Bad Request\r\n" },
-	{ "a version that nobody speaks", FL_S_INIT("GET / HTTP/3.0\r\nhost: a\r\n\r\n"), "HTTP/1.1 505 HTTP Version Not Supported\r\n" },
-	{ "close means close", FL_S_INIT("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"), "HTTP/1.1 200 OK\r\n" },
+	{ "smuggling",
+	  FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n"),
+	  "HTTP/1.1 400 Bad Request\r\n" },
+	{ "a body beyond the limit", FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1001\r\n\r\n"),
+		"HTTP/1.1 413 Content Too Large\r\n" },
+	{ "a chunk without a size",
+	  FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nz\r\n"),
+	  "HTTP/1.1 400 Bad Request\r\n" },
+	{ "a version that nobody speaks", FL_S_INIT("GET / HTTP/3.0\r\nhost: a\r\n\r\n"),
+		"HTTP/1.1 505 HTTP Version Not Supported\r\n" },
+	{ "close means close", FL_S_INIT("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"),
+		"HTTP/1.1 200 OK\r\n" },
 	{ "HTTP/1.0 is answered and closed", FL_S_INIT("GET / HTTP/1.0\r\n\r\n"), "HTTP/1.1 200 OK\r\n" },
 	{ "half of HTTP/2's preface", FL_S_INIT("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"), "" },
 };
@@ -192,7 +200,8 @@ TEST(a_continue_is_said_before_the_body_is_sent)
 	FL_AUTO(rude) struct rude rude = { 0 };
 
 	OK_ERR(rude_open(&rude, (struct fl_http_server_options){ 0 }), &rude.err);
-	OK(say(&rude, FL_S("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: 2\r\n\r\n")));
+	OK(say(&rude, FL_S("POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\n"
+			   "connection: close\r\ncontent-length: 2\r\n\r\n")));
 	OK(test_pause(rude.io, 2 * FL_NS_PER_MS));
 	if (!test_tortured())
 		CHECK_STR(((struct fl_str){ rude.said, (uint32_t)rude.len }), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -209,7 +218,8 @@ static const struct {
 } slow[] = {
 	{ "a connection that never says a thing", FL_S_INIT(""), "" },
 	{ "half a head", FL_S_INIT("GET / HTTP/1.1\r\nhost: a\r\nx: "), "HTTP/1.1 408 Request Timeout\r\n" },
-	{ "half a body", FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nabc"), "HTTP/1.1 408 Request Timeout\r\n" },
+	{ "half a body", FL_S_INIT("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nabc"),
+		"HTTP/1.1 408 Request Timeout\r\n" },
 	{ "half an HTTP/2 preface", FL_S_INIT("PRI * HTTP/2.0\r\n\r\n"), "" },
 };
 
@@ -219,7 +229,8 @@ TEST_ONCE(the_slow_are_cut)
 	EACH_ROW (row, slow) {
 		FL_AUTO(rude) struct rude rude = { 0 };
 
-		OK_ERR(rude_open(&rude, (struct fl_http_server_options){ .head_timeout = 10 * FL_NS_PER_MS, .idle_timeout = 10 * FL_NS_PER_MS,
+		OK_ERR(rude_open(&rude, (struct fl_http_server_options){ .head_timeout = 10 * FL_NS_PER_MS,
+			.idle_timeout = 10 * FL_NS_PER_MS,
 									 .body_timeout = 10 * FL_NS_PER_MS }),
 		       &rude.err);
 		OK(say(&rude, row->bytes));
@@ -266,7 +277,8 @@ TEST_ONCE(rapid_reset_is_cut_on_the_socket)
 
 	h2_hello(&wire);
 	for (uint32_t i = 0; i < 20 * FL_H2_RESETS_BURST; i++) {
-		h2_frame(&wire, H2_HEADERS, 5, 2 * i + 1, FL_S("\x82\x86\x41\x01" "a\x44\x05/hold"));
+		h2_frame(&wire, H2_HEADERS, 5, 2 * i + 1, FL_S("\x82\x86\x41\x01"
+							       "a\x44\x05/hold"));
 		h2_frame(&wire, H2_RST, 0, 2 * i + 1, FL_S("\0\0\0\x08"));
 	}
 	OK(fl_buf_check(&wire, "test", NULL));

@@ -47,7 +47,8 @@ static void carry(struct fl_tls *from, struct fl_tls *to, size_t piece, int *res
 	}
 }
 
-static int shake(struct ends *ends, const struct fl_tls_config *server, const struct fl_tls_config *client, const char *name,
+static int shake(struct ends *ends, const struct fl_tls_config *server, const struct fl_tls_config *client,
+		 const char *name,
 		 size_t piece)
 {
 	/* The server believes that it is 1970, so that it shows whatever it is given. */
@@ -68,7 +69,8 @@ static int shake(struct ends *ends, const struct fl_tls_config *server, const st
 }
 
 /* Plain bytes through; how many came. */
-static int64_t pass(struct fl_tls *from, struct fl_tls *to, struct fl_str text, char *into, size_t size, struct fl_err *err)
+static int64_t pass(struct fl_tls *from, struct fl_tls *to, struct fl_str text, char *into, size_t size,
+		    struct fl_err *err)
 {
 	struct fl_buf *out = fl_tls_out(from);
 	int64_t got, done = 0;
@@ -83,7 +85,8 @@ static int64_t pass(struct fl_tls *from, struct fl_tls *to, struct fl_str text, 
 	return got == -FL_E_AGAIN ? done : got;
 }
 
-static struct fl_tls_config config_of(const struct test_cert *cert, const struct test_cert *ca, bool server, enum fl_tls_peer peer)
+static struct fl_tls_config config_of(const struct test_cert *cert, const struct test_cert *ca, bool server,
+				      enum fl_tls_peer peer)
 {
 	return (struct fl_tls_config){ .server = server, .peer = peer, .cert = fl_str(cert ? cert->cert : NULL),
 				       .key = fl_str(cert ? cert->key : NULL), .ca = fl_str(ca ? ca->cert : NULL) };
@@ -126,21 +129,26 @@ static const struct {
 	{ "a name that the certificate has", "localhost", FL_TLS_PEER_TRUST, NO_CERT, GOOD, 1, 1, "", "" },
 	{ "an address that it has", "127.0.0.1", FL_TLS_PEER_TRUST, NO_CERT, GOOD, 1, 1, "", "" },
 	{ "an IPv6 address that it has", "::1", FL_TLS_PEER_TRUST, NO_CERT, GOOD, 1, 1, "", "" },
-	{ "another name", "other", FL_TLS_PEER_TRUST, NO_CERT, GOOD, -FL_E_DENIED, -FL_E_DENIED, "TLS: sslv3 alert bad certificate",
+	{ "another name", "other", FL_TLS_PEER_TRUST, NO_CERT, GOOD, -FL_E_DENIED, -FL_E_DENIED,
+		"TLS: sslv3 alert bad certificate",
 	  "the certificate of other is for localhost, 127.0.0.1, an IPv6 address; not for other" },
 	{ "another address", "10.0.0.1", FL_TLS_PEER_TRUST, NO_CERT, GOOD, -FL_E_DENIED, -FL_E_DENIED, "",
 	  "the certificate of 10.0.0.1 is for localhost, 127.0.0.1, an IPv6 address; not for 10.0.0.1" },
-	{ "a certificate that has expired", "localhost", FL_TLS_PEER_TRUST, NO_CERT, EXPIRED, -FL_E_DENIED, -FL_E_DENIED, "",
+	{ "a certificate that has expired", "localhost", FL_TLS_PEER_TRUST, NO_CERT, EXPIRED, -FL_E_DENIED,
+		-FL_E_DENIED, "",
 	  "the certificate of localhost has expired on 20" },
-	{ "a certificate of tomorrow", "localhost", FL_TLS_PEER_TRUST, NO_CERT, TOO_EARLY, -FL_E_DENIED, -FL_E_DENIED, "",
+	{ "a certificate of tomorrow", "localhost", FL_TLS_PEER_TRUST, NO_CERT, TOO_EARLY, -FL_E_DENIED, -FL_E_DENIED,
+		"",
 	  "the certificate of localhost is valid from " },
 	{ "a certificate of another CA", "localhost", FL_TLS_PEER_TRUST, NO_CERT, FOREIGN, -FL_E_DENIED, -FL_E_DENIED,
-	  "the peer refuses our certificate: tlsv1 alert unknown ca", "the certificate of localhost is not signed by the given CA" },
+	  "the peer refuses our certificate: tlsv1 alert unknown ca",
+		"the certificate of localhost is not signed by the given CA" },
 	{ "a client with a certificate", "localhost", FL_TLS_PEER_REQUIRE, OUR_CERT, GOOD, 1, 1, "", "" },
 	{ "a client without one, where it may", "localhost", FL_TLS_PEER_ASK, NO_CERT, GOOD, 1, 1, "", "" },
 	{ "a client without one, where it must", "localhost", FL_TLS_PEER_REQUIRE, NO_CERT, GOOD, -FL_E_DENIED, 1,
 	  "the client showed no certificate", "" },
-	{ "a client with a certificate of another CA", "localhost", FL_TLS_PEER_ASK, FOREIGN_CERT, GOOD, -FL_E_DENIED, 1,
+	{ "a client with a certificate of another CA", "localhost", FL_TLS_PEER_ASK, FOREIGN_CERT, GOOD, -FL_E_DENIED,
+		1,
 	  "the certificate of the client is not signed by the given CA", "" },
 };
 
@@ -150,12 +158,15 @@ static bool make_more(const struct test_certs *certs)
 {
 	static bool made;
 
-	made = made || (test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "old", .names = "DNS:localhost",
+	made = made || (test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "old",
+		.names = "DNS:localhost",
 								 .from = -7200, .to = -5 }, &expired) &&
-			test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "new", .names = "DNS:localhost",
+			test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "new",
+				.names = "DNS:localhost",
 								 .from = 3600, .to = 7200 }, &early) &&
 			test_cert_make(&(struct test_cert_wish){ .name = "other CA", .ca = true }, &foreign_ca) &&
-			test_cert_make(&(struct test_cert_wish){ .issuer = &foreign_ca, .name = "x", .names = "DNS:localhost" }, &foreign));
+			test_cert_make(&(struct test_cert_wish){ .issuer = &foreign_ca, .name = "x",
+				.names = "DNS:localhost" }, &foreign));
 	return made;
 }
 
@@ -165,7 +176,8 @@ TEST(who_is_trusted)
 
 	CHECK(certs && make_more(certs));
 	EACH_ROW (row, hands) {
-		const struct test_cert *shown[] = { &certs->server, &expired, &early, &foreign }, *own[] = { NULL, &certs->client, &foreign };
+		const struct test_cert *shown[] = { &certs->server, &expired, &early, &foreign },
+			*own[] = { NULL, &certs->client, &foreign };
 		FL_AUTO(ends) struct ends ends = { 0 };
 		struct fl_tls_config server = config_of(shown[row->server], &certs->ca, true, row->peer);
 		struct fl_tls_config client = config_of(own[row->shows], &certs->ca, false, FL_TLS_PEER_VERIFY);
@@ -222,9 +234,12 @@ static const struct {
 	{ "a server needs a certificate", { .server = true }, "the certificate is no PEM" },
 	{ "a certificate needs its key", { .cert = FL_S_INIT("C") }, "the private key is no PEM, or has a password" },
 	{ "a key needs its certificate", { .key = FL_S_INIT("K") }, "the private key belongs to another certificate" },
-	{ "a key of another certificate", { .cert = FL_S_INIT("C"), .key = FL_S_INIT("X") }, "the private key belongs to another certificate" },
-	{ "text that is no certificate", { .cert = FL_S_INIT("hello"), .key = FL_S_INIT("K") }, "the certificate is no PEM" },
-	{ "half a certificate", { .cert = FL_S_INIT("H"), .key = FL_S_INIT("K") }, "the certificate is no PEM: bad end line" },
+	{ "a key of another certificate", { .cert = FL_S_INIT("C"), .key = FL_S_INIT("X") },
+		"the private key belongs to another certificate" },
+	{ "text that is no certificate", { .cert = FL_S_INIT("hello"), .key = FL_S_INIT("K") },
+		"the certificate is no PEM" },
+	{ "half a certificate", { .cert = FL_S_INIT("H"), .key = FL_S_INIT("K") },
+		"the certificate is no PEM: bad end line" },
 	{ "a CA that is none", { .ca = FL_S_INIT("hello") }, "the CA certificates are no PEM" },
 	{ "nobody to trust", { .peer = FL_TLS_PEER_VERIFY }, "no CA is given to verify the peer with" },
 };

@@ -51,7 +51,8 @@ static void do_who(struct fl_http_req *req)
 	struct fl_str token = fl_headers_get(fl_http_req_head(req)->headers, FL_S("authorization"));
 	struct fl_str agent = fl_headers_get(fl_http_req_head(req)->headers, FL_S("user-agent"));
 
-	fl_http_req_say(req, 200, "%.*s %.*s %.*s uid=%d", FL_ARG(peer.subject ? peer.subject->common_name : FL_S("nobody")),
+	fl_http_req_say(req, 200, "%.*s %.*s %.*s uid=%d",
+		FL_ARG(peer.subject ? peer.subject->common_name : FL_S("nobody")),
 			FL_ARG(token), FL_ARG(agent), peer.cred.pid ? (int)peer.cred.uid : -1);
 }
 
@@ -188,7 +189,8 @@ static void on_ended(void *service, const struct fl_http_access *access)
 /* ---- how they are joined ---- */
 
 enum kind { H1, H2, H1_TLS, H2_TLS, UNIX_H1, UNIX_H2, KIND_COUNT };
-static const char *const kind_names[] = { "HTTP/1.1", "HTTP/2", "HTTP/1.1 with TLS", "HTTP/2 with TLS", "HTTP/1.1 on a unix socket",
+static const char *const kind_names[] = { "HTTP/1.1", "HTTP/2", "HTTP/1.1 with TLS", "HTTP/2 with TLS",
+	"HTTP/1.1 on a unix socket",
 					  "HTTP/2 on a unix socket" };
 
 static int make_tls(struct web *web, enum kind kind)
@@ -206,7 +208,8 @@ static int make_tls(struct web *web, enum kind kind)
 
 static int web_open(struct web *web, enum kind kind, struct fl_http_server_options options)
 {
-	struct fl_http_client_options client = { .url = { web->url, 0 }, .user_agent = FL_S("fairlead"), .token = FL_S("secret"),
+	struct fl_http_client_options client = { .url = { web->url, 0 }, .user_agent = FL_S("fairlead"),
+		.token = FL_S("secret"),
 						 .plain_h2 = kind == H2 || kind == UNIX_H2 };
 	char text[FL_ADDR_TEXT];
 	struct fl_addr addr;
@@ -230,11 +233,13 @@ static int web_open(struct web *web, enum kind kind, struct fl_http_server_optio
 	options.ended = on_ended;
 	web->greedy = true;
 	web->server = fl_http_server_new(web->io, &options, &web->err);
-	r = web->server ? fl_http_server_listen(web->server, &addr, 0600, web->server_tls, &web->addr, &web->err) : -FL_E_NOMEM;
+	r = web->server ? fl_http_server_listen(web->server, &addr, 0600, web->server_tls, &web->addr, &web->err) :
+		-FL_E_NOMEM;
 	if (r < 0)
 		return r;
 	at = fl_addr_print(local ? &addr : &web->addr, text);
-	client.url.len = (uint32_t)snprintf(web->url, sizeof web->url, "%s%.*s", local ? "" : tls ? "https://" : "http://", FL_ARG(at));
+	client.url.len = (uint32_t)snprintf(web->url, sizeof web->url, "%s%.*s", local ? "" : tls ? "https://" :
+		"http://", FL_ARG(at));
 	client.tls = web->client_tls;
 	web->client = fl_http_client_new(web->io, &client, &web->err);
 	return web->client ? 0 : -FL_E_NOMEM;
@@ -242,7 +247,8 @@ static int web_open(struct web *web, enum kind kind, struct fl_http_server_optio
 
 static struct fl_http_call call_of(struct web *web, struct fl_str method, struct fl_str target)
 {
-	return (struct fl_http_call){ .op = { .done = test_op_done, .err = &web->err }, .method = method, .target = target };
+	return (struct fl_http_call){ .op = { .done = test_op_done, .err = &web->err }, .method = method,
+		.target = target };
 }
 
 /* How a call ends that may have ended already. A server without memory says 503, which is a failure told. */
@@ -267,7 +273,8 @@ static int64_t run_call(struct web *web, struct fl_http_call *call)
 TEST_ONCE(a_call_is_answered)
 {
 	CHECK(test_certs());
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/hello?a=b"));
 
@@ -292,11 +299,15 @@ static const struct {
 	{ "a body comes back", FL_S_INIT("POST"), FL_S_INIT("/echo"), FL_S_INIT("abc"), 201, "abc" },
 	{ "an empty body is one", FL_S_INIT("POST"), FL_S_INIT("/echo"), FL_S_INIT(""), 201, "" },
 	{ "HEAD is GET without the body", FL_S_INIT("HEAD"), FL_S_INIT("/hello"), FL_S_INIT(""), 200, "" },
-	{ "an unknown path", FL_S_INIT("GET"), FL_S_INIT("/nothing"), FL_S_INIT(""), 404, "there is no /nothing here\n" },
-	{ "a known path by another method", FL_S_INIT("DELETE"), FL_S_INIT("/hello"), FL_S_INIT(""), 405, "DELETE is not done here\n" },
-	{ "an unknown path with a body", FL_S_INIT("POST"), FL_S_INIT("/nothing"), FL_S_INIT("x"), 404, "there is no /nothing here\n" },
+	{ "an unknown path", FL_S_INIT("GET"), FL_S_INIT("/nothing"), FL_S_INIT(""), 404,
+		"there is no /nothing here\n" },
+	{ "a known path by another method", FL_S_INIT("DELETE"), FL_S_INIT("/hello"), FL_S_INIT(""), 405,
+		"DELETE is not done here\n" },
+	{ "an unknown path with a body", FL_S_INIT("POST"), FL_S_INIT("/nothing"), FL_S_INIT("x"), 404,
+		"there is no /nothing here\n" },
 	{ "a path below a tree", FL_S_INIT("PUT"), FL_S_INIT("/tree/a/b"), FL_S_INIT(""), 200, "hello" },
-	{ "a handler that forgets", FL_S_INIT("GET"), FL_S_INIT("/forget"), FL_S_INIT(""), 500, "the handler gave no answer\n" },
+	{ "a handler that forgets", FL_S_INIT("GET"), FL_S_INIT("/forget"), FL_S_INIT(""), 500,
+		"the handler gave no answer\n" },
 	{ "an answer in pieces", FL_S_INIT("GET"), FL_S_INIT("/drip"), FL_S_INIT(""), 200, "tick tick tick " },
 	{ "a streamed request", FL_S_INIT("POST"), FL_S_INIT("/upload"), FL_S_INIT("12345"), 200, "5\n" },
 };
@@ -341,7 +352,8 @@ TEST(answers_over_h2_with_tls)
 
 TEST(trailers_arrive)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/drip"));
 
@@ -382,7 +394,8 @@ TEST(the_server_knows_who_calls)
 TEST_ONCE(a_large_answer_arrives_whole)
 {
 	CHECK(test_certs());
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/much"));
 
@@ -438,7 +451,8 @@ static int64_t on_pull(struct fl_http_call *call, void *room, size_t len, bool *
 
 TEST(a_slow_reader_is_waited_for)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(reader) struct reader reader = { .pause = true };
 
@@ -460,7 +474,8 @@ TEST(a_slow_reader_is_waited_for)
 
 TEST(a_long_request_is_streamed)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(reader) struct reader reader = { .make = 30000 };
 
@@ -477,7 +492,8 @@ TEST(a_long_request_is_streamed)
 
 TEST(a_handler_that_is_slow_slows_the_client)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(reader) struct reader reader = { .make = 50000000 };
 
@@ -497,7 +513,8 @@ TEST(a_handler_that_is_slow_slows_the_client)
 
 TEST(a_cancelled_call_is_gone_on_the_other_side)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/hold"));
 
@@ -515,7 +532,8 @@ TEST(a_cancelled_call_is_gone_on_the_other_side)
 
 TEST(a_reader_may_cancel_in_the_middle)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(reader) struct reader reader = { .cancel = true };
 
@@ -532,7 +550,8 @@ TEST(a_reader_may_cancel_in_the_middle)
 
 TEST(a_client_that_does_not_read_is_cut)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(reader) struct reader reader = { .pause = true };
 
@@ -575,7 +594,8 @@ TEST(half_an_answer_is_a_failure)
 /* Once: it is made of waiting. */
 TEST_ONCE(calls_have_deadlines)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/hold"));
 
@@ -599,7 +619,8 @@ TEST(a_body_over_the_limit_is_refused_before_it_comes)
 {
 	static char big[1000001];
 
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("POST"), FL_S("/echo"));
 
@@ -631,7 +652,8 @@ TEST(a_certificate_for_somebody_else_is_refused)
 	CHECK(test_certs());
 	OK_ERR(web_open(&web, H2_TLS, (struct fl_http_server_options){ 0 }), &web.err);
 	web.client = fl_http_client_free(web.client);
-	options = (struct fl_http_client_options){ .url = fl_str(web.url), .tls = web.client_tls, .server_name = FL_S("other") };
+	options = (struct fl_http_client_options){ .url = fl_str(web.url), .tls = web.client_tls,
+		.server_name = FL_S("other") };
 	web.client = fl_http_client_new(web.io, &options, &web.err);
 	GOT(web.client);
 	REFUSED(run_call(&web, &call), FL_E_DENIED);
@@ -670,7 +692,8 @@ static void on_drained(void *arg)
 
 TEST(a_server_that_ends_lets_calls_finish)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/hold"));
 
@@ -693,7 +716,8 @@ TEST(a_server_that_ends_lets_calls_finish)
 
 TEST(a_server_that_ends_cuts_what_does_not_finish)
 {
-	EACH_KIND (kind) {
+	EACH_KIND(kind)
+	{
 		FL_AUTO(web) struct web web = { 0 };
 		FL_AUTO(fl_http_call) struct fl_http_call call = call_of(&web, FL_S("GET"), FL_S("/hold"));
 
@@ -722,7 +746,8 @@ TEST(new_certificates_are_used_by_new_connections)
 	OK(test_pause(web.io, 3 * FL_NS_PER_MS));
 	fl_tls_context_free(web.client_tls);
 	web.client_tls = NULL;
-	web.client_tls = fl_tls_context_new(&(struct fl_tls_config){ .ca = fl_str(test_certs()->ca.cert) }, fl_wall(web.io), &web.err);
+	web.client_tls = fl_tls_context_new(&(struct fl_tls_config){ .ca = fl_str(test_certs()->ca.cert) },
+					    fl_wall(web.io), &web.err);
 	GOT(web.client_tls);
 	fl_http_client_use(web.client, web.client_tls);
 	OK(fl_http_client_token(web.client, FL_S("fresh")));

@@ -21,7 +21,8 @@ static bool add_name(X509 *cert, const char *field, const char *value)
 {
 	X509_NAME *name = X509_get_subject_name(cert);
 
-	return !value || X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)value, -1, -1, 0);
+	return !value || X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, (const unsigned char *)value, -1, -1,
+						    0);
 }
 
 static bool fill_cert(X509 *cert, X509 *issuer, EVP_PKEY *key, const struct test_cert_wish *wish)
@@ -75,7 +76,8 @@ bool test_cert_make(const struct test_cert_wish *wish, struct test_cert *ret)
 	good = good && fill_cert(cert, issuer ? issuer : cert, key, wish) &&
 	       X509_sign(cert, issuer_key ? issuer_key : key, EVP_sha256());
 	good = good && PEM_write_bio_X509(bio, cert) && to_text(bio, ret->cert, sizeof ret->cert);
-	good = good && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) && to_text(bio, ret->key, sizeof ret->key);
+	good = good && PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) &&
+	       to_text(bio, ret->key, sizeof ret->key);
 	BIO_free(bio);
 	X509_free(cert);
 	X509_free(issuer);
@@ -92,7 +94,9 @@ const struct test_certs *test_certs(void)
 	if (!made)
 		made = test_cert_make(&(struct test_cert_wish){ .name = "test CA", .ca = true }, &certs.ca) &&
 		       test_cert_make(&(struct test_cert_wish){ .issuer = &certs.ca, .name = "server",
-								.names = "DNS:localhost,IP:127.0.0.1,IP:::1" }, &certs.server) &&
-		       test_cert_make(&(struct test_cert_wish){ .issuer = &certs.ca, .name = "tester", .group = "testers" }, &certs.client);
+								.names = "DNS:localhost,IP:127.0.0.1,IP:::1" },
+									&certs.server) &&
+		       test_cert_make(&(struct test_cert_wish){ .issuer = &certs.ca, .name = "tester",
+			.group = "testers" }, &certs.client);
 	return made ? &certs : NULL;
 }

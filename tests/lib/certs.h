@@ -18,7 +18,8 @@ struct test_cert_wish {
 /* false: something in OpenSSL failed. */
 bool test_cert_make(const struct test_cert_wish *wish, struct test_cert *ret);
 
-/* Made once a program: a CA, a server ("localhost", 127.0.0.1, ::1), a client ("tester" of "testers"). NULL on failure. */
+/* Made once a program: a CA, a server ("localhost", 127.0.0.1, ::1), a client ("tester" of "testers"). NULL on
+ * failure. */
 struct test_certs {
 	struct test_cert ca, server, client;
 };
