@@ -186,7 +186,7 @@ static const struct row responses[] = {
 static void run_row(const struct row *row, enum fl_h1_kind kind, size_t piece)
 {
 	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(4 * FL_KIB);
-	FL_AUTO(fl_h1) struct fl_h1 h1;
+	FL_AUTO(fl_h1) struct fl_h1 h1 = { 0 };
 
 	fl_h1_init(&h1, kind);
 	OK(transcript(&h1, &out, row->in.p, row->in.len, piece, kind == FL_H1_RESPONSE));
@@ -216,7 +216,7 @@ TEST(responses_are_read_strictly)
 TEST(a_response_to_head_has_no_body)
 {
 	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(4 * FL_KIB);
-	FL_AUTO(fl_h1) struct fl_h1 h1;
+	FL_AUTO(fl_h1) struct fl_h1 h1 = { 0 };
 	struct fl_str in = FL_S("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n");
 
 	fl_h1_init(&h1, FL_H1_RESPONSE);
@@ -229,7 +229,7 @@ TEST(a_response_to_head_has_no_body)
 TEST(a_waiting_parser_holds_no_memory)
 {
 	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(4 * FL_KIB);
-	FL_AUTO(fl_h1) struct fl_h1 h1;
+	FL_AUTO(fl_h1) struct fl_h1 h1 = { 0 };
 	struct fl_str in = FL_S(POST "content-length: 2\r\n\r\nab");
 	long live;
 
@@ -243,7 +243,7 @@ TEST(a_waiting_parser_holds_no_memory)
 static void refused_as(struct fl_str head, int count, struct fl_str line)
 {
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_MIB);
-	FL_AUTO(fl_h1) struct fl_h1 h1;
+	FL_AUTO(fl_h1) struct fl_h1 h1 = { 0 };
 	struct fl_err err = { 0 };
 	struct fl_str in;
 
@@ -277,7 +277,7 @@ TEST(every_part_of_a_request_has_a_ceiling)
 TEST(what_is_written_can_be_read)
 {
 	FL_AUTO(fl_buf) struct fl_buf wire = FL_BUF(4 * FL_KIB), out = FL_BUF(4 * FL_KIB);
-	FL_AUTO(fl_h1) struct fl_h1 h1;
+	FL_AUTO(fl_h1) struct fl_h1 h1 = { 0 };
 	struct fl_http_head head = { .method = FL_S("PUT"), .target = FL_S("/a?b"), .authority = FL_S("h:1"),
 				     .headers = FL_HEADERS({ FL_S("x"), FL_S("y") }) };
 	char frame[FL_H1_CHUNK_ROOM];
