@@ -31,7 +31,7 @@ int fl_hmap_reserve(struct fl_hmap *map, uint32_t more) FL_MUSTUSE;
 void *fl_hmap_del(struct fl_hmap *map, struct fl_str key);
 
 /* Every object once, in an order that only the seed and the history decide. Start with *at = 0; NULL at the end.
- * The map must not change meanwhile. */
+ * The map must not change meanwhile, but what was just told may be taken out: then step back with (*at)--. */
 void *fl_hmap_next(const struct fl_hmap *map, uint32_t *at);
 
 /* The hash itself, for those who need one of their own. */

@@ -109,14 +109,14 @@ static struct fl_want *find_or_add(struct fl_plan *plan, const struct fl_owner *
 	struct fl_want *want = find(*bucket_of(plan, ref), owner, ref);
 
 	assert(owner->kind == ref.kind);
-	if (want)
-		return want;
-	want = add(plan, FL_WANT_OBJECT, ref);
-	if (!want)
-		return NULL;
-	want->owner = owner;
-	want->object = fl_plan_get(plan, 1, ref.kind->root()->size);
-	return want->object ? want : NULL;
+	if (!want) {
+		want = add(plan, FL_WANT_OBJECT, ref);
+		if (!want)
+			return NULL;
+		want->owner = owner;
+		want->object = fl_plan_get(plan, 1, ref.kind->root()->size);
+	}
+	return want->object ? want : NULL;   /* refused now, or before */
 }
 
 /* ---- conditions ---- */

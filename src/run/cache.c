@@ -319,7 +319,7 @@ static bool unchanged(const struct fl_cache *cache, const struct fl_entry *befor
 	return before && fl_str_eq(fl_entry_packed(cache, before), fl_entry_packed(cache, entry));
 }
 
-int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_change *ret, struct fl_err *err)
+int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret, struct fl_err *err)
 {
 	struct fl_str name, space;
 	struct bucket *buckets[FL_INDEXES];
@@ -338,13 +338,13 @@ int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_change *r
 	if (unchanged(cache, before, entry)) {
 		before->round = cache->round;
 		fl_entry_drop(cache, entry);
-		*ret = (struct fl_change){ .after = before, .same = true };
+		*ret = (struct fl_cache_change){ .after = before, .same = true };
 		return 0;
 	}
 	if (find_buckets(cache, object, buckets) < 0)
 		goto refused;
 	commit(cache, entry, before, before ? cache->slots[slot] - 1 : 0, hash, buckets);
-	*ret = (struct fl_change){ .before = before, .after = entry };
+	*ret = (struct fl_cache_change){ .before = before, .after = entry };
 	return 0;
 refused:
 	fl_entry_drop(cache, entry);
@@ -362,21 +362,29 @@ static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
 	return entry;
 }
 
-struct fl_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name)
+struct fl_cache_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name)
 {
 	uint32_t slot;
 
 	if (!cache->slot_count)
-		return (struct fl_change){ 0 };
+		return (struct fl_cache_change){ 0 };
 	slot = slot_of(cache, hash_of(cache, space, name), space, name);
 	if (cache->slots[slot] == EMPTY)
-		return (struct fl_change){ 0 };
-	return (struct fl_change){ .before = take_out(cache, slot) };
+		return (struct fl_cache_change){ 0 };
+	return (struct fl_cache_change){ .before = take_out(cache, slot) };
 }
 
 struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at)
 {
 	return *at < cache->entries.len ? cache->entries.at[(*at)++] : NULL;
+}
+
+/* An entry that moves into a gap comes from behind, where all have been told. */
+struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at)
+{
+	if (*at > cache->entries.len)
+		*at = cache->entries.len;
+	return *at ? cache->entries.at[--*at] : NULL;
 }
 
 void fl_cache_mark(struct fl_cache *cache)

@@ -49,16 +49,16 @@ void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const str
 void fl_cache_free(struct fl_cache *cache);
 
 /* What a put has done. `before` is what was there, to be given to fl_entry_drop when it has been looked at. */
-struct fl_change {
+struct fl_cache_change {
 	struct fl_entry *before, *after;
 	bool same;                  /* byte for byte what was there: nobody needs to know. No `before` then */
 };
 
 /* Take an object in, or in place of the one of its name. Nothing has changed on failure. */
-int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_change *ret, struct fl_err *err) FL_MUSTUSE;
+int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret, struct fl_err *err) FL_MUSTUSE;
 
 /* Take it out; .before is NULL when it was not there. Never fails. */
-struct fl_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name);
+struct fl_cache_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name);
 void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry);   /* NULL-safe */
 
 /* ---- reading: borrowed until the next put or remove ---- */
@@ -73,6 +73,10 @@ struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, con
 
 /* All, in no order: start with *at = 0; NULL at the end. */
 struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);
+
+/* The same from the last one: start with *at = UINT32_MAX. Puts and removes may come in between; each that is there all the
+ * time is told once. */
+struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at);
 
 /* A full state comes: mark, put all that is there, then take out one by one what was not put: start with *at =
  * UINT32_MAX, drop each when it has been looked at; NULL when none is left. Puts and removes may come in between. */

@@ -54,7 +54,7 @@ static void pod_make(struct fl_pod *pod, const char *space, const char *name, co
 static int put(struct world *w, const char *space, const char *name, const char *node, const char *version)
 {
 	struct fl_pod pod;
-	struct fl_change change;
+	struct fl_cache_change change;
 	int result;
 
 	pod_make(&pod, space, name, node, version);
@@ -66,7 +66,7 @@ static int put(struct world *w, const char *space, const char *name, const char 
 
 static bool gone(struct world *w, const char *space, const char *name)
 {
-	struct fl_change change = fl_cache_remove(&w->pods, fl_str(space), fl_str(name));
+	struct fl_cache_change change = fl_cache_remove(&w->pods, fl_str(space), fl_str(name));
 
 	fl_entry_drop(&w->pods, change.before);
 	return change.before != NULL;

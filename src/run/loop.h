@@ -1,0 +1,180 @@
+/* loop.h - the one loop: facts in, plans out, the difference carried out.
+ *
+ *     feeders ─▶ caches ─ keys ─▶ dirty keys ─ gather ─▶ plan ─▶ wanted ─ difference ─▶ sinks
+ *
+ * Start with struct fl_capability: all that a decision needs is one row. Facts come from a feeder for each kind (a watch of
+ * the API server, a directory, a driver), and what is wanted is carried out by a sink for each kind; the loop knows neither.
+ *
+ *     loop = fl_loop_new(io, &options, err);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_pod_kind, pods_by }, err);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_gpu_pool_kind, NULL, &fl_kube_sink, sink }, err);
+ *     fl_loop_capability(loop, &fl_capacity, err);
+ *     fl_watch_new(kube, &(struct fl_watch_options){ .kind = &fl_pod_kind, .to = &fl_feed_watch,
+ *                                                    .arg = fl_loop_feed(loop, &fl_pod_kind) }, err);
+ *
+ * What it promises:
+ *   - a plan is called when something that it may have read has changed, and never else: at rest nothing runs, no timer
+ *     fires and nothing is sent;
+ *   - nothing is written without a difference between what is wanted and what the cache shows, with own writes that are
+ *     still on their way laid over it;
+ *   - one write at a time for each object; what fails is tried again, ever later, with jitter; what somebody else takes away
+ *     again and again is told (fl_view_contested, explain, metrics) and left alone for a while;
+ *   - capabilities take turns, and no turn of the loop takes longer than FL_RUN_SLICE and the one plan that is running;
+ *   - events are sent once, after the write that changed a condition's status has succeeded.
+ * The same inputs in the same order give the same calls in the same order.
+ */
+#pragma once
+#include "base/metrics.h"
+#include "io/io.h"
+#include "plan/plan.h"
+#include "run/view.h"
+
+struct fl_log;
+struct fl_loop;
+struct fl_feed;
+struct fl_write;
+
+/* ---- a capability ---- */
+
+struct fl_watched {
+	const struct fl_kind *kind;
+	/* Which keys a change makes dirty. Called with the object as it was and as it is, NULL for "not there", both the same
+	 * when the beginning is made. Must name every key whose gather may read the object: tests hold it to that. */
+	void (*keys)(const void *before, const void *after, struct fl_dirty *dirty);
+	bool optional;                         /* a server without the kind does not keep the capability from working */
+};
+
+struct fl_capability {
+	const char *name;                      /* of metrics and explain */
+	const struct fl_watched *watches;      /* the one without a kind ends them */
+	const struct fl_kind *key;             /* the kind that its keys are names of; NULL: they are not */
+	const struct fl_owner *const *owners;  /* all owners that it speaks for; NULL ends them */
+	bool once;                             /* has one key, the empty one, which is dirty at the start too */
+	size_t facts_size;
+	/* The facts for one key, into a zeroed struct. False: there is nothing to plan, as when the object is gone. */
+	bool (*gather)(struct fl_view *view, struct fl_ref key, void *facts);
+	void (*plan)(const void *facts, struct fl_plan *plan);
+};
+
+/* What waits for its answer: Allocate, admission. The facts are read when the question comes. */
+struct fl_answering {
+	const char *name;
+	const struct fl_kind *const *reads;    /* what must be synced or absent before it answers; NULL ends them */
+	size_t facts_size;
+	int (*gather)(struct fl_view *view, const void *request, void *facts, struct fl_err *err);
+	int (*answer)(const void *facts, const void *request, struct fl_arena *arena, void *reply, struct fl_err *err);
+};
+
+/* ---- sinks: who carries out what is wanted of a kind ---- */
+
+struct fl_sink {
+	/* Begin. Ends with one of fl_write_done, _gone, _failed; never from inside. */
+	void (*start)(void *self, struct fl_write *write);
+	/* The loop is being freed: no more of it. Nothing is told about it any more. */
+	void (*cancel)(void *self, struct fl_write *write);
+};
+
+/* One want that is being carried out. All of it lives until the end is told. */
+struct fl_write {
+	enum fl_want_what what;
+	const struct fl_owner *owner;          /* OBJECT */
+	const struct fl_shared *shared;        /* ITEM, NO_ITEM */
+	struct fl_ref ref;                     /* with the uid of the object that is meant, if it is known */
+	struct fl_str version;                 /* the resourceVersion that the difference was seen at; empty: not there */
+	const void *object;                    /* OBJECT: the owner's part, stamped; a root struct */
+	struct fl_str_list paths;              /* OBJECT: what differs */
+	struct fl_str patch;                   /* ITEM, NO_ITEM: the JSON patch */
+	bool exists;                           /* the object is there */
+	struct fl_arena arena;                 /* for whatever the sink needs until the end */
+	void *held;                            /* the sink's */
+	struct fl_loop *loop;
+};
+
+/* Ask right before it is sent: false when somebody else leads by now. Give it to fl_kube_call as may_send. */
+bool fl_write_may(void *write);
+
+/* How it ended. The object as it is now, or NULL when the sink was not told: then what was wanted is taken for so until a
+ * feeder says otherwise. */
+void fl_write_done(struct fl_write *write, const void *object);
+void fl_write_gone(struct fl_write *write);                                /* it is not there any more */
+void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT, FL_E_NOTFOUND: soon again */
+
+/* ---- the loop ---- */
+
+/* Told after the write that changed a condition's status. */
+struct fl_told_event {
+	struct fl_ref ref;
+	bool warning;
+	struct fl_str type, reason, message;
+	const char *capability;
+};
+
+struct fl_loop_options {
+	uint64_t seed[2];                      /* of maps and jitter: random in a process, fixed in a test */
+	bool standby;                          /* somebody else leads until fl_loop_lead says otherwise */
+	bool (*may_write)(void *arg);          /* the lease's fence; NULL: always */
+	void (*event)(void *arg, const struct fl_told_event *event);   /* NULL: nobody is told */
+	void *arg;
+	uint32_t writes;                       /* on their way at once; 0: FL_RUN_WRITES */
+	struct fl_metrics *metrics;            /* NULL: none are kept */
+	struct fl_log *log;                    /* NULL: silent */
+};
+
+struct fl_loop *fl_loop_new(struct fl_io *io, const struct fl_loop_options *options, struct fl_err *err) FL_MUSTUSE;
+struct fl_loop *fl_loop_free(struct fl_loop *loop);    /* feeders must be gone by then. NULL-safe, returns NULL */
+FL_DEFINE_AUTO(fl_loop, struct fl_loop *, fl_loop_free);
+
+/* A kind in the caches: how it is found, and who writes it (NULL: nobody does). */
+struct fl_source {
+	const struct fl_kind *kind;
+	const struct fl_index *by;             /* a row without a name ends them; NULL: none */
+	const struct fl_sink *sink;
+	void *sink_arg;
+};
+
+/* Sources first, then capabilities, then feeders. What is given is borrowed. FL_E_INVALID: a capability that watches or
+ * owns what has no source, or an owner whose field another one writes. */
+int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct fl_err *err) FL_MUSTUSE;
+int fl_loop_capability(struct fl_loop *loop, const struct fl_capability *capability, struct fl_err *err) FL_MUSTUSE;
+
+/* Lead, or stop leading: a standby keeps its caches warm and plans nothing. Writes on their way are not called back. */
+void fl_loop_lead(struct fl_loop *loop, bool lead);
+
+int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, const void *request, struct fl_arena *arena,
+		   void *reply, struct fl_err *err) FL_MUSTUSE;
+
+/* ---- feeders ---- */
+
+/* Where the objects of a kind go in; NULL: the kind has no source. Lives as long as the loop. */
+struct fl_feed *fl_loop_feed(struct fl_loop *loop, const struct fl_kind *kind);
+
+/* A full state comes; what is not put until it is over is gone. May begin anew before it is over. */
+void fl_feed_begin(struct fl_feed *feed);
+/* Here is an object: new, changed, or as it was. -FL_E_NOMEM: nothing has changed; bring it again. */
+int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err) FL_MUSTUSE;
+void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name);
+void fl_feed_synced(struct fl_feed *feed);
+void fl_feed_absent(struct fl_feed *feed);
+
+/* ---- looking at it ---- */
+
+/* Is nothing to be done, and nothing on its way? */
+bool fl_loop_idle(const struct fl_loop *loop);
+uint32_t fl_loop_writing(const struct fl_loop *loop);
+uint64_t fl_loop_bytes(const struct fl_loop *loop);    /* of all caches */
+
+/* Are all kinds of all capabilities there? The first that is not, in *ret; NULL: all are. For /readyz. */
+const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
+
+/* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a person.
+ * FL_E_NOTFOUND when there is no such object and nobody has said anything of it. */
+int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_str space, struct fl_str name,
+		    struct fl_buf *out, struct fl_err *err) FL_MUSTUSE;
+
+/* Gather and plan one key and carry nothing out: for tests and for people who ask "what if". False: nothing to plan. The
+ * plan was initialised with the arena that is given; `read` as in struct fl_view. */
+bool fl_loop_try(struct fl_loop *loop, const struct fl_capability *capability, struct fl_str space, struct fl_str name,
+		 struct fl_plan *plan, void (*read)(void *arg, const struct fl_read *read), void *read_arg);
+
+/* A view of the caches as they are. */
+struct fl_view fl_loop_view(struct fl_loop *loop, struct fl_arena *arena);

@@ -1,0 +1,189 @@
+/* loop_in.h - the inside of the loop: for the files of this folder only.
+ *
+ * loop.c has the whole and its turns; feed.c what comes in and what it makes dirty; queue.c the keys and when they are
+ * planned; write.c the difference and how it is carried out; overlay.c own writes laid over what is told; contest.c what
+ * others take away; explain.c and
+ * numbers.c what people see.
+ */
+#pragma once
+#include "base/limits.h"
+#include "run/loop.h"
+
+FL_STRUCT(fl_meta_names, FL_META_NAMES);   /* what every metadata begins with */
+
+/* An own write laid over what was told of an object: on its way, or done and not told back yet. */
+struct overlay {
+	struct slot *slot;             /* NULL: it is done */
+	struct fl_entry *told;         /* what was told last, if the cache does not show that; NULL: not there */
+	bool laid;                     /* the cache shows what was laid over, not what was told */
+	uint32_t rounds;               /* full states that came to their end since it was done */
+	uint64_t version;              /* that the write made; 0: not known */
+	uint32_t space_len, len;
+	char text[];                   /* space, NUL, name */
+};
+
+struct fl_feed {
+	struct fl_loop *loop;
+	struct fl_source source;
+	struct fl_cache cache;
+	const struct fl_field *meta;   /* the row of the root */
+	enum { FEED_UNKNOWN, FEED_SYNCED, FEED_ABSENT } state;
+	bool sweeping;
+	uint32_t sweep_at;
+	struct fl_hmap overlays;
+};
+
+/* One key of one capability; it is there only while there is something to know about it. */
+struct key {
+	struct cap *cap;
+	struct key *next, **from;      /* in the queue, or among those that wait for a write */
+	enum { KEY_IDLE, KEY_QUEUED, KEY_WAITING } state;
+	bool delayed;                  /* what it waits for by the timer is a retry */
+	uint32_t failures, writing;
+	uint64_t queued_at, at;        /* at: the moment that its plan asked for */
+	struct fl_timer timer;
+	struct said *said;
+	char *why;                     /* the last failure */
+	const struct fl_kind *about;   /* the kind of what it failed on; NULL: the key itself */
+	uint32_t space_len, len;
+	char text[];                   /* space, NUL, name */
+};
+
+/* What a plan said for explain: one block, texts behind it. */
+struct said {
+	struct said *next;
+	const struct fl_kind *kind;
+	struct fl_str space, name, reason, message;
+	size_t size;
+};
+
+struct keys {
+	struct key *first, **last;
+	uint32_t len;
+};
+
+struct cap {
+	const struct fl_capability *row;
+	struct fl_loop *loop;
+	bool active;
+	struct fl_hmap keys;
+	struct keys queue;
+	uint32_t watch_count;
+	struct {
+		bool sweeping;
+		uint32_t at;
+	} sweeps[FL_RUN_WATCHES];
+	struct fl_series *adds, *retries, *queued, *worked, *plans;
+};
+
+/* A write on its way, or about to be. */
+struct slot {
+	struct fl_write write;
+	struct cap *cap;
+	struct key *key;
+	struct fl_feed *feed;
+	struct overlay *overlay;
+	struct keys waiters;
+	const void *laid;              /* ITEM, NO_ITEM: the object as it becomes */
+	struct fl_told_event *events;
+	uint32_t event_count;
+	uint64_t hash;                 /* of what is wanted */
+	bool started;
+	struct slot *next, **from;
+};
+
+/* What was written, for a while: to see that somebody takes it away. */
+struct contest {
+	struct contest *next, *before; /* by the time of the last write, oldest first */
+	uint64_t hash, at;
+	uint32_t tries;
+	bool is;                       /* contested: it rests */
+	struct fl_str words;           /* owned */
+	uint32_t len;
+	char text[];                   /* manager, NUL, kind, NUL, space, NUL, name */
+};
+
+struct fl_loop {
+	struct fl_io *io;
+	struct fl_loop_options options;
+	FL_VEC(struct fl_feed *) feeds;
+	FL_VEC(struct cap *) caps;
+	struct fl_interns interns;
+	struct fl_arena arena;         /* of the key that is planned */
+	struct fl_arena feeding;       /* of the change that is told */
+	struct fl_timer work;
+	bool leading;
+	bool starved;                  /* memory was refused to a key: give others time to let go of some */
+	uint32_t next_cap;
+	uint64_t chance;
+	struct slot *slots;            /* on their way */
+	struct slot *spare;            /* with a warm arena */
+	uint32_t writing;
+	struct fl_hmap contests;
+	struct contest *oldest, *newest;
+	size_t said_bytes;
+	struct fl_buf packing;
+	struct fl_family *families[16];
+};
+
+/* ---- loop.c ---- */
+struct fl_feed *run_feed(const struct fl_loop *loop, const struct fl_kind *kind);
+void run_wake(struct fl_loop *loop);               /* there is something to do in the next turn */
+struct fl_view run_view(struct fl_loop *loop, struct fl_arena *arena);
+struct fl_meta_names *run_meta(const struct fl_feed *feed, const void *object);
+uint64_t run_random(struct fl_loop *loop);
+
+/* ---- feed.c ---- */
+/* Put into or take out of the cache, and tell those who watch. 0 or -FL_E_NOMEM, then nothing has changed. *ret_before, if
+ * it is not NULL, gets what was there, to be dropped by the caller. */
+int run_put(struct fl_feed *feed, const void *object, struct fl_entry **ret_before, struct fl_err *err);
+void run_tell(struct fl_feed *feed, void *before, const void *after);   /* `before` is changed by this */
+void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_entry **ret_before);
+bool run_sweep(struct fl_feed *feed, uint32_t steps);          /* false: nothing left to sweep */
+bool run_begin_keys(struct cap *cap, uint32_t steps);          /* false: all keys of the beginning are dirty */
+void run_check_active(struct fl_loop *loop);
+
+/* ---- overlay.c ---- */
+struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, struct fl_str name);
+struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name);
+void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
+void overlay_lay(struct fl_feed *feed, struct overlay *overlay);   /* at the start of the write */
+int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err);
+void overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object);
+void overlay_failed(struct fl_feed *feed, struct overlay *overlay);
+void overlay_synced(struct fl_feed *feed);
+uint64_t run_version(struct fl_str text);
+
+/* ---- queue.c ---- */
+void key_dirty(struct cap *cap, struct fl_str space, struct fl_str name);
+void key_enqueue(struct key *key);
+void key_wait(struct key *key, struct slot *slot);
+void key_fail(struct key *key, const struct fl_err *why);   /* again later, ever later */
+void key_forgive(struct key *key);
+void key_settle(struct key *key);                  /* set its timer; forget it when there is nothing to know */
+struct key *key_take(struct cap *cap);             /* the first of the queue */
+void keys_drop(struct cap *cap);                   /* all that are not about writes on their way */
+void keys_release(struct keys *waiters);
+void keys_free(struct cap *cap);
+struct fl_str key_space(const struct key *key);
+struct fl_str key_name(const struct key *key);
+
+/* ---- write.c ---- */
+bool run_one_key(struct cap *cap);                 /* false: its queue is empty */
+void slots_free(struct fl_loop *loop);
+
+/* ---- contest.c ---- */
+struct contest *contest_find(const struct fl_loop *loop, const struct fl_owner *owner, struct fl_str space,
+			     struct fl_str name);
+/* May this be written? False: it rests until *ret_at. */
+bool contest_may(struct fl_loop *loop, struct contest *contest, uint64_t hash, uint64_t *ret_at);
+/* It was written; `survives`: paths that differ still. True: it has just become contested. */
+bool contest_written(struct fl_loop *loop, const struct slot *slot, const struct fl_str_list *survives);
+void contests_free(struct fl_loop *loop);
+
+/* ---- explain.c, numbers.c ---- */
+int said_keep(struct key *key, const struct fl_plan *plan);
+void said_drop(struct key *key);
+int run_metrics_add(struct fl_loop *loop, struct fl_err *err);
+void run_metrics_cap(struct cap *cap);
+void run_count_write(struct fl_loop *loop, const struct slot *slot, const char *outcome);

@@ -1,0 +1,272 @@
+/* Own writes laid over what was told, so that no plan acts on its own echo. */
+#include "run/loop_in.h"
+
+static void name_text(char *text, struct fl_str space, struct fl_str name)
+{
+	if (space.len)
+		memcpy(text, space.p, space.len);
+	text[space.len] = '\0';
+	if (name.len)
+		memcpy(text + space.len + 1, name.p, name.len);
+}
+
+struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, struct fl_str name)
+{
+	char text[FL_RUN_NAME];
+	uint32_t len = space.len + 1 + name.len;
+
+	if (!feed->overlays.len || len > sizeof text)
+		return NULL;
+	name_text(text, space, name);
+	return fl_hmap_get(&feed->overlays, (struct fl_str){ text, len });
+}
+
+struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name)
+{
+	uint32_t len = space.len + 1 + name.len;
+	struct overlay *overlay = len > FL_RUN_NAME ? NULL : overlay_find(feed, space, name);
+	bool is_new = !overlay;
+
+	if (is_new && len <= FL_RUN_NAME)
+		overlay = fl_zalloc(sizeof *overlay + len);
+	if (!overlay)
+		return NULL;
+	if (is_new) {
+		overlay->space_len = space.len;
+		overlay->len = len;
+		name_text(overlay->text, space, name);
+		if (fl_hmap_put(&feed->overlays, overlay, NULL) < 0) {
+			fl_free(overlay);
+			return NULL;
+		}
+	}
+	overlay->slot = slot;
+	overlay->rounds = 0;
+	return overlay;
+}
+
+static struct fl_str space_of(const struct overlay *overlay)
+{
+	return (struct fl_str){ overlay->text, overlay->space_len };
+}
+
+static struct fl_str name_of(const struct overlay *overlay)
+{
+	return (struct fl_str){ overlay->text + overlay->space_len + 1, overlay->len - overlay->space_len - 1 };
+}
+
+static void forget_told(struct fl_feed *feed, struct overlay *overlay)
+{
+	fl_entry_drop(&feed->cache, overlay->told);
+	overlay->told = NULL;
+}
+
+void overlay_drop(struct fl_feed *feed, struct overlay *overlay)
+{
+	forget_told(feed, overlay);
+	(void)fl_hmap_del(&feed->overlays, (struct fl_str){ overlay->text, overlay->len });
+	fl_free(overlay);
+}
+
+/* 0: not a number, or none. */
+uint64_t run_version(struct fl_str text)
+{
+	uint64_t version;
+
+	return fl_str_u64(text, &version) ? version : 0;
+}
+
+static void set_meta(const struct fl_feed *feed, void *object, const struct overlay *overlay)
+{
+	struct fl_meta_names *meta = run_meta(feed, object);
+	uint64_t bits;
+
+	memcpy(&bits, object, sizeof bits);
+	bits |= (uint64_t)1 << (feed->meta - feed->source.kind->root()->fields);
+	memcpy(object, &bits, sizeof bits);
+	FL_SET(meta, name, name_of(overlay));
+	if (overlay->space_len)
+		FL_SET(meta, space, space_of(overlay));
+}
+
+/* What the object becomes by the write; `have` NULL: it is not there. NULL: refused, or nothing to lay. */
+static void *laid_over(struct fl_feed *feed, const struct overlay *overlay, const void *have)
+{
+	const struct fl_write *write = &overlay->slot->write;
+	size_t size = feed->source.kind->root()->size;
+	struct fl_arena *arena = &feed->loop->feeding;
+	void *zero = have ? NULL : fl_arena_get(arena, size), *object = fl_arena_get(arena, size);
+
+	if (!object || (!have && !zero))
+		return NULL;
+	switch (write->what) {
+	case FL_WANT_OBJECT:
+		if (fl_owned_lay(write->owner, write->object, have ? have : zero, arena, object, NULL) < 0)
+			return NULL;
+		set_meta(feed, object, overlay);
+		return object;
+	case FL_WANT_GONE:
+		if (!have)
+			return NULL;
+		memcpy(object, have, size);
+		FL_SET(run_meta(feed, object), deletion_timestamp, fl_wall(feed->loop->io) / 1000);
+		return object;
+	case FL_WANT_ITEM:
+	case FL_WANT_NO_ITEM:
+		if (!have)
+			return NULL;
+		memcpy(object, overlay->slot->laid, size);   /* good for this version only, and so is the patch */
+		return object;
+	case FL_WANT_COUNT_:
+		break;
+	}
+	return NULL;
+}
+
+static void *shown(struct fl_feed *feed, const struct overlay *overlay)
+{
+	const struct fl_entry *entry = fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
+	void *object = entry ? fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size) : NULL;
+
+	if (!object || fl_entry_unpack(&feed->cache, entry, &feed->loop->feeding, object, NULL) < 0)
+		return NULL;
+	return object;
+}
+
+/* Memory that is refused here costs the overlay only: the object is busy until the write ends, so nobody writes twice. */
+void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
+{
+	void *have = shown(feed, overlay), *object = laid_over(feed, overlay, have);
+	struct fl_entry *before = NULL;
+
+	forget_told(feed, overlay);
+	overlay->version = 0;
+	overlay->laid = object && run_put(feed, object, &before, NULL) == 0;
+	if (overlay->laid)
+		overlay->told = before;
+	else
+		fl_entry_drop(&feed->cache, before);
+	fl_arena_reset(&feed->loop->feeding);
+}
+
+/* Keep what was told aside, and show what is laid over it. */
+static int tell_below(struct fl_feed *feed, struct overlay *overlay, const void *object, const void *laid,
+		      struct fl_err *err)
+{
+	struct fl_cache_change below, above;
+	void *before = shown(feed, overlay);
+	int r = fl_cache_put(&feed->cache, object, &below, err);
+
+	if (r < 0)
+		return r;
+	r = fl_cache_put(&feed->cache, laid, &above, err);
+	if (r < 0)
+		above = (struct fl_cache_change){ 0 };
+	forget_told(feed, overlay);
+	overlay->told = above.before;
+	overlay->laid = r == 0;
+	run_tell(feed, before, r == 0 ? laid : object);
+	fl_entry_drop(&feed->cache, below.before);   /* last: what was shown lies in it */
+	return r;
+}
+
+static void told_gone(struct fl_feed *feed, struct overlay *overlay)
+{
+	forget_told(feed, overlay);
+	overlay->laid = false;
+	run_remove(feed, space_of(overlay), name_of(overlay), NULL);
+	if (!overlay->slot)
+		overlay_drop(feed, overlay);
+}
+
+/* A feeder has told of the object; NULL: it is gone. */
+int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
+{
+	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
+	void *laid;
+
+	if (!object) {
+		told_gone(feed, overlay);
+		return 0;
+	}
+	if (!overlay->slot && (!overlay->version || !version || version >= overlay->version)) {
+		int r = run_put(feed, object, NULL, err);
+
+		if (r == 0)
+			overlay_drop(feed, overlay);
+		return r;
+	}
+	/* Still on its way, or older than what we wrote: the plans go on seeing what we wrote. */
+	laid = overlay->slot ? laid_over(feed, overlay, object) : shown(feed, overlay);
+	if (!laid)
+		return fl_fail(err, FL_E_NOMEM, "%s: no memory to lay a write over it", feed->source.kind->kind);
+	return tell_below(feed, overlay, object, laid, err);
+}
+
+/* Show again what was told last. */
+static void restore(struct fl_feed *feed, struct overlay *overlay)
+{
+	size_t size = feed->source.kind->root()->size;
+	void *object;
+
+	if (!overlay->laid)
+		return;
+	if (!overlay->told) {
+		run_remove(feed, space_of(overlay), name_of(overlay), NULL);
+		return;
+	}
+	object = fl_arena_get(&feed->loop->feeding, size);
+	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0 ||
+	    run_put(feed, object, NULL, NULL) < 0)
+		return;   /* it shows what we wanted until the next word of a feeder */
+}
+
+void overlay_failed(struct fl_feed *feed, struct overlay *overlay)
+{
+	restore(feed, overlay);
+	overlay_drop(feed, overlay);
+	fl_arena_reset(&feed->loop->feeding);
+}
+
+static uint64_t told_version(struct fl_feed *feed, const struct overlay *overlay)
+{
+	void *object = overlay->told ? fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size) : NULL;
+
+	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0)
+		return 0;
+	return run_version(run_meta(feed, object)->resource_version);
+}
+
+/* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better already. */
+void overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object)
+{
+	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
+
+	if (version && told_version(feed, overlay) >= version) {
+		restore(feed, overlay);
+		overlay_drop(feed, overlay);
+	} else {
+		if (object)
+			overlay->laid |= run_put(feed, object, NULL, NULL) == 0;
+		overlay->slot = NULL;
+		overlay->version = version;
+	}
+	fl_arena_reset(&feed->loop->feeding);
+}
+
+/* A full state is complete. One that began before our write need not show it; a second one does, so what it does not show
+ * is not there: the server has been set back. */
+void overlay_synced(struct fl_feed *feed)
+{
+	struct overlay *overlay;
+	uint32_t at = 0;
+
+	while ((overlay = fl_hmap_next(&feed->overlays, &at)))
+		overlay->rounds += !overlay->slot;
+	for (at = 0; (overlay = fl_hmap_next(&feed->overlays, &at));) {
+		if (overlay->slot || overlay->rounds < 2)
+			continue;
+		overlay_failed(feed, overlay);
+		at--;
+	}
+}

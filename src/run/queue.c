@@ -1,0 +1,230 @@
+/* The keys: which are dirty, when each is planned, how long one that fails has to wait. */
+#include "run/loop_in.h"
+
+struct fl_str key_space(const struct key *key)
+{
+	return (struct fl_str){ key->text, key->space_len };
+}
+
+struct fl_str key_name(const struct key *key)
+{
+	return (struct fl_str){ key->text + key->space_len + 1, key->len - key->space_len - 1 };
+}
+
+/* ---- lists of keys ---- */
+
+static void append(struct keys *keys, struct key *key)
+{
+	key->next = NULL;
+	key->from = keys->last;
+	*keys->last = key;
+	keys->last = &key->next;
+	keys->len++;
+}
+
+static void take_out(struct keys *keys, struct key *key)
+{
+	*key->from = key->next;
+	if (key->next)
+		key->next->from = key->from;
+	else
+		keys->last = key->from;
+	keys->len--;
+}
+
+/* ---- a key's life ---- */
+
+static void key_free(struct key *key)
+{
+	(void)fl_hmap_del(&key->cap->keys, (struct fl_str){ key->text, key->len });
+	fl_timer_stop(key->cap->loop->io, &key->timer);
+	said_drop(key);
+	fl_free(key->why);
+	fl_free(key);
+}
+
+static void key_due(struct fl_timer *timer)
+{
+	struct key *key = fl_container(timer, struct key, timer);
+
+	key->delayed = false;
+	key_enqueue(key);
+}
+
+static struct key *key_find_or_new(struct cap *cap, struct fl_str space, struct fl_str name)
+{
+	char text[FL_RUN_NAME];
+	uint32_t len = space.len + 1 + name.len;
+	struct key *key;
+
+	if (len > sizeof text)
+		return NULL;
+	if (space.len)
+		memcpy(text, space.p, space.len);
+	text[space.len] = '\0';
+	if (name.len)
+		memcpy(text + space.len + 1, name.p, name.len);
+	key = fl_hmap_get(&cap->keys, (struct fl_str){ text, len });
+	if (key)
+		return key;
+	key = fl_zalloc(sizeof *key + len);
+	if (!key)
+		return NULL;
+	key->cap = cap;
+	key->timer.fire = key_due;
+	key->space_len = space.len;
+	key->len = len;
+	memcpy(key->text, text, len);
+	if (fl_hmap_put(&cap->keys, key, NULL) < 0) {
+		fl_free(key);
+		return NULL;
+	}
+	return key;
+}
+
+void key_enqueue(struct key *key)
+{
+	struct cap *cap = key->cap;
+
+	if (key->state != KEY_IDLE || !cap->active)
+		return;
+	fl_timer_stop(cap->loop->io, &key->timer);
+	key->state = KEY_QUEUED;
+	key->queued_at = fl_now(cap->loop->io);
+	append(&cap->queue, key);
+	if (cap->adds)
+		fl_count(cap->adds, 1);
+	run_wake(cap->loop);
+}
+
+/* A key that finds no memory is found again: the whole beginning is made once more, later. */
+static void starved(struct cap *cap)
+{
+	for (uint32_t i = 0; i < cap->watch_count; i++) {
+		cap->sweeps[i].sweeping = true;
+		cap->sweeps[i].at = UINT32_MAX;
+	}
+	cap->loop->starved = true;
+	run_wake(cap->loop);
+}
+
+void key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
+{
+	struct key *key = key_find_or_new(cap, space, name);
+
+	if (key)
+		key_enqueue(key);
+	else if (space.len + 1 + name.len <= FL_RUN_NAME)
+		starved(cap);
+}
+
+struct key *key_take(struct cap *cap)
+{
+	struct key *key = cap->queue.first;
+
+	if (!key)
+		return NULL;
+	take_out(&cap->queue, key);
+	key->state = KEY_IDLE;
+	key->at = 0;
+	return key;
+}
+
+/* What it wants of an object has to wait until the write that is on its way there has ended. */
+void key_wait(struct key *key, struct slot *slot)
+{
+	if (key->state != KEY_IDLE)
+		return;
+	key->state = KEY_WAITING;
+	append(&slot->waiters, key);
+}
+
+void keys_release(struct keys *waiters)
+{
+	while (waiters->first) {
+		struct key *key = waiters->first;
+
+		take_out(waiters, key);
+		key->state = KEY_IDLE;
+		key_enqueue(key);
+		key_settle(key);
+	}
+}
+
+static uint64_t delay_of(struct key *key)
+{
+	uint64_t delay = FL_RUN_RETRY_FIRST;
+
+	for (uint32_t i = 1; i < key->failures && delay < FL_RUN_RETRY_LAST; i++)
+		delay *= 2;
+	if (delay > FL_RUN_RETRY_LAST)
+		delay = FL_RUN_RETRY_LAST;
+	return delay + run_random(key->cap->loop) % (delay / 2);
+}
+
+void key_fail(struct key *key, const struct fl_err *why)
+{
+	struct cap *cap = key->cap;
+
+	if (key->state == KEY_QUEUED) {
+		take_out(&cap->queue, key);
+		key->state = KEY_IDLE;
+	}
+	key->failures++;
+	key->delayed = true;
+	fl_free(key->why);
+	key->why = fl_strdup(fl_str(why->text));   /* without it, explain says less */
+	if (cap->retries)
+		fl_count(cap->retries, 1);
+	if (key->state == KEY_IDLE)
+		fl_timer_set(cap->loop->io, &key->timer, fl_now(cap->loop->io) + delay_of(key));
+}
+
+void key_forgive(struct key *key)
+{
+	key->failures = 0;
+	key->delayed = false;
+	fl_free(key->why);
+	key->why = NULL;
+}
+
+void key_settle(struct key *key)
+{
+	if (key->state != KEY_IDLE)
+		return;
+	if (key->at && (!key->delayed || key->at < key->timer.at))
+		fl_timer_set(key->cap->loop->io, &key->timer, key->at);
+	if (!fl_timer_is_set(&key->timer) && !key->writing && !key->failures && !key->said)
+		key_free(key);
+}
+
+/* ---- all keys ---- */
+
+void keys_drop(struct cap *cap)
+{
+	struct key *key;
+	uint32_t at = 0;
+
+	memset(cap->sweeps, 0, sizeof cap->sweeps);
+	while (key_take(cap))
+		;
+	while ((key = fl_hmap_next(&cap->keys, &at))) {
+		fl_timer_stop(cap->loop->io, &key->timer);
+		key->at = 0;
+		if (key->writing || key->state == KEY_WAITING)
+			continue;
+		key_free(key);
+		at--;
+	}
+}
+
+void keys_free(struct cap *cap)
+{
+	struct key *key;
+	uint32_t at = 0;
+
+	while ((key = fl_hmap_next(&cap->keys, &at))) {
+		key_free(key);
+		at--;
+	}
+}

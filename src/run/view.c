@@ -1,0 +1,112 @@
+#include "run/loop_in.h"
+#include <assert.h>
+
+struct fl_view run_view(struct fl_loop *loop, struct fl_arena *arena)
+{
+	return (struct fl_view){ .loop = loop, .arena = arena, .now = fl_now(loop->io), .wall = fl_wall(loop->io) / 1000 };
+}
+
+struct fl_view fl_loop_view(struct fl_loop *loop, struct fl_arena *arena)
+{
+	return run_view(loop, arena);
+}
+
+static struct fl_feed *feed_of(const struct fl_view *view, const struct fl_kind *kind)
+{
+	struct fl_feed *feed = run_feed(view->loop, kind);
+
+	assert(feed);   /* a capability that reads a kind without a source */
+	return feed;
+}
+
+static const void *unpack(struct fl_view *view, const struct fl_cache *cache, const struct fl_entry *entry)
+{
+	void *object = fl_view_alloc(view, 1, cache->kind->root()->size);
+
+	if (!object)
+		return NULL;
+	if (fl_entry_unpack(cache, entry, view->arena, object, NULL) == 0)
+		return object;
+	view->failed = true;
+	return NULL;
+}
+
+static void note(const struct fl_view *view, const struct fl_read *read)
+{
+	if (view->read)
+		view->read(view->read_arg, read);
+}
+
+const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct fl_str space, struct fl_str name)
+{
+	struct fl_feed *feed = feed_of(view, kind);
+	const struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+
+	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = entry != NULL });
+	return entry ? unpack(view, &feed->cache, entry) : NULL;
+}
+
+bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind)
+{
+	return feed_of(view, kind)->state == FEED_ABSENT;
+}
+
+struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind)
+{
+	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache, .index = UINT32_MAX };
+
+	note(view, &(struct fl_read){ FL_READ_ALL, kind, .found = each.cache->len > 0 });
+	each.entry = fl_cache_each(each.cache, &each.at);
+	return each;
+}
+
+struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value)
+{
+	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache };
+
+	while (each.index < each.cache->index_count && strcmp(each.cache->indexes[each.index].name, index) != 0)
+		each.index++;
+	assert(each.index < each.cache->index_count);   /* no such index in the source */
+	each.entry = fl_cache_first(each.cache, each.index, value);
+	note(view, &(struct fl_read){ FL_READ_BY, kind, .index = index, .value = value, .found = each.entry != NULL });
+	return each;
+}
+
+static const struct fl_entry *next(struct fl_each *each)
+{
+	const struct fl_entry *entry = each->entry;
+
+	if (entry)
+		each->entry = each->index == UINT32_MAX ? fl_cache_each(each->cache, &each->at) :
+							  fl_cache_next(each->cache, each->index, entry);
+	return entry;
+}
+
+const void *fl_each_next(struct fl_each *each)
+{
+	const struct fl_entry *entry = next(each);
+
+	return entry ? unpack(each->view, each->cache, entry) : NULL;
+}
+
+struct fl_str fl_each_packed(struct fl_each *each)
+{
+	const struct fl_entry *entry = next(each);
+
+	return entry ? fl_entry_packed(each->cache, entry) : (struct fl_str){ NULL, 0 };
+}
+
+struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space, struct fl_str name)
+{
+	const struct contest *contest = contest_find(view->loop, owner, space, name);
+
+	return contest && contest->is ? contest->words : (struct fl_str){ NULL, 0 };
+}
+
+void *fl_view_alloc(struct fl_view *view, size_t count, size_t size)
+{
+	void *p = fl_arena_get_n(view->arena, count, size);
+
+	view->failed |= !p;
+	return p;
+}

@@ -1,0 +1,90 @@
+/* view.h - a read-only look at the caches, for gather, keys and answers; and what a change makes dirty.
+ *
+ *     bool gather(struct fl_view *view, struct fl_ref key, void *facts)
+ *     {
+ *             f->pool = fl_view_get(view, &fl_gpu_pool_kind, key.space, key.name);
+ *             ...
+ *             struct fl_each each = fl_view_by(view, &fl_pod_kind, "pool", f->pool->meta.name);
+ *             while ((pod = fl_each_next(&each))) ...
+ *     }
+ *
+ * Objects come unpacked, in the view's arena; they and their texts live until the capability has planned. Own writes that
+ * are still on their way are laid over what was told. A failure (memory) looks like absence and is remembered: what was
+ * gathered is thrown away, and the key comes again.
+ */
+#pragma once
+#include "run/cache.h"
+
+struct fl_loop;
+struct fl_owner;
+
+/* What was looked at; for tests, and for people who ask what a decision rests on. */
+struct fl_read {
+	enum { FL_READ_GET, FL_READ_BY, FL_READ_ALL } how;
+	const struct fl_kind *kind;
+	struct fl_str space, name;     /* GET */
+	const char *index;             /* BY */
+	struct fl_str value;           /* BY */
+	bool found;
+};
+
+struct fl_view {
+	struct fl_loop *loop;
+	struct fl_arena *arena;
+	uint64_t now;                  /* monotonic ns: a fact, and what fl_want_at counts in */
+	int64_t wall;                  /* microseconds since 1970 */
+	bool failed;
+	void (*read)(void *arg, const struct fl_read *read);   /* NULL: nobody asks */
+	void *read_arg;
+};
+
+/* The object, a root struct of the kind; NULL: there is none. */
+const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct fl_str space, struct fl_str name);
+
+/* Does the server not have the kind at all? Only of a kind that the capability watches as optional. */
+bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind);
+
+/* Several: all, or those under a value of an index of the kind's source. In no order that means anything, but the same
+ * history gives the same order. Indexes are those of struct fl_source. */
+struct fl_each {
+	struct fl_view *view;
+	struct fl_cache *cache;
+	struct fl_entry *entry;        /* the next one */
+	uint32_t index;                /* UINT32_MAX: all */
+	uint32_t at;
+};
+struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind);
+struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
+
+/* The next object, unpacked; NULL at the end. Or its packed bytes, to be looked into with FL_PEEK, where a struct for each
+ * of many would be waste; .p is NULL at the end. */
+const void *fl_each_next(struct fl_each *each);
+struct fl_str fl_each_packed(struct fl_each *each);
+
+/* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing. A
+ * fact from which a plan may make a condition. */
+struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space, struct fl_str name);
+
+/* Room in the view's arena, zeroed; NULL: refused, and remembered. */
+void *fl_view_alloc(struct fl_view *view, size_t count, size_t size) FL_MUSTUSE;
+
+/* ---- keys ---- */
+
+struct fl_dirty {
+	struct fl_view *view;          /* to find keys by indexes, where the object does not name them itself */
+	void (*key)(struct fl_dirty *dirty, struct fl_str space, struct fl_str name);
+	void (*each)(struct fl_dirty *dirty, const struct fl_kind *kind);
+};
+
+/* This key is to be planned again. Any text may be a key; mostly it is an object's name. */
+static inline void fl_dirty_key(struct fl_dirty *dirty, struct fl_str space, struct fl_str name)
+{
+	dirty->key(dirty, space, name);
+}
+
+/* As if each object of this kind, which the capability watches, had changed: for what all of them depend on. Spread over
+ * as many turns as it takes. */
+static inline void fl_dirty_each(struct fl_dirty *dirty, const struct fl_kind *kind)
+{
+	dirty->each(dirty, kind);
+}

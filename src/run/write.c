@@ -1,0 +1,550 @@
+/* From what is wanted to what is done: the difference, one write an object at a time, and what comes of it. */
+#include "run/loop_in.h"
+#include "run/shared.h"
+#include <assert.h>
+
+/* What became of one want. */
+enum verdict {
+	SO_ALREADY,    /* nothing differs */
+	PREPARED,      /* a write that waits to be started */
+	BUSY,          /* another write to the object is on its way */
+	FULL,          /* too many writes are */
+	RESTING,       /* somebody takes it away: later */
+	REFUSED,       /* *err says why */
+};
+
+/* One key being planned. */
+struct turn {
+	struct cap *cap;
+	struct key *key;
+	struct fl_plan *plan;
+	struct fl_view *view;
+	struct slot *prepared, **last;
+	bool unsettled;                /* not all that is wanted is so */
+};
+
+/* ---- slots ---- */
+
+static struct slot *slot_new(struct turn *t, struct fl_feed *feed)
+{
+	struct fl_loop *loop = t->cap->loop;
+	struct slot *slot = loop->spare;
+	struct fl_arena arena = { 0 };
+
+	if (slot) {
+		loop->spare = slot->next;
+		arena = slot->write.arena;
+	} else {
+		slot = fl_alloc(sizeof *slot);
+		if (!slot)
+			return NULL;
+	}
+	*slot = (struct slot){ .cap = t->cap, .key = t->key, .feed = feed, .write = { .arena = arena, .loop = loop } };
+	slot->waiters.last = &slot->waiters.first;
+	return slot;
+}
+
+static void slot_spare(struct slot *slot)
+{
+	struct fl_loop *loop = slot->cap->loop;
+
+	fl_arena_reset(&slot->write.arena);
+	slot->next = loop->spare;
+	loop->spare = slot;
+}
+
+void slots_free(struct fl_loop *loop)
+{
+	while (loop->slots) {
+		struct slot *slot = loop->slots;
+
+		slot->feed->source.sink->cancel(slot->feed->source.sink_arg, &slot->write);
+		loop->slots = slot->next;
+		slot->next = loop->spare;
+		loop->spare = slot;
+	}
+	while (loop->spare) {
+		struct slot *slot = loop->spare;
+
+		loop->spare = slot->next;
+		fl_arena_free(&slot->write.arena);
+		fl_free(slot);
+	}
+}
+
+static int no_memory(struct fl_err *err, const struct fl_want *want)
+{
+	return fl_fail(err, FL_E_NOMEM, "no memory to write %s %.*s", want->ref.kind->kind, FL_ARG(want->ref.name));
+}
+
+static enum verdict refused(struct fl_err *err, const struct fl_want *want)
+{
+	(void)no_memory(err, want);
+	return REFUSED;
+}
+
+/* Copy what the write says into its own arena; `have` is what is there, or NULL. */
+static int fill(struct slot *slot, const struct fl_want *want, const void *have, struct fl_err *err)
+{
+	struct fl_write *write = &slot->write;
+	const struct fl_meta_names *meta = have ? run_meta(slot->feed, have) : NULL;
+
+	write->what = want->what;
+	write->owner = want->owner;
+	write->shared = want->shared;
+	write->exists = have != NULL;
+	write->ref.kind = want->ref.kind;
+	write->ref.space = fl_arena_str(&write->arena, want->ref.space);
+	write->ref.name = fl_arena_str(&write->arena, want->ref.name);
+	write->ref.uid = fl_arena_str(&write->arena, meta ? meta->uid : FL_S(""));
+	write->version = fl_arena_str(&write->arena, meta ? meta->resource_version : FL_S(""));
+	if (!write->ref.space.p || !write->ref.name.p || !write->ref.uid.p || !write->version.p)
+		return no_memory(err, want);
+	return 0;
+}
+
+/* ---- conditions: stamped when their status changes, and told ---- */
+
+static struct fl_condition_list conditions_of(const struct fl_kind *kind, const void *object)
+{
+	const struct fl_field *status = fl_field_find(kind->root(), FL_S("status")), *field = NULL;
+	struct fl_condition_list list = { NULL, 0 };
+
+	if (status && status->type == FL_T_OBJ)
+		field = fl_field_find(status->of(), FL_S("conditions"));
+	if (object && field && field->of == fl_condition_bind)
+		memcpy(&list, (const char *)object + status->offset + field->offset, sizeof list);
+	return list;
+}
+
+static enum fl_tell tell_of(const struct fl_want *want, struct fl_str type)
+{
+	for (const struct fl_told *told = want->told; told; told = told->next)
+		if (fl_str_eq(told->type, type))
+			return told->tell;
+	return FL_TELL_NOBODY;
+}
+
+/* Good news about what was never bad is no news. */
+static bool is_news(const struct fl_condition *before, const struct fl_condition *now, enum fl_tell tell)
+{
+	if (tell == FL_TELL_NOBODY)
+		return false;
+	if (!before)
+		return tell == FL_TELL_WARNING || now->status != FL_CONDITION_FALSE;
+	return before->status != now->status;
+}
+
+/* The object's conditions are the write's own copies. */
+static int stamp(struct slot *slot, const struct fl_want *want, void *object, const void *have, struct fl_err *err)
+{
+	struct fl_condition_list now = conditions_of(want->ref.kind, object), before = conditions_of(want->ref.kind, have);
+	int64_t wall = fl_wall(slot->cap->loop->io) / 1000000000 * 1000000;   /* seconds, as they are printed */
+
+	slot->events = fl_arena_get_n(&slot->write.arena, now.len, sizeof *slot->events);
+	if (!slot->events)
+		return no_memory(err, want);
+	for (uint32_t i = 0; i < now.len; i++) {
+		struct fl_condition *condition = &now.at[i];
+		const struct fl_condition *was = fl_condition_find(&before, condition->type);
+		bool same = was && was->status == condition->status && was->has.last_transition_time;
+		enum fl_tell tell = tell_of(want, condition->type);
+
+		FL_SET(condition, last_transition_time, same ? was->last_transition_time : wall);
+		if (is_news(was, condition, tell))
+			slot->events[slot->event_count++] = (struct fl_told_event){
+				.ref = slot->write.ref, .warning = tell == FL_TELL_WARNING, .type = condition->type,
+				.reason = condition->reason, .message = condition->message, .capability = slot->cap->row->name,
+			};
+	}
+	return 0;
+}
+
+/* ---- the difference ---- */
+
+static int hash_of(struct fl_loop *loop, const struct fl_want *want, uint64_t *ret, struct fl_err *err)
+{
+	fl_buf_clear(&loop->packing);
+	if (fl_pack(want->ref.kind->root(), want->object, NULL, &loop->packing, err) < 0)
+		return -(int)(err ? err->code : FL_E_NOMEM);
+	*ret = fl_siphash13(loop->options.seed, loop->packing.p, loop->packing.len);
+	return 0;
+}
+
+/* What a want changes. */
+struct change {
+	struct fl_str_list differs;    /* OBJECT: paths */
+	uint64_t hash;                 /* OBJECT: of what is wanted */
+	struct fl_str patch;           /* ITEM, NO_ITEM */
+	void *laid;
+};
+
+static int fill_object(struct slot *slot, const struct fl_want *want, const void *have, const struct change *change,
+		       struct fl_err *err)
+{
+	const struct fl_bind *root = want->ref.kind->root();
+	struct fl_arena *arena = &slot->write.arena;
+	struct fl_str *paths = fl_arena_get_n(arena, change->differs.len, sizeof *paths);
+	void *object = fl_arena_get(arena, root->size);
+	int r;
+
+	if (!object || !paths)
+		return no_memory(err, want);
+	for (uint32_t i = 0; i < change->differs.len; i++) {
+		paths[i] = fl_arena_str(arena, change->differs.at[i]);
+		if (!paths[i].p)
+			return no_memory(err, want);
+	}
+	slot->hash = change->hash;
+	slot->write.object = object;
+	slot->write.paths = (struct fl_str_list){ paths, change->differs.len };
+	r = fl_copy(root, want->object, arena, object, err);
+	return r < 0 ? r : stamp(slot, want, object, have, err);
+}
+
+static int fill_item(struct slot *slot, const struct fl_want *want, const struct change *change, struct fl_err *err)
+{
+	const struct fl_bind *root = want->ref.kind->root();
+	void *laid = fl_arena_get(&slot->write.arena, root->size);
+
+	slot->write.patch = fl_arena_str(&slot->write.arena, change->patch);
+	slot->laid = laid;
+	if (!laid || !slot->write.patch.p)
+		return no_memory(err, want);
+	return fl_copy(root, change->laid, &slot->write.arena, laid, err);
+}
+
+/* Does anything of it differ? A missing object differs in all that is wanted; a status has no object to be written to. */
+static enum verdict object_differs(struct turn *t, const struct fl_want *want, const void *have, struct change *ret,
+				   struct fl_err *err)
+{
+	const void *there = have ? have : fl_view_alloc(t->view, 1, want->ref.kind->root()->size);
+
+	if (!there)
+		return refused(err, want);
+	if (!have && fl_owner_is_status(want->owner))
+		return SO_ALREADY;
+	if (fl_owned_diff(want->owner, want->object, there, t->plan->arena, &ret->differs, err) < 0)
+		return REFUSED;
+	return ret->differs.len ? PREPARED : SO_ALREADY;
+}
+
+static enum verdict differs(struct turn *t, const struct fl_feed *feed, const struct fl_want *want, const void *have,
+			    struct change *ret, struct fl_err *err)
+{
+	const struct fl_meta_names *meta = have ? run_meta(feed, have) : NULL;
+	int r;
+
+	if (meta && want->ref.uid.len && !fl_str_eq(meta->uid, want->ref.uid))
+		return SO_ALREADY;   /* another object bears the name by now */
+	if (want->what == FL_WANT_OBJECT)
+		return object_differs(t, want, have, ret, err);
+	if (!have)
+		return SO_ALREADY;
+	if (want->what == FL_WANT_GONE)
+		return meta->has.deletion_timestamp ? SO_ALREADY : PREPARED;
+	r = fl_shared_change(want->shared, want->what, want->object, have, meta->resource_version, t->plan->arena, &ret->laid,
+			     &ret->patch, err);
+	return r < 0 ? REFUSED : r ? PREPARED : SO_ALREADY;
+}
+
+/* May a write to it begin now? */
+static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const struct fl_want *want, struct change *change,
+			     struct fl_err *err)
+{
+	const struct overlay *overlay = overlay_find(feed, want->ref.space, want->ref.name);
+	struct fl_loop *loop = t->cap->loop;
+	struct contest *contest;
+	uint64_t at = 0;
+
+	if (overlay && overlay->slot) {
+		key_wait(t->key, overlay->slot);
+		return BUSY;
+	}
+	if (want->what == FL_WANT_OBJECT) {
+		if (hash_of(loop, want, &change->hash, err) < 0)
+			return REFUSED;
+		contest = contest_find(loop, want->owner, want->ref.space, want->ref.name);
+		if (contest && !contest_may(loop, contest, change->hash, &at)) {
+			fl_want_at(t->plan, at);
+			return RESTING;
+		}
+	}
+	return loop->writing >= loop->options.writes ? FULL : PREPARED;
+}
+
+static struct slot *prepare_slot(struct turn *t, struct fl_feed *feed, const struct fl_want *want, const void *have,
+				 const struct change *change, struct fl_err *err)
+{
+	struct slot *slot = slot_new(t, feed);
+	int r;
+
+	if (!slot) {
+		(void)no_memory(err, want);
+		return NULL;
+	}
+	r = fill(slot, want, have, err);
+	if (r == 0 && want->what == FL_WANT_OBJECT)
+		r = fill_object(slot, want, have, change, err);
+	else if (r == 0 && want->what != FL_WANT_GONE)
+		r = fill_item(slot, want, change, err);
+	if (r == 0)
+		slot->overlay = overlay_new(feed, slot, slot->write.ref.space, slot->write.ref.name);
+	if (r == 0 && !slot->overlay)
+		r = no_memory(err, want);
+	if (r == 0)
+		return slot;
+	slot_spare(slot);
+	return NULL;
+}
+
+/* A write for the want, ready to be started, if anything is to be done. */
+static enum verdict prepare(struct turn *t, const struct fl_want *want, struct fl_err *err)
+{
+	struct fl_feed *feed = run_feed(t->cap->loop, want->ref.kind);
+	const void *have = fl_view_get(t->view, want->ref.kind, want->ref.space, want->ref.name);
+	struct change change = { 0 };
+	enum verdict verdict;
+	struct slot *slot;
+
+	assert(feed->source.sink);   /* wanted of a kind that nobody writes */
+	if (t->view->failed)
+		return refused(err, want);
+	verdict = differs(t, feed, want, have, &change, err);
+	if (verdict == PREPARED)
+		verdict = room_for(t, feed, want, &change, err);
+	if (verdict != PREPARED)
+		return verdict;
+	slot = prepare_slot(t, feed, want, have, &change, err);
+	if (!slot)
+		return REFUSED;
+	*t->last = slot;
+	t->last = &slot->next;
+	t->cap->loop->writing++;
+	return PREPARED;
+}
+
+/* ---- one key ---- */
+
+/* Take back what was prepared and not started. */
+static void unprepare(struct turn *t)
+{
+	while (t->prepared) {
+		struct slot *slot = t->prepared;
+
+		t->prepared = slot->next;
+		t->cap->loop->writing--;
+		overlay_drop(slot->feed, slot->overlay);
+		keys_release(&slot->waiters);
+		slot_spare(slot);
+	}
+	t->last = &t->prepared;
+}
+
+static void start(struct turn *t)
+{
+	struct fl_loop *loop = t->cap->loop;
+
+	while (t->prepared) {
+		struct slot *slot = t->prepared;
+
+		t->prepared = slot->next;
+		slot->next = loop->slots;
+		slot->from = &loop->slots;
+		if (slot->next)
+			slot->next->from = &slot->next;
+		loop->slots = slot;
+		slot->key->writing++;
+		overlay_lay(slot->feed, slot->overlay);
+		slot->feed->source.sink->start(slot->feed->source.sink_arg, &slot->write);
+		slot->started = true;
+	}
+}
+
+static int carry_out(struct turn *t, struct fl_err *err)
+{
+	bool full = false;
+
+	for (const struct fl_want *want = t->plan->first; want && !full; want = want->next) {
+		switch (prepare(t, want, err)) {
+		case SO_ALREADY:
+			break;
+		case FULL:
+			full = true;   /* and those after it: in order, as they were wanted */
+			t->unsettled = true;
+			break;
+		case PREPARED:
+		case BUSY:
+		case RESTING:
+			t->unsettled = true;
+			break;
+		case REFUSED:
+			return -(int)err->code;
+		}
+	}
+	if (full)
+		key_enqueue(t->key);
+	return t->view->failed || t->plan->failed ? fl_fail(err, FL_E_NOMEM, "no memory to carry out the plan") : 0;
+}
+
+static int plan_key(struct turn *t, struct fl_err *err)
+{
+	const struct fl_capability *row = t->cap->row;
+	struct fl_ref ref = { row->key, key_space(t->key), key_name(t->key), { "", 0 } };
+	void *facts = fl_view_alloc(t->view, 1, row->facts_size);
+
+	if (facts && row->gather(t->view, ref, facts) && !t->view->failed)
+		row->plan(facts, t->plan);
+	if (t->view->failed || t->plan->failed)
+		return fl_fail(err, FL_E_NOMEM, "no memory for the facts or for the plan");
+	if (said_keep(t->key, t->plan) < 0)
+		return fl_fail(err, FL_E_NOMEM, "no memory for what the plan said");
+	t->key->at = t->plan->at;
+	return carry_out(t, err);
+}
+
+bool run_one_key(struct cap *cap)
+{
+	struct fl_loop *loop = cap->loop;
+	struct key *key = cap->active ? key_take(cap) : NULL;
+	struct fl_err err = { 0 };
+	struct fl_plan plan;
+	struct fl_view view = run_view(loop, &loop->arena);
+	struct turn t = { .cap = cap, .key = key, .plan = &plan, .view = &view };
+	uint64_t began;
+
+	if (!key)
+		return false;
+	t.last = &t.prepared;
+	began = fl_clock(loop->io);
+	if (cap->queued)
+		fl_observe(cap->queued, (double)(view.now - key->queued_at) / 1e9);
+	fl_plan_init(&plan, &loop->arena);
+	if (plan_key(&t, &err) < 0) {
+		unprepare(&t);
+		key_fail(key, &err);
+	} else {
+		key->at = plan.at;
+		if (!t.unsettled && !key->writing)
+			key_forgive(key);
+		start(&t);
+	}
+	if (cap->plans) {
+		fl_count(cap->plans, 1);
+		fl_observe(cap->worked, (double)(fl_clock(loop->io) - began) / 1e9);
+	}
+	fl_arena_reset(&loop->arena);
+	key_settle(key);
+	return true;
+}
+
+bool fl_loop_try(struct fl_loop *loop, const struct fl_capability *capability, struct fl_str space, struct fl_str name,
+		 struct fl_plan *plan, void (*read)(void *arg, const struct fl_read *read), void *read_arg)
+{
+	struct fl_view view = run_view(loop, plan->arena);
+	void *facts = fl_view_alloc(&view, 1, capability->facts_size);
+	bool any;
+
+	view.read = read;
+	view.read_arg = read_arg;
+	any = facts && capability->gather(&view, (struct fl_ref){ capability->key, space, name, { "", 0 } }, facts);
+	if (any && !view.failed)
+		capability->plan(facts, plan);
+	plan->failed |= view.failed;
+	return any;
+}
+
+/* ---- the end of a write ---- */
+
+bool fl_write_may(void *write_)
+{
+	const struct fl_write *write = write_;
+	const struct fl_loop_options *options = &write->loop->options;
+
+	return write->loop->leading && (!options->may_write || options->may_write(options->arg));
+}
+
+static void end(struct slot *slot)
+{
+	struct fl_loop *loop = slot->cap->loop;
+	struct key *key = slot->key;
+
+	*slot->from = slot->next;
+	if (slot->next)
+		slot->next->from = slot->from;
+	loop->writing--;
+	key->writing--;
+	keys_release(&slot->waiters);
+	slot_spare(slot);
+	key_settle(key);
+	run_wake(loop);   /* there is room for others */
+}
+
+static struct slot *slot_of(struct fl_write *write)
+{
+	struct slot *slot = fl_container(write, struct slot, write);
+
+	assert(slot->started);   /* a sink ended it from inside start */
+	return slot;
+}
+
+static void tell_people(const struct slot *slot)
+{
+	const struct fl_loop_options *options = &slot->cap->loop->options;
+
+	for (uint32_t i = 0; options->event && i < slot->event_count; i++)
+		options->event(options->arg, &slot->events[i]);
+}
+
+/* What of it is not so although it was written. */
+static void look_at(struct slot *slot, const void *object)
+{
+	struct fl_loop *loop = slot->cap->loop;
+	struct fl_str_list survives = { NULL, 0 };
+
+	if (slot->write.what != FL_WANT_OBJECT)
+		return;
+	if (object && fl_owned_diff(slot->write.owner, slot->write.object, object, &slot->write.arena, &survives, NULL) < 0)
+		survives.len = 0;
+	if (contest_written(loop, slot, &survives))
+		key_enqueue(slot->key);
+}
+
+void fl_write_done(struct fl_write *write, const void *object)
+{
+	struct slot *slot = slot_of(write);
+
+	run_count_write(slot->cap->loop, slot, "done");
+	for (uint32_t i = 0; object && i < slot->event_count; i++)
+		slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
+	tell_people(slot);
+	look_at(slot, object);
+	overlay_done(slot->feed, slot->overlay, object);
+	if (slot->key->writing == 1 && slot->key->state == KEY_IDLE && !slot->waiters.len)
+		key_forgive(slot->key);
+	end(slot);
+}
+
+void fl_write_gone(struct fl_write *write)
+{
+	struct slot *slot = slot_of(write);
+
+	run_count_write(slot->cap->loop, slot, "gone");
+	overlay_drop(slot->feed, slot->overlay);
+	run_remove(slot->feed, write->ref.space, write->ref.name, NULL);
+	fl_arena_reset(&slot->cap->loop->feeding);
+	end(slot);
+}
+
+void fl_write_failed(struct fl_write *write, const struct fl_err *why)
+{
+	struct slot *slot = slot_of(write);
+	struct fl_err err = *why;
+
+	run_count_write(slot->cap->loop, slot, "failed");
+	overlay_failed(slot->feed, slot->overlay);
+	(void)fl_wrap(&err, "%s %.*s%s%.*s", write->ref.kind->kind, FL_ARG(write->ref.space), write->ref.space.len ? "/" : "",
+		      FL_ARG(write->ref.name));
+	key_fail(slot->key, &err);
+	end(slot);
+}
