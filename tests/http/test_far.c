@@ -45,7 +45,8 @@ static void do_echo(struct fl_http_req *req)
 	fl_http_req_answer(req, 200, FL_NO_HEADERS, fl_http_req_body(req));
 }
 
-static const struct fl_http_route routes[] = { { "GET", "/hold", do_hold, 0, false }, { "POST", "/echo", do_echo, 0, false } };
+static const struct fl_http_route routes[] = { { "GET", "/hold", do_hold, 0, false },
+					       { "POST", "/echo", do_echo, 0, false } };
 
 static int boot_server(struct sim_process *process)
 {
