@@ -7,13 +7,12 @@
 static int split_host(struct fl_http_client *client, struct fl_str rest, uint16_t port, struct fl_err *err)
 {
 	int64_t slash = fl_str_find(rest, '/'), number = port, colon;
-	struct fl_str host;
+	struct fl_str host = slash < 0 ? rest : fl_str_sub(rest, 0, (uint32_t)slash);
 
-	client->authority = slash < 0 ? rest : fl_str_sub(rest, 0, (uint32_t)slash);
+	client->authority = host;
 	client->base = slash < 0 ? FL_S("") : fl_str_sub(rest, (uint32_t)slash, rest.len);
 	while (client->base.len && client->base.p[client->base.len - 1] == '/')
 		client->base.len--;
-	host = client->authority;
 	if (fl_str_starts(host, FL_S("["))) {
 		colon = fl_str_find(host, ']');
 		if (colon < 0)
@@ -24,7 +23,7 @@ static int split_host(struct fl_http_client *client, struct fl_str rest, uint16_
 	} else {
 		colon = fl_str_find(host, ':');
 		rest = colon < 0 ? FL_S("") : fl_str_sub(host, (uint32_t)colon, host.len);
-		host = colon < 0 ? host : fl_str_sub(host, 0, (uint32_t)colon);
+		host.len = colon < 0 ? host.len : (uint32_t)colon;
 	}
 	if (colon >= 0 && (rest.p[0] != ':' || !fl_str_i64(fl_str_sub(rest, 1, rest.len), &number) || number < 1 ||
 			   number > 65535))
