@@ -164,13 +164,14 @@ void fl_flight_go(struct fl_kube_flight *flight)
 static void open_gate(struct fl_timer *timer)
 {
 	struct fl_kube *kube = fl_container(timer, struct fl_kube, gate);
+	const uint64_t pause = 10 * FL_NS_PER_MS;
 
 	kube->closed_until = 0;
 	kube->opening = kube->opening ? kube->opening * 2 : 1;
 	for (uint32_t i = 0; i < kube->opening && kube->held.first && !kube->closed_until; i++)
 		send_now(pop(&kube->held));
 	if (kube->held.first)
-		fl_timer_set(kube->io, &kube->gate, fl_now(kube->io) + 10 * FL_NS_PER_MS + jitter(kube, 10 * FL_NS_PER_MS));
+		fl_timer_set(kube->io, &kube->gate, fl_now(kube->io) + pause + jitter(kube, pause));
 	else
 		kube->opening = 0;
 }

@@ -109,7 +109,8 @@ static void warn(struct fl_kube_flight *flight, struct fl_headers headers)
 {
 	for (uint32_t i = 0; i < headers.len; i++)
 		if (fl_str_eq(headers.at[i].name, FL_S("warning")))
-			fl_log(flight->kube->log, FL_WARN, "the API server warns", FL_KV_STR("warning", headers.at[i].value),
+			fl_log(flight->kube->log, FL_WARN, "the API server warns",
+			       FL_KV_STR("warning", headers.at[i].value),
 			       FL_KV_STR("request", flight->http.target));
 }
 
@@ -128,6 +129,8 @@ void fl_flight_head(struct fl_http_call *http)
 	if (flight->split_on)
 		fl_split_init(&flight->split, call->verb == FL_KUBE_LIST ? FL_SPLIT_LIST : FL_SPLIT_STREAM, 0);
 	warn(flight, http->answer->headers);
+	if (call->began && http->status / 100 == 2)
+		call->began(call);
 }
 
 void fl_flight_begin_answer(struct fl_kube_flight *flight)

@@ -256,8 +256,6 @@ static int all_item(struct fl_kube_call *call, enum fl_item what, yyjson_val *ob
 	(void)what;
 	if (ask->step == VERSION)
 		return fl_discovery_add_version(ask->into, object, err);
-	if (!fl_json_get(object, FL_S("versions")) || !fl_json_get(fl_json_get(object, FL_S("metadata")), FL_S("name")))
-		return 0;
 	return fl_discovery_add_group(ask->into, object, err);
 }
 

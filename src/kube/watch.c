@@ -211,8 +211,6 @@ static int item(struct fl_kube_call *call, enum fl_item what, yyjson_val *object
 	watch->progress = true;
 	if (watch->step == FL_STEP_LIST)
 		return 0;
-	if (watch->state == FL_WATCH_BROKEN && !initial)
-		set_state(watch, FL_WATCH_LIVE);
 	if (what == FL_BOOKMARK && !watch->bookmarked) {
 		watch->bookmarked = true;
 		set_quiet(watch);
@@ -236,6 +234,15 @@ static void page(struct fl_kube_call *call, const struct fl_list *list)
 		return;
 	keep_version(watch, list->resource_version);
 	tell_synced(watch);
+}
+
+/* One that resumes is up to date as soon as it is on: what has changed meanwhile is on its way. */
+static void began(struct fl_kube_call *call)
+{
+	struct fl_watch *watch = fl_container(call, struct fl_watch, call);
+
+	if (watch->step == FL_STEP_WATCH)
+		set_state(watch, FL_WATCH_LIVE);
 }
 
 static void went_quiet(struct fl_timer *timer)
@@ -271,6 +278,7 @@ static void start_call(struct fl_watch *watch)
 	watch->bookmarked = watch->progress = watch->told_begin = false;
 	watch->call = (struct fl_kube_call){
 		.op = { .done = call_done, .err = &watch->call_err }, .kind = o->kind, .item = item, .page = page,
+				.began = began,
 		.space = fl_str(o->space), .labels = fl_str(o->labels), .fields = fl_str(o->fields),
 		.verb = watch->step == FL_STEP_LIST ? FL_KUBE_LIST : FL_KUBE_WATCH,
 	};

@@ -259,7 +259,8 @@ static void start_again(struct fl_timer *timer)
 {
 	(void)timer;
 	(void)snprintf(again_body, sizeof again_body,
-		       "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\"},\"data\":{\"n\":\"%lu\"}}",
+		       "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\"},\"data\":{"
+		       "\"n\":\"%lu\"}}",
 		       driver_flag(repeater, "name"), ++again_count);
 	again = (struct fl_kube_call){ .op = { .done = again_done, .err = &again_err,
 					       .deadline = fl_now(repeater->io) + 10 * FL_NS_PER_S },

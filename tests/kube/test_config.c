@@ -23,7 +23,8 @@ static const struct {
 			"here}}]\ncurrent-context: x",
 	  "https://h:6443", "here", "/etc/kube/ca.pem", "abc" },
 	{ "JSON is YAML",
-	  "{\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"https://h\",\"certificate-authority\":\"/a\"}}],\"contexts\":"
+	  "{\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"https://h\",\"certificate-authority\":"
+	  "\"/a\"}}],\"contexts\":"
 	  "[{\"name\":\"x\",\"context\":{\"cluster\":\"c\"}}],\"current-context\":\"x\"}",
 	  "https://h", "default", "/a", NULL },
 	{ "a context without a user is nobody",
@@ -202,21 +203,25 @@ static const struct {
 	int64_t expires;
 } printed[] = {
 	{ "a token",
-	  "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}", "t", NULL,
+	  "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{"
+	  "\"token\":\"t\"}}", "t", NULL,
 	  FL_TIME_NONE },
 	{ "a token with an end",
 	  "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\","
 	  "\"expirationTimestamp\":\"1970-01-01T00:00:09Z\"}}",
 	  "t", NULL, 9000000 },
 	{ "another version than was asked for",
-	  "{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}", NULL,
+	  "{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":\"ExecCredential\",\"status\":{"
+	  "\"token\":\"t\"}}", NULL,
 	  "it printed apiVersion 'client.authentication.k8s.io/v1beta1', the kubeconfig says "
 			"'client.authentication.k8s.io/v1'" },
 	{ "nothing of use",
-			"{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{}}", NULL,
+			"{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+			"\"status\":{}}", NULL,
 	  "it printed neither a token nor a certificate" },
 	{ "half a pair",
-	  "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"clientKeyData\":\"secret\"}}",
+	  "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{"
+	  "\"clientKeyData\":\"secret\"}}",
 	  NULL, "it printed a certificate without its key, or a key alone" },
 	{ "no JSON: and no word of it", "secret", NULL, "what it printed is no JSON" },
 	{ "no status", "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\"}", NULL,

@@ -1,0 +1,285 @@
+/* The client against a server that says what is written down here. */
+#include "api/core.h"
+#include "base/limits.h"
+#include "script.h"
+#include "test.h"
+#include <stdio.h>
+
+#define MAPS "/api/v1/namespaces/s/configmaps"
+
+struct asker {
+	struct fl_kube_call call;
+	struct fl_err err;
+	char said[300];            /* names of the items; pages as |version */
+};
+
+static int item(struct fl_kube_call *call, enum fl_item what, yyjson_val *object, struct fl_err *err)
+{
+	struct asker *asker = fl_container(call, struct asker, call);
+	struct fl_str name = { "?", 1 };
+	size_t len = strlen(asker->said);
+
+	(void)fl_json_str(fl_json_get(fl_json_get(object, FL_S("metadata")), FL_S("name")), &name);
+	if (fl_str_eq(name, FL_S("poison")))
+		return fl_fail(err, FL_E_NOMEM, "no room");
+	(void)snprintf(asker->said + len, sizeof asker->said - len, "%s%s%.*s", len ? " " : "",
+		       what == FL_ITEM ? "" : fl_name(&fl_item_names, (int)what), FL_ARG(name));
+	return 0;
+}
+
+static void page(struct fl_kube_call *call, const struct fl_list *list)
+{
+	struct asker *asker = fl_container(call, struct asker, call);
+	size_t len = strlen(asker->said);
+
+	(void)snprintf(asker->said + len, sizeof asker->said - len, "|%.*s", FL_ARG(list->resource_version));
+}
+
+#define A_MAP "{\"metadata\":{\"name\":\"a\"}}"
+#define CALL(...) { .kind = &fl_config_map_kind, .space = FL_S_INIT("s"), __VA_ARGS__ }
+
+static const struct {
+	const char *says;
+	struct fl_kube_call call;
+	struct exchange script[6];
+	int status;                /* or a negated code */
+	const char *said, *text;
+	const char *body, *type;   /* of the last request; NULL: not looked at */
+} rows[] = {
+	{ "get", CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")), { { MAPS "/a", 200, A_MAP } }, 200, "a" },
+	{ "a name is escaped", CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a/b?c")), { { MAPS "/a%2Fb%3Fc", 200,
+			A_MAP } },
+	  200, "a" },
+	{ "create", CALL(.verb = FL_KUBE_CREATE, .name = FL_S_INIT("a"), .body = FL_S_INIT("{}"), .manager = "me"),
+	  { { MAPS "?fieldManager=me", 201, A_MAP } }, 201, "a", NULL, "{}", "application/json" },
+	{ "apply, with all that can be said",
+	  CALL(.verb = FL_KUBE_APPLY, .name = FL_S_INIT("a"), .body = FL_S_INIT("{}"), .manager = "me", .force = true,
+	       .dry_run = true, .strict = true, .subresource = "status"),
+	  { { MAPS "/a/status?fieldManager=me&force=true&dryRun=All&fieldValidation=Strict", 200, A_MAP } }, 200, "a",
+			NULL,
+	  "{}", "application/apply-patch+yaml" },
+	{ "a merge patch", CALL(.verb = FL_KUBE_MERGE, .name = FL_S_INIT("a"), .body = FL_S_INIT("{}")),
+	  { { MAPS "/a?fieldManager=fairlead", 200, A_MAP } }, 200, "a", NULL, "{}", "application/merge-patch+json" },
+	{ "a JSON patch", CALL(.verb = FL_KUBE_JSON_PATCH, .name = FL_S_INIT("a"), .body = FL_S_INIT("[]")),
+	  { { MAPS "/a?fieldManager=fairlead", 200, A_MAP } }, 200, "a", NULL, "[]", "application/json-patch+json" },
+	{ "delete, with all that can be said",
+	  CALL(.verb = FL_KUBE_DELETE, .name = FL_S_INIT("a"), .if_uid = FL_S_INIT("u"), .if_version = FL_S_INIT("7"),
+	       .propagation = FL_FOREGROUND, .now = true, .dry_run = true),
+	  { { MAPS "/a", 200, A_MAP } }, 200, "a", NULL,
+	  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"u\","
+	  "\"resourceVersion\":\"7\"},"
+	  "\"propagationPolicy\":\"Foreground\",\"gracePeriodSeconds\":0,\"dryRun\":[\"All\"]}" },
+	{ "a list in pages, whose objects come one by one",
+	  CALL(.verb = FL_KUBE_LIST, .limit = 2, .labels = FL_S_INIT("a in (b,c)"), .fields = FL_S_INIT("x!=y")),
+	  { { MAPS "?labelSelector=a%20in%20%28b%2Cc%29&fieldSelector=x%21%3Dy&limit=2", 200,
+	      "{\"metadata\":{\"resourceVersion\":\"5\",\"continue\":\"n/1\"},\"items\":[" A_MAP ",{"
+	      "\"metadata\":{\"name\":"
+	      "\"b\"}}]}" },
+	    { MAPS "?labelSelector=a%20in%20%28b%2Cc%29&fieldSelector=x%21%3Dy&limit=2&continue=n%2F1", 200,
+	      "{\"items\":[{\"metadata\":{\"name\":\"c\"}}],\"metadata\":{\"resourceVersion\":\"5\"}}" } },
+	  200, "a b|5 c|5" },
+	{ "a continue token that has expired",
+	  CALL(.verb = FL_KUBE_LIST),
+	  { { MAPS "?limit=500", 200, "{\"metadata\":{\"resourceVersion\":\"5\",\"continue\":\"n\"},\"items\":[]}" },
+	    { MAPS "?limit=500&continue=n", 410, "{\"reason\":\"Expired\",\"message\":\"old\"}" } },
+	  -FL_E_CONFLICT, "|5", "old" },
+	{ "a watch",
+	  CALL(.verb = FL_KUBE_WATCH, .version = FL_S_INIT("5"), .bookmarks = true, .timeout_s = 9),
+	  { { MAPS "?watch=true&resourceVersion=5&allowWatchBookmarks=true&timeoutSeconds=9", 200,
+	      "{\"type\":\"ADDED\",\"object\":" A_MAP "}\n{\"type\":\"DELETED\",\"object\":" A_MAP "}\n"
+	      "{\"type\":\"BOOKMARK\",\"object\":{}}" } },
+	  200, "ADDEDa DELETEDa BOOKMARK?" },
+	{ "a watch that ends in an error",
+	  CALL(.verb = FL_KUBE_WATCH),
+	  { { MAPS "?watch=true", 200,
+	      "{\"type\":\"ADDED\",\"object\":" A_MAP "}{\"type\":\"ERROR\",\"object\":{\"code\":"
+	      "410,\"message\":\"old\"}}",
+	      .stay = true } },
+	  -FL_E_CONFLICT, "ADDEDa", "old" },
+	{ "a watch that is cut in the middle of an object",
+	  CALL(.verb = FL_KUBE_WATCH), { { MAPS "?watch=true", 200, "{\"type\":\"ADDED\",\"obj" } }, -FL_E_CLOSED, "" },
+	{ "an event of a type that nobody knows",
+	  CALL(.verb = FL_KUBE_WATCH), { { MAPS "?watch=true", 200, "{\"type\":\"NEW\",\"object\":{}}",
+			.stay = true } },
+	  -FL_E_INVALID, "", "an event of type 'NEW' in a watch" },
+	{ "an object that is not taken ends the call with what was said",
+	  CALL(.verb = FL_KUBE_WATCH),
+	  { { MAPS "?watch=true", 200, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"poison\"}}}",
+			.stay = true } },
+	  -FL_E_NOMEM, "", "no room" },
+	{ "no JSON where an object belongs", CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")), { { MAPS "/a", 200,
+			"<html>" } },
+	  -FL_E_INVALID, "" },
+	{ "a list that is none", CALL(.verb = FL_KUBE_LIST), { { MAPS "?limit=500", 200, "[1,2]" } }, -FL_E_INVALID,
+			"" },
+	{ "429 is waited for and tried again",
+	  CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")),
+	  { { MAPS "/a", 429, "{}", "0" }, { MAPS "/a", 429, "{}", "0" }, { MAPS "/a", 200, A_MAP } }, 200, "a" },
+	{ "unless that is not wanted",
+	  CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a"), .once = true),
+	  { { MAPS "/a", 429, "{\"message\":\"slow\"}", "0" } }, -FL_E_RETRY, "", "slow" },
+	{ "an urgent call comes back by itself",
+	  CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a"), .urgent = true),
+	  { { MAPS "/a", 429, "{}", "0" }, { MAPS "/a", 200, A_MAP } }, 200, "a" },
+	{ "503 with Retry-After is tried again",
+	  CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")),
+	  { { MAPS "/a", 503, "{}", "0" }, { MAPS "/a", 200, A_MAP } }, 200, "a" },
+	{ "500 without is told", CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")), { { MAPS "/a", 500, "{}" } },
+			-FL_E_RETRY,
+	  "", "the server answers 500" },
+	{ "401 is tried once more with credentials read again",
+	  CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")),
+	  { { MAPS "/a", 401, "{}" }, { MAPS "/a", 200, A_MAP } }, 200, "a" },
+	{ "and told the second time",
+	  CALL(.verb = FL_KUBE_GET, .name = FL_S_INIT("a")),
+	  { { MAPS "/a", 401, "{}" }, { MAPS "/a", 401, "{\"message\":\"who?\"}" } }, -FL_E_DENIED, "", "who?" },
+	{ "a path of its own", { .verb = FL_KUBE_GET, .path = "/version" }, { { "/version", 200, "{}" } }, 200, "?" },
+};
+
+#define PARTS 4
+
+/* Every so-many-eth row: torture runs all of a TEST again for each call in it, so a few short ones are quicker. */
+static void part(size_t from)
+{
+	for (__typeof__(&rows[0]) row = rows + from; row < rows + FL_LEN(rows); row += PARTS) {
+		FL_AUTO(script) struct script script = { 0 };
+		struct asker asker = { .call = row->call };
+
+		test_row(row->says);
+		OK_ERR(script_open(&script, row->script), &script.err);
+		asker.call.op = (struct fl_op){ .err = &asker.err };
+		asker.call.item = item;
+		asker.call.page = page;
+		fl_kube_start(script.kube, &asker.call);
+		if (row->status < 0)
+			REFUSED(test_op(script.io, &asker.call.op), -row->status);
+		else
+			OK_ERR(test_op(script.io, &asker.call.op), &asker.err);
+		if (test_tortured())
+			return;
+		CHECK_STR(fl_str(script.wrong), "");
+		CHECK_INT(asker.call.op.result, row->status);
+		CHECK_STR(fl_str(asker.said), row->said);
+		CHECK(!script.at->target);
+		if (row->text)
+			CHECK_STR(fl_str(asker.err.text), row->text);
+		if (row->body)
+			CHECK_STR(fl_str(script.got_body), row->body);
+		if (row->type)
+			CHECK_STR(fl_str(script.got_type), row->type);
+	}
+}
+
+TEST(what_is_asked_and_what_comes_of_it_1)
+{
+	part(0);
+}
+
+TEST(what_is_asked_and_what_comes_of_it_2)
+{
+	part(1);
+}
+
+TEST(what_is_asked_and_what_comes_of_it_3)
+{
+	part(2);
+}
+
+TEST(what_is_asked_and_what_comes_of_it_4)
+{
+	part(3);
+}
+
+TEST(who_asks)
+{
+	static const struct exchange exchanges[] = { { "/version", 200, "{}" }, { 0 } };
+	FL_AUTO(script) struct script script = { 0 };
+	struct asker asker = { .call = { .verb = FL_KUBE_GET, .path = "/version" } };
+
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	asker.call.op = (struct fl_op){ .err = &asker.err };
+	fl_kube_start(script.kube, &asker.call);
+	OK_ERR(test_op(script.io, &asker.call.op), &asker.err);
+	CHECK_STR(fl_str(script.got_headers), "GET|fairlead/" FL_VERSION " (test)|application/json");
+}
+
+/* ---- the fence ---- */
+
+struct fence {
+	int allow;                 /* so many times yes */
+	int asked;
+};
+
+static bool may(void *arg)
+{
+	struct fence *fence = arg;
+
+	return fence->asked++ < fence->allow;
+}
+
+TEST(a_fenced_write_is_not_sent_when_the_fence_says_no)
+{
+	/* No at once; yes when it begins, and no when its bytes are asked for. */
+	for (int allow = 0; allow < 2; allow++) {
+		static const struct exchange exchanges[] = { { 0 } };
+		FL_AUTO(script) struct script script = { 0 };
+		struct fence fence = { .allow = allow };
+		struct asker asker = { .call = CALL(.verb = FL_KUBE_MERGE, .name = FL_S("a"), .body = FL_S("{}"),
+						    .may_send = may, .may_arg = &fence) };
+
+		OK_ERR(script_open(&script, exchanges), &script.err);
+		asker.call.op = (struct fl_op){ .err = &asker.err };
+		fl_kube_start(script.kube, &asker.call);
+		REFUSED(test_op(script.io, &asker.call.op), FL_E_DENIED);
+		CHECK_INT(script.asked, 0);
+		if (!test_tortured())
+			CHECK_STR(fl_str(asker.err.text), "not sent: we do not lead any more");
+	}
+}
+
+TEST(a_fenced_write_goes_while_the_fence_says_yes)
+{
+	static const struct exchange exchanges[] = { { MAPS "/a?fieldManager=fairlead", 200, A_MAP }, { 0 } };
+	FL_AUTO(script) struct script script = { 0 };
+	struct fence fence = { .allow = 100 };
+	struct asker asker = { .call = CALL(.verb = FL_KUBE_MERGE, .name = FL_S("a"), .body = FL_S("{\"data\":{}}"),
+					    .may_send = may, .may_arg = &fence) };
+
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	asker.call.op = (struct fl_op){ .err = &asker.err };
+	fl_kube_start(script.kube, &asker.call);
+	OK_ERR(test_op(script.io, &asker.call.op), &asker.err);
+	CHECK_STR(fl_str(script.got_body), "{\"data\":{}}");
+}
+
+/* ---- the gate ---- */
+
+TEST(what_one_call_is_told_holds_for_all_but_the_urgent)
+{
+	static const struct exchange exchanges[] = { { "/one", 429, "{}", "1" }, { "/urgent", 200, "{}" }, { "/*",
+			200, "{}" },
+						     { "/*", 200, "{}" }, { 0 } };
+	FL_AUTO(script) struct script script = { 0 };
+	struct asker one = { .call = { .verb = FL_KUBE_GET, .path = "/one" } };
+	struct asker two = { .call = { .verb = FL_KUBE_GET, .path = "/two" } };
+	struct asker urgent = { .call = { .verb = FL_KUBE_GET, .path = "/urgent", .urgent = true } };
+
+	if (test_tortured())
+		return;
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	one.call.op = (struct fl_op){ .done = test_op_done, .err = &one.err };
+	two.call.op = (struct fl_op){ .done = test_op_done, .err = &two.err };
+	urgent.call.op = (struct fl_op){ .err = &urgent.err };
+	fl_kube_start(script.kube, &one.call);
+	while (!fl_kube_closed_until(script.kube) && fl_op_busy(&one.call.op) && !test_tortured())
+		OK(fl_io_turn(script.io, fl_now(script.io) + FL_NS_PER_MS, &script.err));
+	fl_kube_start(script.kube, &two.call);
+	CHECK(test_tortured() || fl_kube_waiting(script.kube) == 2);
+	fl_kube_start(script.kube, &urgent.call);
+	test_op(script.io, &urgent.call.op);
+	CHECK(test_tortured() || (urgent.call.op.result == 200 && fl_op_busy(&one.call.op) &&
+				  fl_op_busy(&two.call.op)));
+	fl_op_cancel(&one.call.op);
+	fl_op_cancel(&two.call.op);
+	CHECK_INT(fl_kube_waiting(script.kube), 0);
+}
