@@ -1,6 +1,7 @@
 #include "json/bind_owner.h"
 #include "base/limits.h"
 #include "json/bind_in.h"
+#include <assert.h>
 
 /* The first step of a path: a field, perhaps an element of it, and what comes after. */
 struct part {
@@ -346,6 +347,7 @@ static void lay_element(struct take *t, const struct part *part, const void *fro
 		return;
 	}
 	if (j < 0) {
+		assert(i >= 0 && src.at);
 		j = insert(f, &dst, part->inside);
 		if (f->shape == FL_MAP)
 			memcpy(dst.at + (size_t)j * fl_stride(f), src.at + (size_t)i * fl_stride(f), sizeof(struct fl_str));

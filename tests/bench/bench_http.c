@@ -69,13 +69,17 @@ static void watch(struct fl_http_req *req)
 /* Bytes of the server that are in memory and its own. */
 static void memory(struct fl_http_req *req)
 {
-	unsigned long long pages = 0, shared = 0, skip;
+	unsigned long long pages, shared;
+	char line[200], *at = line;
 	FILE *file = fopen("/proc/self/statm", "r");
 
 	(void)malloc_trim(0);
-	if (!file || fscanf(file, "%llu %llu %llu", &skip, &pages, &shared) != 3)
+	if (!file || !fgets(line, sizeof line, file))
 		abort();
 	(void)fclose(file);
+	(void)strtoull(at, &at, 10);
+	pages = strtoull(at, &at, 10);
+	shared = strtoull(at, &at, 10);
 	fl_http_req_say(req, 200, "%llu", (pages - shared) * 4096);
 }
 
@@ -260,6 +264,7 @@ static void row(const char *name, double value, const char *unit, double bar, bo
 static void measure(uint16_t port, const struct test_certs *certs)
 {
 	static uint64_t took[CALLS];
+	const uint64_t *p99 = &took[CALLS * 99 / 100];
 	struct bench bench = { .took = took };
 	struct fl_http_client *h2, *h1;
 
@@ -272,7 +277,7 @@ static void measure(uint16_t port, const struct test_certs *certs)
 	run(&bench, CALLS);
 	row("webhook_post_tls_8", CALLS / (ask(&bench, FL_S("/cpu")) / 1e9), "req/s/core", 20000, true);
 	qsort(took, CALLS, sizeof *took, by_time);
-	row("webhook_post_tls_8_p99", (double)took[CALLS * 99 / 100] / 1e6, "ms", 1, false);
+	row("webhook_post_tls_8_p99", (double)*p99 / 1e6, "ms", 1, false);
 	h1 = client_of(&bench, port, certs, true);
 	row("idle_watch_h1_tls", watches(&bench, h1, WATCHES / 10), "B", 17000, false); /* OpenSSL alone keeps 14,000 */
 	fl_http_client_free(h1);

@@ -24,7 +24,6 @@ static inline void tell_head(struct fl_buf *said, const struct fl_http_head *hea
 static inline void feed(enum fl_h1_kind kind, struct fl_str all, uint32_t step, struct fl_buf *said)
 {
 	FL_AUTO(fl_h1) struct fl_h1 h1;
-	FL_AUTO(fl_buf) struct fl_buf wire = FL_BUF(FL_MIB);
 	struct fl_err err = { 0 };
 	int event = 0;
 
