@@ -72,6 +72,7 @@ struct fl_sink {
 	void (*start)(void *self, struct fl_write *write);
 	/* The loop is being freed: no more of it. Nothing is told about it any more. */
 	void (*cancel)(void *self, struct fl_write *write);
+	size_t room;                           /* bytes that each write needs for itself: they are at write->held, zeroed */
 };
 
 /* One want that is being carried out. All of it lives until the end is told. */
@@ -86,7 +87,7 @@ struct fl_write {
 	struct fl_str patch;                   /* ITEM, NO_ITEM: the JSON patch */
 	bool exists;                           /* the object is there */
 	struct fl_arena arena;                 /* for whatever the sink needs until the end */
-	void *held;                            /* the sink's */
+	void *held;                            /* the sink's own: struct fl_sink.room bytes */
 	struct fl_loop *loop;
 };
 

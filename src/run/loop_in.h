@@ -149,7 +149,7 @@ struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_s
 void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay);   /* at the start of the write */
 int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err);
-void overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object);
+int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object);
 void overlay_failed(struct fl_feed *feed, struct overlay *overlay);
 void overlay_synced(struct fl_feed *feed);
 uint64_t run_version(struct fl_str text);

@@ -237,21 +237,26 @@ static uint64_t told_version(struct fl_feed *feed, const struct overlay *overlay
 	return run_version(run_meta(feed, object)->resource_version);
 }
 
-/* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better already. */
-void overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object)
+/* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better already.
+ * -FL_E_NOMEM: it is done, and nobody can see it: do it again. */
+int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object)
 {
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
+	const void *show = object || overlay->laid ? object : laid_over(feed, overlay, shown(feed, overlay));
 
 	if (version && told_version(feed, overlay) >= version) {
 		restore(feed, overlay);
 		overlay_drop(feed, overlay);
 	} else {
-		if (object)
-			overlay->laid |= run_put(feed, object, NULL, NULL) == 0;
+		if (show && run_put(feed, show, NULL, NULL) == 0)
+			overlay->laid = true;
+		if (!overlay->laid)
+			return -FL_E_NOMEM;
 		overlay->slot = NULL;
 		overlay->version = version;
 	}
 	fl_arena_reset(&feed->loop->feeding);
+	return 0;
 }
 
 /* A full state is complete. One that began before our write need not show it; a second one does, so what it does not show

@@ -98,7 +98,8 @@ static int fill(struct slot *slot, const struct fl_want *want, const void *have,
 	write->ref.name = fl_arena_str(&write->arena, want->ref.name);
 	write->ref.uid = fl_arena_str(&write->arena, meta ? meta->uid : FL_S(""));
 	write->version = fl_arena_str(&write->arena, meta ? meta->resource_version : FL_S(""));
-	if (!write->ref.space.p || !write->ref.name.p || !write->ref.uid.p || !write->version.p)
+	write->held = fl_arena_get(&write->arena, slot->feed->source.sink->room);
+	if (!write->held || !write->ref.space.p || !write->ref.name.p || !write->ref.uid.p || !write->version.p)
 		return no_memory(err, want);
 	return 0;
 }
@@ -514,12 +515,15 @@ void fl_write_done(struct fl_write *write, const void *object)
 {
 	struct slot *slot = slot_of(write);
 
+	if (overlay_done(slot->feed, slot->overlay, object) < 0) {
+		fl_write_failed(write, &(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory to see that it is done" });
+		return;
+	}
 	run_count_write(slot->cap->loop, slot, "done");
 	for (uint32_t i = 0; object && i < slot->event_count; i++)
 		slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
 	tell_people(slot);
 	look_at(slot, object);
-	overlay_done(slot->feed, slot->overlay, object);
 	if (slot->key->writing == 1 && slot->key->state == KEY_IDLE && !slot->waiters.len)
 		key_forgive(slot->key);
 	end(slot);
