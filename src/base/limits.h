@@ -150,8 +150,10 @@
 #define FL_HTTP_WRITE_TIMEOUT (30 * FL_NS_PER_S)    /* without the peer's socket taking a byte */
 #define FL_HTTP_LINGER (2 * FL_NS_PER_S)            /* for the peer to read our last words */
 #define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* when accept fails, for want of fds: until it is tried again */
-#define FL_HTTP_CONNECT_TIMEOUT (5 * FL_NS_PER_S)   /* for an address, for the lookup: a lost SYN comes again after 1 s */
-#define FL_HTTP_CLIENT_IDLE (90 * FL_NS_PER_S)      /* a client's connection without a call: before the server closes it */
+/* For an address, for the lookup: a lost SYN comes again after 1 s. */
+#define FL_HTTP_CONNECT_TIMEOUT (5 * FL_NS_PER_S)
+/* A client's connection without a call: before the server closes it. */
+#define FL_HTTP_CLIENT_IDLE (90 * FL_NS_PER_S)
 #define FL_HTTP_CLIENT_CONNS 4                      /* of one client: 250 streams each with HTTP/2 */
 #define FL_HTTP_REPLAYS 3                           /* a server that refuses a stream so often means it */
 #define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
@@ -212,13 +214,17 @@
 
 /* ---- run ---- */
 
-/* What the loop takes of a turn: a quarter of the promised 2 ms, so that others, and the plan that runs, have the rest. */
+/* What the loop takes of a turn: a quarter of the promised 2 ms, so that others, and the plan that runs, have the
+ * rest. */
 #define FL_RUN_SLICE (FL_NS_PER_MS / 2)
 #define FL_RUN_STEPS 16              /* objects looked through between two looks at the clock: some 30 us */
-#define FL_RUN_WRITES 64             /* on their way at once: keeps a connection full at 1 ms, and is under any server's share */
-#define FL_RUN_NAME 1024             /* of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each */
+/* On their way at once: keeps a connection full at 1 ms, and is under any server's share. */
+#define FL_RUN_WRITES 64
+/* Of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each. */
+#define FL_RUN_NAME 1024
 #define FL_RUN_WATCHES 16            /* kinds that one capability reads */
-#define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)   /* a conflict is over when the watch has caught up, which takes a few ms */
+/* A conflict is over when the watch has caught up, which takes a few ms. */
+#define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
 #define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */
 /* The same thing written so often within the window is being taken away by somebody, and rests for a while. */
@@ -233,7 +239,8 @@
 #define FL_KUBECONFIG_MAX (4 * FL_MIB)   /* one file: a thousand clusters with their certificates */
 #define FL_KUBECONFIG_FILES 64           /* in $KUBECONFIG: more than anybody lists */
 #define FL_CREDENTIAL_MAX (256 * FL_KIB) /* a token, a certificate, a bundle of CAs; what an exec plugin prints */
-#define FL_CREDENTIAL_AGE (60 * FL_NS_PER_S)   /* files are looked at this often: projected tokens have minutes to spare */
+/* Files are looked at this often: projected tokens have minutes to spare. */
+#define FL_CREDENTIAL_AGE (60 * FL_NS_PER_S)
 #define FL_FILE_TIMEOUT (10 * FL_NS_PER_S)     /* to read one of them: a disk that is sick longer is told */
 #define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */
 #define FL_EXEC_EARLY (30 * FL_NS_PER_S)       /* a credential is renewed so long before it ends: clocks differ */
@@ -242,7 +249,8 @@
 #define FL_KUBE_TARGET_MAX (16 * FL_KIB) /* path and query: servers take this much, selectors included */
 #define FL_KUBE_REPLY_MAX (4 * FL_MIB)   /* one object or Status, collected: as large as an object can be */
 #define FL_KUBE_TRIES 10                 /* of one call after 429 and the like, as client-go */
-#define FL_KUBE_RETRY_MAX (60 * FL_NS_PER_S)   /* a Retry-After beyond this is taken as this: the server may have forgotten */
+/* A Retry-After beyond this is taken as this: the server may have forgotten. */
+#define FL_KUBE_RETRY_MAX (60 * FL_NS_PER_S)
 #define FL_KUBE_PING_EVERY (15 * FL_NS_PER_S)  /* a connection that is silent so long is asked ... */
 #define FL_KUBE_PING_WITHIN (10 * FL_NS_PER_S) /* ... and lost without an answer: a frozen server shows within 25 s */
 #define FL_KUBE_HEAD_TIMEOUT (60 * FL_NS_PER_S)   /* to the answer's head: the API server's own limit of a request */
@@ -252,13 +260,15 @@
 #define FL_WATCH_QUIET (200 * FL_NS_PER_S)
 #define FL_WATCH_DELAY_FIRST (200 * FL_NS_PER_MS)   /* back-off: a restart of the API server takes seconds ... */
 #define FL_WATCH_DELAY_LAST (30 * FL_NS_PER_S)      /* ... and an outage must not be made longer by those who ask */
-#define FL_WATCH_ASK_FIRST (1 * FL_NS_PER_S)        /* a kind that is not there: soon, as its CRD may be on its way ... */
+/* A kind that is not there: soon, as its CRD may be on its way ... */
+#define FL_WATCH_ASK_FIRST (1 * FL_NS_PER_S)
 #define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then so seldom that it costs nothing */
 #define FL_LEASE_DURATION (15 * FL_NS_PER_S)        /* as client-go's: 15, 10 and 2 s */
 #define FL_LEASE_GIVE_UP (10 * FL_NS_PER_S)
 #define FL_LEASE_RETRY (2 * FL_NS_PER_S)
 #define FL_EVENT_MAX 256                 /* series that are remembered: 1 KiB each; the oldest goes */
 #define FL_EVENT_NOTE 1024               /* bytes, as the API server has it */
+#define FL_EVENT_WORD 128                /* bytes of reason and action, as the API server has it */
 #define FL_EVENT_RATE 5                  /* Events a second of one process ... */
 #define FL_EVENT_RATE_BURST 25           /* ... and this many at once: a rack that fails is told card by card */
 #define FL_EVENT_BURST 25                /* different ones about one object, as client-go ... */

@@ -105,7 +105,8 @@ int fl_owner_check(const struct fl_owner *owner, struct fl_err *err)
 	for (const char *const *path = owner->paths; *path; path++)
 		if (under_status(owner, *path) != fl_owner_is_status(owner))
 			return fl_fail(err, FL_E_INVALID, "owner %s: '%s' and '%s' of %s are written by two requests: "
-				       "make two owners", owner->manager, owner->paths[0], *path, owner->kind->kind);
+							  "make two owners",
+				       owner->manager, owner->paths[0], *path, owner->kind->kind);
 	return 0;
 }
 
@@ -350,7 +351,8 @@ static void lay_element(struct take *t, const struct part *part, const void *fro
 		assert(i >= 0 && src.at);
 		j = insert(f, &dst, part->inside);
 		if (f->shape == FL_MAP)
-			memcpy(dst.at + (size_t)j * fl_stride(f), src.at + (size_t)i * fl_stride(f), sizeof(struct fl_str));
+			memcpy(dst.at + (size_t)j * fl_stride(f), src.at + (size_t)i * fl_stride(f),
+			       sizeof(struct fl_str));
 		else
 			copy_keys(f, wanted, fl_elem(f, dst, (uint32_t)j));
 	}

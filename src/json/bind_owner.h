@@ -31,8 +31,8 @@ int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_ar
 int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
 		  struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;
 
-/* What `have` becomes when `want` is applied: everything as it is there, the owner's part as it is wanted. *ret is a root
- * struct that shares texts and lists with both. */
+/* What `have` becomes when `want` is applied: everything as it is there, the owner's part as it is wanted. *ret is a
+ * root struct that shares texts and lists with both. */
 int fl_owned_lay(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena, void *ret,
 		 struct fl_err *err) FL_MUSTUSE;
 

@@ -146,7 +146,8 @@ static const struct {
 	{ "a field of an element that is not wanted", &ports, "{}",
 	  "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80,\"target\":2}]}}",
 	  "{\"spec\":{\"ports\":[{\"name\":\"web\",\"number\":80}]}}" },
-	{ "members of a map, which stays sorted", &labels, "{\"metadata\":{\"labels\":{\"a\":\"2\",\"gpu.io/node\":\"n\"}}}",
+	{ "members of a map, which stays sorted", &labels,
+	  "{\"metadata\":{\"labels\":{\"a\":\"2\",\"gpu.io/node\":\"n\"}}}",
 	  "{\"metadata\":{\"labels\":{\"b\":\"1\",\"z\":\"1\"},\"annotations\":{\"x\":\"y\"}}}",
 	  "{\"metadata\":{\"labels\":{\"a\":\"2\",\"b\":\"1\",\"gpu.io/node\":\"n\",\"z\":\"1\"}}}" },
 };
