@@ -224,6 +224,7 @@
 #define FL_RUN_NAME 1024
 #define FL_RUN_WATCHES 16            /* kinds that one capability reads */
 /* A conflict is over when the watch has caught up, which takes a few ms. */
+#define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
 #define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */

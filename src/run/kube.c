@@ -1,0 +1,169 @@
+#include "run/kube.h"
+#include "base/limits.h"
+
+/* ---- feeder ---- */
+
+static void begin(void *feed)
+{
+	fl_feed_begin(feed);
+}
+
+static int put(void *feed, const void *object, struct fl_err *err)
+{
+	return fl_feed_put(feed, object, err);
+}
+
+static void gone(void *feed, struct fl_str space, struct fl_str name)
+{
+	fl_feed_gone(feed, space, name);
+}
+
+static void synced(void *feed)
+{
+	fl_feed_synced(feed);
+}
+
+static void absent(void *feed)
+{
+	fl_feed_absent(feed);
+}
+
+const struct fl_watch_to fl_feed_watch = { begin, put, gone, synced, absent };
+
+/* ---- sink ---- */
+
+/* One request; lies in the write's own room. */
+struct request {
+	struct fl_kube_call call;
+	struct fl_write *write;
+	struct fl_err err;
+	void *object;                  /* as the server answered; NULL: it did not */
+};
+
+static int answered(struct fl_kube_call *call, enum fl_item what, yyjson_val *json, struct fl_err *err)
+{
+	struct request *request = fl_container(call, struct request, call);
+	const struct fl_bind *root = request->write->ref.kind->root();
+	struct fl_str kind;
+	void *object;
+	int r;
+
+	(void)what;
+	if (fl_json_str(fl_json_get(json, FL_S("kind")), &kind) && fl_str_eq(kind, FL_S("Status")))
+		return 0;   /* a delete that is over at once */
+	object = fl_arena_get(&request->write->arena, root->size);
+	if (!object)
+		return fl_fail(err, FL_E_NOMEM, "no memory for the answer about %s", call->kind->kind);
+	r = fl_decode(root, json, &request->write->arena, 0, object, err);
+	if (r == 0)
+		request->object = object;
+	return r;
+}
+
+static void done(struct fl_op *op)
+{
+	struct request *request = fl_container(op, struct request, call.op);
+	struct fl_write *write = request->write;
+
+	if (write->what == FL_WANT_GONE && (op->result == -FL_E_NOTFOUND || (op->result >= 0 && !request->object)))
+		fl_write_gone(write);
+	else if (op->result < 0)
+		fl_write_failed(write, &request->err);
+	else
+		fl_write_done(write, request->object);
+}
+
+static int apply(struct request *request, struct fl_err *err)
+{
+	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(FL_JSON_ITEM_MAX);
+	struct fl_write *write = request->write;
+	struct fl_jw w = FL_JW(&body);
+	int r = fl_owned_apply(write->owner, write->ref.space, write->ref.name, write->ref.uid, write->object, &write->arena,
+			       &w, err);
+
+	if (r < 0)
+		return r;
+	request->call.body = fl_arena_str(&write->arena, fl_buf_view(&body));
+	if (!request->call.body.p)
+		return fl_fail(err, FL_E_NOMEM, "no memory to apply %s", write->ref.kind->kind);
+	request->call.verb = FL_KUBE_APPLY;
+	request->call.manager = write->owner->manager;
+	request->call.subresource = fl_owner_is_status(write->owner) ? "status" : NULL;
+	request->call.force = true;   /* the table of owners says whose it is; who takes it away again is found out */
+	return 0;
+}
+
+static int prepare(struct request *request, struct fl_err *err)
+{
+	struct fl_write *write = request->write;
+
+	switch (write->what) {
+	case FL_WANT_OBJECT:
+		return apply(request, err);
+	case FL_WANT_ITEM:
+	case FL_WANT_NO_ITEM:
+		request->call.verb = FL_KUBE_JSON_PATCH;
+		request->call.manager = write->shared->manager;
+		request->call.body = write->patch;
+		return 0;
+	case FL_WANT_GONE:
+		request->call.verb = FL_KUBE_DELETE;
+		request->call.propagation = FL_BACKGROUND;
+		request->call.if_uid = write->ref.uid;
+		return 0;
+	case FL_WANT_COUNT_:
+		break;
+	}
+	return fl_fail(err, FL_E_UNSUPPORTED, "no such write");
+}
+
+static void start(void *kube, struct fl_write *write)
+{
+	struct fl_io *io = fl_kube_io(kube);
+	struct request *request = write->held;
+	struct fl_kube_call *call = &request->call;
+	struct fl_err why;
+
+	request->write = write;
+	call->kind = write->ref.kind;
+	call->space = write->ref.space;
+	call->name = write->ref.name;
+	call->item = answered;
+	call->may_send = fl_write_may;
+	call->may_arg = write;
+	call->op.done = done;
+	call->op.err = &request->err;
+	call->op.deadline = fl_now(io) + FL_RUN_WRITE_TIMEOUT;
+	if (prepare(request, &request->err) == 0) {
+		fl_kube_start(kube, call);
+		return;
+	}
+	why = request->err;
+	fl_op_begin(&call->op, io, NULL);
+	fl_op_fail(&call->op, why.code, "%s", why.text);
+}
+
+static void cancel(void *kube, struct fl_write *write)
+{
+	(void)kube;
+	fl_op_cancel(&((struct request *)write->held)->call.op);
+}
+
+const struct fl_sink fl_kube_sink = { .start = start, .cancel = cancel, .room = sizeof(struct request) };
+
+/* ---- events ---- */
+
+void fl_kube_event(void *events, const struct fl_told_event *event)
+{
+	char reason[129], type[129];
+	struct fl_str cut_reason = fl_str_sub(event->reason, 0, sizeof reason - 1),
+		      cut_type = fl_str_sub(event->type, 0, sizeof type - 1);
+	struct fl_event_say say = { .kind = event->ref.kind, .space = event->ref.space, .name = event->ref.name,
+				    .uid = event->ref.uid, .warning = event->warning, .reason = reason, .action = type };
+
+	memcpy(reason, cut_reason.len ? cut_reason.p : "", cut_reason.len);
+	reason[cut_reason.len] = '\0';
+	memcpy(type, cut_type.len ? cut_type.p : "", cut_type.len);
+	type[cut_type.len] = '\0';
+	fl_event(events, &say, "%.*s", FL_ARG(event->message));
+}
