@@ -247,7 +247,10 @@ static void next_part(struct fl_auth *auth)
 
 static void begin(struct fl_timer *timer)
 {
-	next_part(fl_container(timer, struct fl_auth, begin));
+	struct fl_auth *auth = fl_container(timer, struct fl_auth, begin);
+
+	fl_io_name(auth->io, "credentials");
+	next_part(auth);
 }
 
 void fl_auth_refresh(struct fl_auth *auth)

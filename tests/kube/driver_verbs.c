@@ -69,8 +69,10 @@ static void f_synced(void *to)
 	struct fl_watch_info info = fl_watch_info(driver->watch);
 	const struct fl_turns *turns = fl_io_turns(driver->io);
 
-	say("synced %.*s %llu longest_us=%llu", FL_ARG(info.version), (unsigned long long)counted,
-	    (unsigned long long)(turns->longest / 1000));
+	say("synced %.*s %llu longest_us=%llu call_us=%llu %s", FL_ARG(info.version), (unsigned long long)counted,
+	    (unsigned long long)(turns->longest / 1000), (unsigned long long)(turns->longest_call / 1000),
+	    turns->longest_name ? turns->longest_name : "");
+	fl_io_turns_reset(driver->io);
 	counted = 0;
 }
 

@@ -20,7 +20,7 @@ static void cut_now(struct fl_timer *timer)
 		fl_http_req_cut(open);
 }
 
-static const struct fl_http_req_user user = { .gone = gone };
+static const struct fl_http_req_user req_user = { .gone = gone };
 
 static bool fits(const char *want, struct fl_str target)
 {
@@ -38,6 +38,8 @@ static void record(struct script *script, struct fl_http_req *req)
 	(void)snprintf(script->got_body, sizeof script->got_body, "%.*s", FL_ARG(fl_http_req_body(req)));
 	(void)snprintf(script->got_type, sizeof script->got_type, "%.*s",
 		       FL_ARG(fl_headers_get(head->headers, FL_S("content-type"))));
+	(void)snprintf(script->got_auth, sizeof script->got_auth, "%.*s",
+		       FL_ARG(fl_headers_get(head->headers, FL_S("authorization"))));
 	(void)snprintf(script->got_headers, sizeof script->got_headers, "%.*s|%.*s|%.*s", FL_ARG(head->method),
 		       FL_ARG(fl_headers_get(head->headers, FL_S("user-agent"))),
 		       FL_ARG(fl_headers_get(head->headers, FL_S("accept"))));
@@ -67,7 +69,7 @@ static void handle(struct fl_http_req *req)
 		fl_http_req_answer(req, now->status, headers, fl_str(now->body));
 		return;
 	}
-	fl_http_req_on(req, &user, script);
+	fl_http_req_on(req, &req_user, script);
 	script->open = req;
 	fl_http_req_begin(req, now->status, headers, -1);
 	fl_http_req_send(req, fl_str(now->body));
@@ -75,7 +77,29 @@ static void handle(struct fl_http_req *req)
 		fl_timer_set(script->io, &script->cut, fl_now(script->io) + 3 * FL_NS_PER_MS);
 }
 
+static struct fl_kube_config *configure(struct script *script, const char *user)
+{
+	static const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+	struct fl_kube_where where = { .env = env, .server = user ? NULL : script->server_url };
+	char text[1000], path[140];
+
+	if (!user)
+		return fl_kube_config_load(fl_io_fs(script->io), &where, &script->err);
+	(void)snprintf(text, sizeof text,
+		       "clusters: [{name: c, cluster: {server: '%s'}}]\nusers: [{name: u, user: {%s}}]\n"
+		       "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n",
+		       script->server_url, user);
+	(void)snprintf(path, sizeof path, "%s.config", script->socket);
+	where.kubeconfig = path;
+	return test_write_file(path, text) ? fl_kube_config_load(fl_io_fs(script->io), &where, &script->err) : NULL;
+}
+
 int script_open(struct script *script, const struct exchange *exchanges)
+{
+	return script_open_as(script, exchanges, NULL);
+}
+
+int script_open_as(struct script *script, const struct exchange *exchanges, const char *user_says)
 {
 	static const struct fl_http_route routes[] = { { NULL, "*", handle, 0, false } };
 	struct fl_http_server_options options = { .routes = routes, .route_count = 1, .service = script };
@@ -93,9 +117,7 @@ int script_open(struct script *script, const struct exchange *exchanges)
 	if (!script->server || fl_addr_parse(&addr, fl_str(script->server_url), &script->err) < 0 ||
 	    fl_http_server_listen(script->server, &addr, 0600, NULL, NULL, &script->err) < 0)
 		return -(int)script->err.code;
-	script->config = fl_kube_config_load(fl_io_fs(script->io),
-					     &(struct fl_kube_where){ .server = script->server_url },
-					     &script->err);
+	script->config = configure(script, user_says);
 	kube.config = script->config;
 	script->kube = script->config ? fl_kube_new(script->io, &kube, &script->err) : NULL;
 	return script->kube ? 0 : -(int)script->err.code;

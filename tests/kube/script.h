@@ -24,13 +24,15 @@ struct script {
 	struct fl_err err;
 	char socket[120], server_url[140];
 	char wrong[400];           /* what was asked that is not in the script */
-	char got_body[400], got_type[80], got_headers[200];
+	char got_body[400], got_type[80], got_headers[200], got_auth[100];
 	unsigned asked;
 	struct fl_timer cut;
 };
 
 /* Over a unix socket in a new folder. */
 int script_open(struct script *script, const struct exchange *exchanges);
+/* The same with a kubeconfig whose user says this, "token: t". */
+int script_open_as(struct script *script, const struct exchange *exchanges, const char *user);
 void script_close(struct script *script);
 static inline void script_auto_(struct script *script)
 {

@@ -377,6 +377,6 @@ func TestFiftyThousandPods(t *testing.T) {
 		if words[2] != fmt.Sprint(pods) {
 			t.Errorf("%s: %s Pods, want %d", how, words[2], pods)
 		}
-		t.Logf("%s: %v; %s; peak %s kB", how, time.Since(began), words[3], peak(t, d))
+		t.Logf("%s: %v; %s; peak %s kB", how, time.Since(began), strings.Join(words[3:], " "), peak(t, d))
 	}
 }
