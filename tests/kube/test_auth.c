@@ -82,12 +82,11 @@ TEST(a_token_file_that_never_was_is_told)
 	CHECK_INT(script.asked, 0);
 }
 
-#define EXEC(says) "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: "
-		"[-c, '" says "']}"
+#define EXEC(says) "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: " \
+			"[-c, '" says "']}"
 #define PRINTED(status) \
-	"echo " \
-			"\"{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\",\\\"kind\\\":"
-			"\\\"ExecCredential\\\",\\\"status\\\":{" \
+	"echo \"{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\",\\\"kind\\\":" \
+	"\\\"ExecCredential\\\",\\\"status\\\":{" \
 	status "}}\""
 
 static const struct {

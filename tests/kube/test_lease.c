@@ -7,7 +7,7 @@
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/s/leases"
 #define LEASE(version, holder, seconds, transitions) \
-	"{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"" version "\"},\"spec\":{\"holderIdentity\":"
+	"{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"" version "\"},\"spec\":{\"holderIdentity\":" \
 	"\"" holder "\"," \
 	"\"leaseDurationSeconds\":" seconds ",\"leaseTransitions\":" transitions "}}"
 #define PATCH LEASES "/l?fieldManager=fairlead"
