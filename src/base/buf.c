@@ -196,6 +196,20 @@ void fl_buf_drop(struct fl_buf *buf, size_t len)
 	buf->len -= len;
 }
 
+size_t fl_buf_take(struct fl_buf *buf, size_t *at, void *room, size_t len)
+{
+	size_t left = buf->len - *at, piece = left < len ? left : len;
+
+	if (piece)
+		memcpy(room, buf->p + *at, piece);
+	*at += piece;
+	if (*at == buf->len) {
+		fl_buf_free(buf);
+		*at = 0;
+	}
+	return piece;
+}
+
 void fl_buf_clear(struct fl_buf *buf)
 {
 	fl_buf_drop(buf, buf->len);

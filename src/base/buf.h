@@ -41,6 +41,9 @@ void fl_buf_drop(struct fl_buf *buf, size_t len);
 void fl_buf_clear(struct fl_buf *buf);            /* forgets the failure too */
 void fl_buf_free(struct fl_buf *buf);             /* empty again, same ceiling */
 
+/* Copy what stands behind *at, at most `len` bytes, and count it there; how many. When all is taken the memory goes. */
+size_t fl_buf_take(struct fl_buf *buf, size_t *at, void *room, size_t len);
+
 /* 0, or -code with words that name what was being written. */
 int fl_buf_check(const struct fl_buf *buf, const char *what, struct fl_err *err) FL_MUSTUSE;
 

@@ -142,21 +142,12 @@ static int send_trailers(struct fl_grpc_call *call)
 static int64_t pull(struct fl_h2_stream *stream, void *room, size_t len, enum fl_h2_end *ret_end)
 {
 	struct fl_grpc_call *call = call_of(stream);
-	size_t left = call->out.len - call->sent;
 
-	if (len > left)
-		len = left;
-	if (len)
-		memcpy(room, call->out.p + call->sent, len);
-	call->sent += len;
-	if (call->sent == call->out.len) {
-		fl_buf_clear(&call->out);
-		call->sent = 0;
-		if (call->progress == ENDED) {
-			*ret_end = FL_H2_END_TRAILERS;
-			if (send_trailers(call) < 0)
-				return -1;
-		}
+	len = fl_buf_take(&call->out, &call->sent, room, len);
+	if (call->out.len == 0 && call->progress == ENDED) {
+		*ret_end = FL_H2_END_TRAILERS;
+		if (send_trailers(call) < 0)
+			return -1;
 	}
 	return (int64_t)len;
 }

@@ -100,20 +100,6 @@ void fl_cconn_h1_consumed(struct fl_cconn *conn)
 
 /* ---- what goes ---- */
 
-static size_t take_out(struct fl_cconn *conn, char *room, size_t len)
-{
-	size_t left = conn->out.len - conn->out_at, piece = left < len ? left : len;
-
-	if (piece)
-		memcpy(room, conn->out.p + conn->out_at, piece);
-	conn->out_at += piece;
-	if (conn->out_at == conn->out.len) {
-		fl_buf_free(&conn->out);
-		conn->out_at = 0;
-	}
-	return piece;
-}
-
 /* Some of the request's body into the room, in a chunk's frame where its length is not known. */
 static size_t put_body(struct fl_cconn *conn, struct fl_http_call *call, char *room, size_t len)
 {
@@ -153,7 +139,7 @@ static size_t put_body(struct fl_cconn *conn, struct fl_http_call *call, char *r
 static size_t fill(struct fl_conn *c, void *room, size_t len)
 {
 	struct fl_cconn *conn = of(c);
-	size_t done = conn->out.len ? take_out(conn, room, len) : 0;
+	size_t done = conn->out.len ? fl_buf_take(&conn->out, &conn->out_at, room, len) : 0;
 
 	if (conn->out.len || !conn->calls || conn->broken || conn->calls->sent_all)
 		return done;

@@ -121,20 +121,6 @@ void fl_sconn_h1_consumed(struct fl_sconn *conn)
 
 /* ---- what goes ---- */
 
-static size_t take_out(struct fl_sconn *conn, char *room, size_t len)
-{
-	size_t left = conn->out.len - conn->out_at, piece = left < len ? left : len;
-
-	if (piece)
-		memcpy(room, conn->out.p + conn->out_at, piece);
-	conn->out_at += piece;
-	if (conn->out_at == conn->out.len) {
-		fl_buf_free(&conn->out);
-		conn->out_at = 0;
-	}
-	return piece;
-}
-
 static void over(struct fl_sconn *conn, struct fl_http_req *req)
 {
 	bool last = conn->last || !req->got_end;
@@ -181,7 +167,7 @@ static size_t fill(struct fl_conn *c, void *room, size_t len)
 {
 	struct fl_sconn *conn = of(c);
 	struct fl_http_req *req = conn->reqs;
-	size_t done = conn->out.len ? take_out(conn, room, len) : 0, body;
+	size_t done = conn->out.len ? fl_buf_take(&conn->out, &conn->out_at, room, len) : 0, body;
 	struct fl_err err = { 0 };
 
 	if (fl_buf_check(&conn->out, "response", &err) < 0) {
@@ -197,7 +183,7 @@ static size_t fill(struct fl_conn *c, void *room, size_t len)
 		return done;
 	}
 	if (put_end(conn, req))
-		done += take_out(conn, (char *)room + done, len - done);
+		done += fl_buf_take(&conn->out, &conn->out_at, (char *)room + done, len - done);
 	if (!conn->out.len)
 		over(conn, req);
 	return done;

@@ -1,4 +1,5 @@
 #include "io/journal_format.h"
+#include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/limits.h"
 
@@ -7,21 +8,6 @@ FL_NAMES(fl_journal_state_names, FL_JOURNAL_STATE_COUNT_, [FL_JOURNAL_WHOLE] = "
 	 [FL_JOURNAL_UNREADABLE] = "unreadable", [FL_JOURNAL_UNWRITABLE] = "unwritable");
 
 static const char magic[8] = { 'f', 'l', 'j', 'o', 'u', 'r', 'n', '\n' };
-
-static void put(uint8_t *p, uint64_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		p[i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint64_t get(const uint8_t *p, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < bytes; i++)
-		value |= (uint64_t)p[i] << 8 * i;
-	return value;
-}
 
 static uint32_t header_crc(const uint8_t *header)
 {
@@ -32,7 +18,7 @@ static uint32_t seed(uint64_t generation)
 {
 	uint8_t bytes[8];
 
-	put(bytes, generation, 8);
+	fl_bytes_put(bytes, generation, 8);
 	return fl_crc32c(0, bytes, sizeof bytes);
 }
 
@@ -43,10 +29,10 @@ void fl_journal_write_header(struct fl_buf *buf, uint64_t generation, uint64_t m
 	uint8_t header[FL_JOURNAL_HEADER];
 
 	memcpy(header, magic, sizeof magic);
-	put(header + 8, FL_JOURNAL_VERSION, 4);
-	put(header + 16, generation, 8);
-	put(header + 24, mark, 8);
-	put(header + 12, header_crc(header), 4);
+	fl_bytes_put(header + 8, FL_JOURNAL_VERSION, 4);
+	fl_bytes_put(header + 16, generation, 8);
+	fl_bytes_put(header + 24, mark, 8);
+	fl_bytes_put(header + 12, header_crc(header), 4);
 	fl_buf_put(buf, header, sizeof header);
 }
 
@@ -58,18 +44,18 @@ void fl_journal_write_record(struct fl_buf *buf, uint64_t generation, const stru
 
 	if (!p)
 		return;
-	put(p + 4, body, 4);
-	put(p + 8, record->seq, 8);
-	put(p + 16, record->batch, 4);
+	fl_bytes_put(p + 4, body, 4);
+	fl_bytes_put(p + 8, record->seq, 8);
+	fl_bytes_put(p + 16, record->batch, 4);
 	p[20] = (uint8_t)record->what;
 	p[21] = record->kind;
-	put(p + 22, record->key.len, 2);
+	fl_bytes_put(p + 22, record->key.len, 2);
 	if (record->key.len)
 		memcpy(p + FL_JOURNAL_RECORD_HEADER, record->key.p, record->key.len);
 	if (record->value.len)
 		memcpy(p + FL_JOURNAL_RECORD_HEADER + record->key.len, record->value.p, record->value.len);
 	memset(p + FL_JOURNAL_RECORD_HEADER + body, 0, size - FL_JOURNAL_RECORD_HEADER - body);
-	put(p, fl_crc32c(seed(generation), p + 4, FL_JOURNAL_RECORD_HEADER - 4 + body), 4);
+	fl_bytes_put(p, fl_crc32c(seed(generation), p + 4, FL_JOURNAL_RECORD_HEADER - 4 + body), 4);
 	fl_buf_added(buf, size);
 }
 
@@ -90,8 +76,8 @@ static bool plausible(const struct reader *r, size_t at, size_t *ret_body)
 
 	if (at > r->len || r->len - at < FL_JOURNAL_RECORD_HEADER)
 		return false;
-	body = get(p + 4, 4);
-	key = get(p + 22, 2);
+	body = fl_bytes_get(p + 4, 4);
+	key = fl_bytes_get(p + 22, 2);
 	if (body > FL_JOURNAL_RECORD_MAX || key > body || p[20] < FL_JOURNAL_PUT || p[20] > FL_JOURNAL_MARK)
 		return false;
 	*ret_body = (size_t)body;
@@ -106,12 +92,12 @@ static size_t record_at(const struct reader *r, size_t at, struct fl_journal_rec
 	size_t body;
 
 	if (!plausible(r, at, &body) ||
-	    get(p, 4) != fl_crc32c(r->seed, p + 4, FL_JOURNAL_RECORD_HEADER - 4 + body))
+	    fl_bytes_get(p, 4) != fl_crc32c(r->seed, p + 4, FL_JOURNAL_RECORD_HEADER - 4 + body))
 		return 0;
-	key = (uint32_t)get(p + 22, 2);
+	key = (uint32_t)fl_bytes_get(p + 22, 2);
 	*ret = (struct fl_journal_record){
-		.what = (enum fl_journal_what)p[20], .kind = p[21], .batch = (uint32_t)get(p + 16, 4),
-		.seq = get(p + 8, 8),
+		.what = (enum fl_journal_what)p[20], .kind = p[21], .batch = (uint32_t)fl_bytes_get(p + 16, 4),
+		.seq = fl_bytes_get(p + 8, 8),
 		.key = { (const char *)p + FL_JOURNAL_RECORD_HEADER, key },
 		.value = { (const char *)p + FL_JOURNAL_RECORD_HEADER + key, (uint32_t)body - key },
 	};
@@ -125,7 +111,7 @@ static bool was_promised(struct reader *r, size_t at, uint64_t lost)
 	struct fl_journal_record record;
 
 	for (size_t body, size; at < r->len && r->len - at >= FL_JOURNAL_RECORD_HEADER; at += size) {
-		uint64_t seq = get(r->p + at + 8, 8);
+		uint64_t seq = fl_bytes_get(r->p + at + 8, 8);
 
 		size = 8;
 		/* No record is smaller than its header, so numbers behind the damage are near. */
@@ -150,14 +136,14 @@ static bool judge_header(struct reader *r, struct fl_journal_verdict *verdict, u
 	verdict->state = r->len == 0 ? FL_JOURNAL_EMPTY : FL_JOURNAL_FOREIGN;
 	if (r->len < 12 || memcmp(p, magic, sizeof magic) != 0)
 		return false;
-	verdict->version = (uint32_t)get(p + 8, 4);
+	verdict->version = (uint32_t)fl_bytes_get(p + 8, 4);
 	if (verdict->version != FL_JOURNAL_VERSION)
 		return false;
 	verdict->state = FL_JOURNAL_DAMAGED;
-	if (r->len < FL_JOURNAL_HEADER || get(p + 12, 4) != header_crc(p))
+	if (r->len < FL_JOURNAL_HEADER || fl_bytes_get(p + 12, 4) != header_crc(p))
 		return false;
-	verdict->generation = get(p + 16, 8);
-	*ret_mark = get(p + 24, 8);
+	verdict->generation = fl_bytes_get(p + 16, 8);
+	*ret_mark = fl_bytes_get(p + 24, 8);
 	r->seed = seed(verdict->generation);
 	return true;
 }

@@ -169,3 +169,20 @@ TEST(room_is_filled_and_then_counted)
 	fl_buf_drop(&buf, 1);
 	CHECK_INT(buf.len, 0);
 }
+
+TEST(what_is_taken_piece_by_piece_is_all_of_it)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(100);
+	char room[4];
+	size_t at = 0;
+
+	fl_buf_str(&buf, FL_S("abcdef"));
+	OK(fl_buf_check(&buf, "test", NULL));
+	CHECK_INT((int64_t)fl_buf_take(&buf, &at, room, sizeof room), 4);
+	CHECK(memcmp(room, "abcd", 4) == 0);
+	CHECK_INT((int64_t)fl_buf_take(&buf, &at, room, sizeof room), 2);
+	CHECK(memcmp(room, "ef", 2) == 0);
+	CHECK_INT((int64_t)fl_buf_take(&buf, &at, room, sizeof room), 0);
+	CHECK_INT((int64_t)at, 0);
+	CHECK_INT((int64_t)buf.len, 0);
+}

@@ -1,0 +1,1 @@
+../preferred.go
