@@ -272,8 +272,8 @@ static bool fill(struct series *series, const struct fl_event_say *say, struct f
 {
 	struct fl_str reason = fl_str_sub(fl_str(say->reason), 0, FL_EVENT_WORD);
 	struct fl_str action = fl_str_sub(fl_str(say->action), 0, FL_EVENT_WORD);
-	char *at = fl_alloc((size_t)group_version.len + say->space.len + say->name.len + say->uid.len + say->version.len +
-			    reason.len + action.len + event.len + note.len + strlen(say->kind->kind));
+	size_t about = (size_t)group_version.len + strlen(say->kind->kind) + say->space.len + say->name.len;
+	char *at = fl_alloc(about + say->uid.len + say->version.len + reason.len + action.len + event.len + note.len);
 
 	if (!at)
 		return false;

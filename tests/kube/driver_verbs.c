@@ -284,7 +284,8 @@ int repeat_verb(struct driver *driver)
 
 void driver_told(struct driver *driver, const char *line)
 {
-	if (strncmp(line, "event", 5) == 0 && driver->events)
+	/* Several lines may come at once. */
+	for (const char *at = line; driver->events && (at = strstr(at, "event")); at++)
 		say_event(driver);
 	if (strncmp(line, "poke", 4) == 0 && driver->watch)
 		fl_watch_poke(driver->watch);

@@ -10,14 +10,16 @@
 	"\"list\",\"watch\",\"fly\"],\"subresources\":[{\"subresource\":\"status\"}]}"
 #define GROUP(name, versions) "{\"metadata\":{\"name\":\"" name "\"},\"versions\":[" versions "]}"
 #define VERSION(name, more, resources) "{\"version\":\"" name "\"," more "\"resources\":[" resources "]}"
+#define STALE "\"freshness\":\"Stale\","
+#define PODS RESOURCE("pods", "Pod", "Namespaced")
 #define POOLS RESOURCE("pools", "Pool", "Cluster")
 
 static const struct exchange whole[] = {
 	{ "/version", 200, "{\"major\":\"1\",\"minor\":\"36+\",\"gitVersion\":\"v1.36.3\"}" },
 	{ "/api?limit=500", 200,
-	  "{\"items\":[{\"metadata\":{},\"versions\":[" VERSION("v1", "", RESOURCE("pods", "Pod", "Namespaced")) "]}]}" },
+	  "{\"items\":[{\"metadata\":{},\"versions\":[" VERSION("v1", "", PODS) "]}]}" },
 	{ "/apis?limit=500", 200,
-	  "{\"items\":[" GROUP("g.io", VERSION("v2", "", POOLS) "," VERSION("v1", "\"freshness\":\"Stale\",", POOLS)) ","
+	  "{\"items\":[" GROUP("g.io", VERSION("v2", "", POOLS) "," VERSION("v1", STALE, POOLS)) ","
 	  GROUP("metrics.k8s.io", VERSION("v1", "", RESOURCE("pods", "PodMetrics", "Namespaced"))) "]}" },
 	{ 0 },
 };

@@ -175,6 +175,15 @@ func TestEventsAsKubectlShowsThem(t *testing.T) {
 	if event.ReportingController != "fairlead.dev/driver" || event.Action != "Test" || event.Regarding.UID != about.UID {
 		t.Errorf("it says %+v", event)
 	}
+	// What goes on is written again, once a minute.
+	for until := time.Now().Add(75 * time.Second); event.Series == nil && time.Now().Before(until); time.Sleep(time.Second) {
+		got, err := c.Client.EventsV1().Events("default").Get(t.Context(), event.Name, metav1.GetOptions{})
+		cluster.Must(t, err)
+		event = *got
+	}
+	if event.Series == nil || event.Series.Count != 10 {
+		t.Errorf("its series is %+v, want ten", event.Series)
+	}
 	described, err := c.Kubectl(t.Context(), "describe", "configmap", "subject")
 	cluster.Must(t, err)
 	if !strings.Contains(described, "CapacityLow") {
