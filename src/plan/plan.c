@@ -294,7 +294,9 @@ const struct fl_field *fl_shared_field(const struct fl_shared *shared, size_t *r
 			return NULL;
 		offset += field->offset;
 	}
-	if (!field || field->shape != FL_LIST || field->list_key || (field->type != FL_T_OBJ && field->type != FL_T_STR))
+	if (!field || field->shape != FL_LIST || field->list_key)
+		return NULL;
+	if (field->type != FL_T_OBJ && field->type != FL_T_STR)
 		return NULL;
 	if (ret_offset)
 		*ret_offset = offset;

@@ -4,17 +4,18 @@
  *     {
  *             ...
  *             fl_want(plan, &owner, facts->pool, &pool);
- *             fl_want_condition(plan, &owner, facts->pool, FL_TELL_WARNING, "CapacityLow", FL_CONDITION_TRUE, "AllInUse",
+ *             fl_want_condition(plan, &owner, facts->pool, FL_TELL_WARNING, "CapacityLow", FL_CONDITION_TRUE,
+ *             "AllInUse",
  *                               "all %d units are held by Pods", total);
  *     }
  *
- * A plan is a pure function of its facts: no I/O, no clock, no log, no memory of the last time, and nobody tells it what
- * has changed. So it may be called at any time and as often as anybody likes: a missed event, a restart, a second leader
- * only cost time. The loop (run/loop.h) compares what is wanted with what is so and carries out the difference.
+ * A plan is a pure function of its facts: no I/O, no clock, no log, no memory of the last time, and nobody tells it
+ * what has changed. So it may be called at any time and as often as anybody likes: a missed event, a restart, a second
+ * leader only cost time. The loop (run/loop.h) compares what is wanted with what is so and carries out the difference.
  *
- * Nothing here fails: what finds no memory is remembered by the plan, and its key is planned again. Structs that are handed
- * in are copied; their texts and lists are not, and live as long as the plan: in its arena, where facts lie too, or they
- * are literals, as types and reasons always are.
+ * Nothing here fails: what finds no memory is remembered by the plan, and its key is planned again. Structs that are
+ * handed in are copied; their texts and lists are not, and live as long as the plan: in its arena, where facts lie too,
+ * or they are literals, as types and reasons always are.
  */
 #pragma once
 #include "api/meta.h"
@@ -27,7 +28,8 @@ struct fl_ref {
 	struct fl_str uid;             /* empty: whoever bears the name. Given: nobody else of that name is meant */
 };
 
-/* A reference to an object of a kind whose root begins with FL_OBJECT or has FL_META_NAMES: FL_REF(&fl_pod_kind, pod) */
+/* A reference to an object of a kind whose root begins with FL_OBJECT or has FL_META_NAMES: FL_REF(&fl_pod_kind,
+ * pod) */
 #define FL_REF(kind_, object) \
 	((struct fl_ref){ (kind_), (object)->meta.space, (object)->meta.name, (object)->meta.uid })
 
@@ -37,7 +39,8 @@ struct fl_shared {
 	const char *manager;
 	const struct fl_kind *kind;
 	const char *path;              /* "spec.taints"; the list is atomic or a set, and not inside another list */
-	const char *by;                /* what makes two items the same: "key,effect"; NULL: the value, of a list of texts */
+	const char *by;                /* what makes two items the same: "key,effect"; NULL: the value,
+		of a list of texts */
 };
 
 /* The row of its list, and where the list lies in the root struct; NULL: the path leads to no such list. */
@@ -48,22 +51,24 @@ extern const struct fl_names fl_tell_names;
 
 struct fl_plan;
 
-/* The object should look so, as far as it is the owner's: of `object`, a root struct of the kind, nothing else is looked
- * at. What is the owner's, absent here and present there, goes. An object that is not there is made. Wanted twice, by one
- * owner: the later one counts, with the conditions that were wanted before. */
+/* The object should look so, as far as it is the owner's: of `object`, a root struct of the kind, nothing else is
+ * looked at. What is the owner's, absent here and present there, goes. An object that is not there is made. Wanted
+ * twice, by one owner: the later one counts, with the conditions that were wanted before. */
 void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, const void *object);
 
-/* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is an
- * event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same words. */
+/* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is
+ * an event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same
+ * words. */
 void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_tell tell,
 		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
 	FL_PRINTF(8, 9);
 
-/* The object should not be. Only the one with this uid, if it is given, is deleted. One that is going already is left. */
+/* The object should not be. Only the one with this uid, if it is given, is deleted. One that is going already is
+ * left. */
 void fl_want_gone(struct fl_plan *plan, struct fl_ref ref);
 
-/* An item of a shared list should be there just so, or not be there. `item` is the element's struct, or a struct fl_str;
- * for the absence only what makes it the same is looked at, and a part of that which is absent means any. */
+/* An item of a shared list should be there just so, or not be there. `item` is the element's struct, or a struct
+ * fl_str; for the absence only what makes it the same is looked at, and a part of that which is absent means any. */
 void fl_want_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item);
 void fl_want_no_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item);
 

@@ -108,12 +108,14 @@ static struct fl_entry *entry_new(struct fl_cache *cache, const void *object, st
 
 static uint32_t hash_of(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
 {
-	uint64_t hash = fl_siphash13(cache->seed, name.p, name.len) * 31 + fl_siphash13(cache->seed, space.p, space.len);
+	uint64_t hash = fl_siphash13(cache->seed, name.p, name.len) * 31 + fl_siphash13(cache->seed, space.p,
+											space.len);
 
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-static bool is_named(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_str space, struct fl_str name)
+static bool is_named(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_str space,
+		     struct fl_str name)
 {
 	const struct fl_bind *root = cache->kind->root();
 	struct fl_str packed = fl_entry_packed(cache, entry);
@@ -295,7 +297,8 @@ struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, con
 /* ---- changes ---- */
 
 /* Nothing fails from here on. `before` is what stands at `place`, NULL when a new place is to be made. */
-static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_entry *before, uint32_t place, uint32_t hash,
+static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_entry *before, uint32_t place,
+		   uint32_t hash,
 		   struct bucket *buckets[static FL_INDEXES])
 {
 	for (uint32_t i = 0; i < cache->index_count; i++)
@@ -348,7 +351,8 @@ int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_cha
 	return 0;
 refused:
 	fl_entry_drop(cache, entry);
-	return fl_fail(err, FL_E_NOMEM, "%s %.*s: no memory for its place in the cache", cache->kind->kind, FL_ARG(name));
+	return fl_fail(err, FL_E_NOMEM, "%s %.*s: no memory for its place in the cache", cache->kind->kind,
+		       FL_ARG(name));
 }
 
 static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
@@ -413,8 +417,9 @@ struct fl_entry *fl_cache_sweep(struct fl_cache *cache, uint32_t *at)
 
 uint64_t fl_cache_bytes(const struct fl_cache *cache)
 {
-	uint64_t tables = cache->entries.cap * sizeof *cache->entries.at + cache->hashes.cap * sizeof *cache->hashes.at +
-			  cache->slot_count * sizeof *cache->slots;
+	uint64_t tables =
+		cache->entries.cap * sizeof *cache->entries.at + cache->hashes.cap * sizeof *cache->hashes.at +
+		cache->slot_count * sizeof *cache->slots;
 
 	for (uint32_t i = 0; i < cache->index_count; i++)
 		tables += cache->buckets[i].cap * sizeof(void *) * 2;

@@ -55,7 +55,8 @@ struct fl_cache_change {
 };
 
 /* Take an object in, or in place of the one of its name. Nothing has changed on failure. */
-int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret, struct fl_err *err) FL_MUSTUSE;
+int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret,
+		 struct fl_err *err) FL_MUSTUSE;
 
 /* Take it out; .before is NULL when it was not there. Never fails. */
 struct fl_cache_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name);
@@ -74,8 +75,8 @@ struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, con
 /* All, in no order: start with *at = 0; NULL at the end. */
 struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);
 
-/* The same from the last one: start with *at = UINT32_MAX. Puts and removes may come in between; each that is there all the
- * time is told once. */
+/* The same from the last one: start with *at = UINT32_MAX. Puts and removes may come in between; each that is there all
+ * the time is told once. */
 struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at);
 
 /* A full state comes: mark, put all that is there, then take out one by one what was not put: start with *at =

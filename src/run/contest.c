@@ -1,7 +1,8 @@
 /* What somebody else takes away from us: written again and again it would be a fight, so it is told and rests. */
 #include "run/loop_in.h"
 
-static struct fl_str contest_text(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_buf *buf)
+static struct fl_str contest_text(const struct fl_owner *owner, struct fl_str space, struct fl_str name,
+				  struct fl_buf *buf)
 {
 	fl_buf_str(buf, fl_str(owner->manager));
 	fl_buf_char(buf, '\0');
@@ -96,8 +97,11 @@ static void describe(struct contest *contest, const struct fl_write *write, cons
 		fl_buf_printf(&buf, "%s%.*s", i ? ", " : "", FL_ARG(paths->at[i]));
 	if (paths->len > 3)
 		fl_buf_printf(&buf, " and %u more", paths->len - 3);
-	fl_buf_printf(&buf, ": taken away by somebody each time %s writes it; find out who in metadata.managedFields, or which "
-			    "webhook changes it", write->owner->manager);
+	fl_buf_printf(&buf,
+		      ": taken away by somebody each time %s writes it; find out who in metadata.managedFields, or "
+		      "which "
+		      "webhook changes it",
+		      write->owner->manager);
 	fl_free((char *)(uintptr_t)contest->words.p);
 	contest->words = fl_str(buf.failed ? NULL : fl_strdup(fl_buf_view(&buf)));
 	if (!contest->words.p)

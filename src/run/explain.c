@@ -13,7 +13,8 @@ static char *put(char *to, struct fl_str text, struct fl_str *ret)
 
 static struct said *said_new(const struct fl_said *from)
 {
-	size_t size = sizeof(struct said) + from->ref.space.len + from->ref.name.len + from->reason.len + from->message.len;
+	size_t size =
+		sizeof(struct said) + from->ref.space.len + from->ref.name.len + from->reason.len + from->message.len;
 	struct said *said = fl_alloc(size);
 	char *at;
 
@@ -41,8 +42,8 @@ void said_drop(struct key *key)
 	}
 }
 
-/* In place of what it said the last time. Beyond FL_RUN_SAID_MAX nothing more is kept: explain says less, and nothing else
- * depends on it. */
+/* In place of what it said the last time. Beyond FL_RUN_SAID_MAX nothing more is kept: explain says less, and nothing
+ * else depends on it. */
 int said_keep(struct key *key, const struct fl_plan *plan)
 {
 	struct said **last = &key->said;
@@ -114,7 +115,8 @@ static void explain_cap(const struct explaining *e, const struct cap *cap)
 	while ((key = fl_hmap_next(&cap->keys, &at)))
 		explain_key(e, key);
 	for (const struct fl_owner *const *owner = cap->row->owners; owner && *owner; owner++) {
-		const struct contest *contest = (*owner)->kind == e->kind ? contest_find(e->loop, *owner, e->space, e->name) :
+		const struct contest *contest = (*owner)->kind == e->kind ? contest_find(e->loop, *owner, e->space,
+			e->name) :
 									    NULL;
 
 		if (contest && contest->is)
@@ -124,7 +126,8 @@ static void explain_cap(const struct explaining *e, const struct cap *cap)
 		for (const struct fl_watched *watched = cap->row->watches; watched->kind; watched++)
 			if (watched->kind == e->kind)
 				fl_buf_printf(e->out, "%s: does not plan now: %s\n", cap->row->name,
-					      e->loop->leading ? "it waits for a kind that it reads" : "another replica leads");
+					      e->loop->leading ? "it waits for a kind that it reads" :
+						      "another replica leads");
 }
 
 static void explain_writes(const struct explaining *e)
@@ -154,7 +157,8 @@ int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_
 		explain_cap(&e, *cap);
 	explain_writes(&e);
 	if (!object && out->len == began && !out->failed)
-		return fl_fail(err, FL_E_NOTFOUND, "there is no %s %.*s%s%.*s, and nobody has said anything of it", kind->kind,
+		return fl_fail(err, FL_E_NOTFOUND, "there is no %s %.*s%s%.*s, and nobody has said anything of it",
+			       kind->kind,
 			       FL_ARG(space), space.len ? "/" : "", FL_ARG(name));
 	return fl_buf_check(out, "an explanation", err);
 }

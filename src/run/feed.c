@@ -93,7 +93,8 @@ int run_put(struct fl_feed *feed, const void *object, struct fl_entry **ret_befo
 	struct fl_entry *known = is_watched(feed) ? fl_cache_get(&feed->cache, meta->space, meta->name) : NULL;
 	void *before = known ? open_entry(feed, known) : NULL;
 	struct fl_cache_change change = { 0 };
-	int r = known && !before ? fl_fail(err, FL_E_NOMEM, "%s: no memory to compare an object", feed->source.kind->kind) :
+	int r = known && !before ? fl_fail(err, FL_E_NOMEM, "%s: no memory to compare an object",
+					   feed->source.kind->kind) :
 				   fl_cache_put(&feed->cache, object, &change, err);
 
 	if (r == 0 && !change.same)

@@ -78,7 +78,8 @@ static int apply(struct request *request, struct fl_err *err)
 	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(FL_JSON_ITEM_MAX);
 	struct fl_write *write = request->write;
 	struct fl_jw w = FL_JW(&body);
-	int r = fl_owned_apply(write->owner, write->ref.space, write->ref.name, write->ref.uid, write->object, &write->arena,
+	int r = fl_owned_apply(write->owner, write->ref.space, write->ref.name, write->ref.uid, write->object,
+			       &write->arena,
 			       &w, err);
 
 	if (r < 0)
@@ -159,7 +160,8 @@ void fl_kube_event(void *events, const struct fl_told_event *event)
 	struct fl_str cut_reason = fl_str_sub(event->reason, 0, sizeof reason - 1),
 		      cut_type = fl_str_sub(event->type, 0, sizeof type - 1);
 	struct fl_event_say say = { .kind = event->ref.kind, .space = event->ref.space, .name = event->ref.name,
-				    .uid = event->ref.uid, .warning = event->warning, .reason = reason, .action = type };
+				    .uid = event->ref.uid, .warning = event->warning, .reason = reason, .action =
+					    type };
 
 	memcpy(reason, cut_reason.len ? cut_reason.p : "", cut_reason.len);
 	reason[cut_reason.len] = '\0';

@@ -5,9 +5,10 @@
  *                                                    .arg = fl_loop_feed(loop, &fl_gpu_pool_kind) }, err);
  *     options.event = fl_kube_event, options.arg = events;          where nothing else needs the argument
  *
- * What an owner wants goes out as one server-side apply with the owner as field manager, to the status subresource if it
- * is the status; items of shared lists as JSON patch; what should not be as delete, all of them for the object with the
- * uid that was seen. Each attempt asks fl_write_may first. What the server answers is what the caches show from then on.
+ * What an owner wants goes out as one server-side apply with the owner as field manager, to the status subresource if
+ * it is the status; items of shared lists as JSON patch; what should not be as delete, all of them for the object with
+ * the uid that was seen. Each attempt asks fl_write_may first. What the server answers is what the caches show from
+ * then on.
  */
 #pragma once
 #include "kube/events.h"

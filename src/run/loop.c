@@ -143,7 +143,8 @@ int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct 
 	if (run_feed(loop, source->kind))
 		return fl_fail(err, FL_E_EXISTS, "%s has two sources", source->kind->kind);
 	if (!begins_with_names(meta))
-		return fl_fail(err, FL_E_INVALID, "%s: its metadata does not begin with FL_META_NAMES", source->kind->kind);
+		return fl_fail(err, FL_E_INVALID, "%s: its metadata does not begin with FL_META_NAMES",
+			       source->kind->kind);
 	feed = fl_zalloc(sizeof *feed);
 	if (!feed || fl_vec_push(&loop->feeds, feed) < 0) {
 		fl_free(feed);
@@ -161,7 +162,8 @@ static int check_owner(const struct fl_loop *loop, const struct fl_capability *r
 		       struct fl_err *err)
 {
 	if (!run_feed(loop, owner->kind))
-		return fl_fail(err, FL_E_INVALID, "capability %s writes %s, which has no source", row->name, owner->kind->kind);
+		return fl_fail(err, FL_E_INVALID, "capability %s writes %s, which has no source", row->name,
+			       owner->kind->kind);
 	if (fl_owner_check(owner, err) < 0)
 		return fl_wrap(err, "capability %s", row->name);
 	fl_vec_each (other, &loop->caps)
@@ -183,7 +185,8 @@ static int check_capability(const struct fl_loop *loop, const struct fl_capabili
 			return fl_fail(err, FL_E_INVALID, "capability %s watches %s, which has no source", row->name,
 				       watched->kind->kind);
 		if (++*ret_watches > FL_RUN_WATCHES)
-			return fl_fail(err, FL_E_TOOBIG, "capability %s watches more than %d kinds", row->name, FL_RUN_WATCHES);
+			return fl_fail(err, FL_E_TOOBIG, "capability %s watches more than %d kinds", row->name,
+				       FL_RUN_WATCHES);
 	}
 	for (const struct fl_owner *const *owner = row->owners; owner && *owner; owner++)
 		if (check_owner(loop, row, *owner, err) < 0)
@@ -308,7 +311,8 @@ int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *row, const v
 		const struct fl_feed *feed = run_feed(loop, *kind);
 
 		if (!feed || feed->state == FEED_UNKNOWN)
-			return fl_fail(err, FL_E_RETRY, "%s: nothing is known of %s yet; try again", row->name, (*kind)->kind);
+			return fl_fail(err, FL_E_RETRY, "%s: nothing is known of %s yet; try again", row->name,
+				       (*kind)->kind);
 	}
 	r = facts ? row->gather(&view, request, facts, err) : 0;
 	if (view.failed)

@@ -2,8 +2,9 @@
  *
  *     feeders ─▶ caches ─ keys ─▶ dirty keys ─ gather ─▶ plan ─▶ wanted ─ difference ─▶ sinks
  *
- * Start with struct fl_capability: all that a decision needs is one row. Facts come from a feeder for each kind (a watch of
- * the API server, a directory, a driver), and what is wanted is carried out by a sink for each kind; the loop knows neither.
+ * Start with struct fl_capability: all that a decision needs is one row. Facts come from a feeder for each kind (a
+ * watch of the API server, a directory, a driver), and what is wanted is carried out by a sink for each kind; the loop
+ * knows neither.
  *
  *     loop = fl_loop_new(io, &options, err);
  *     fl_loop_source(loop, &(struct fl_source){ &fl_pod_kind, pods_by }, err);
@@ -17,8 +18,8 @@
  *     fires and nothing is sent;
  *   - nothing is written without a difference between what is wanted and what the cache shows, with own writes that are
  *     still on their way laid over it;
- *   - one write at a time for each object; what fails is tried again, ever later, with jitter; what somebody else takes away
- *     again and again is told (fl_view_contested, explain, metrics) and left alone for a while;
+ *   - one write at a time for each object; what fails is tried again, ever later, with jitter; what somebody else takes
+ *     away again and again is told (fl_view_contested, explain, metrics) and left alone for a while;
  *   - capabilities take turns, and no turn of the loop takes longer than FL_RUN_SLICE and the one plan that is running;
  *   - events are sent once, after the write that changed a condition's status has succeeded.
  * The same inputs in the same order give the same calls in the same order.
@@ -38,8 +39,9 @@ struct fl_write;
 
 struct fl_watched {
 	const struct fl_kind *kind;
-	/* Which keys a change makes dirty. Called with the object as it was and as it is, NULL for "not there", both the same
-	 * when the beginning is made. Must name every key whose gather may read the object: tests hold it to that. */
+	/* Which keys a change makes dirty. Called with the object as it was and as it is, NULL for "not there", both
+	 * the same when the beginning is made. Must name every key whose gather may read the object: tests hold it to
+	 * that. */
 	void (*keys)(const void *before, const void *after, struct fl_dirty *dirty);
 	bool optional;                         /* a server without the kind does not keep the capability from working */
 };
@@ -72,7 +74,8 @@ struct fl_sink {
 	void (*start)(void *self, struct fl_write *write);
 	/* The loop is being freed: no more of it. Nothing is told about it any more. */
 	void (*cancel)(void *self, struct fl_write *write);
-	size_t room;                           /* bytes that each write needs for itself: they are at write->held, zeroed */
+	size_t room;                           /* bytes that each write needs for itself: they are at write->held,
+		zeroed */
 };
 
 /* One want that is being carried out. All of it lives until the end is told. */
@@ -94,11 +97,12 @@ struct fl_write {
 /* Ask right before it is sent: false when somebody else leads by now. Give it to fl_kube_call as may_send. */
 bool fl_write_may(void *write);
 
-/* How it ended. The object as it is now, or NULL when the sink was not told: then what was wanted is taken for so until a
- * feeder says otherwise. */
+/* How it ended. The object as it is now, or NULL when the sink was not told: then what was wanted is taken for so until
+ * a feeder says otherwise. */
 void fl_write_done(struct fl_write *write, const void *object);
 void fl_write_gone(struct fl_write *write);                                /* it is not there any more */
-void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT, FL_E_NOTFOUND: soon again */
+void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT,
+	FL_E_NOTFOUND: soon again */
 
 /* ---- the loop ---- */
 
@@ -141,7 +145,8 @@ int fl_loop_capability(struct fl_loop *loop, const struct fl_capability *capabil
 /* Lead, or stop leading: a standby keeps its caches warm and plans nothing. Writes on their way are not called back. */
 void fl_loop_lead(struct fl_loop *loop, bool lead);
 
-int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, const void *request, struct fl_arena *arena,
+int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, const void *request,
+		   struct fl_arena *arena,
 		   void *reply, struct fl_err *err) FL_MUSTUSE;
 
 /* ---- feeders ---- */
@@ -167,13 +172,13 @@ uint64_t fl_loop_bytes(const struct fl_loop *loop);    /* of all caches */
 /* Are all kinds of all capabilities there? The first that is not, in *ret; NULL: all are. For /readyz. */
 const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
 
-/* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a person.
- * FL_E_NOTFOUND when there is no such object and nobody has said anything of it. */
+/* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a
+ * person. FL_E_NOTFOUND when there is no such object and nobody has said anything of it. */
 int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_str space, struct fl_str name,
 		    struct fl_buf *out, struct fl_err *err) FL_MUSTUSE;
 
-/* Gather and plan one key and carry nothing out: for tests and for people who ask "what if". False: nothing to plan. The
- * plan was initialised with the arena that is given; `read` as in struct fl_view. */
+/* Gather and plan one key and carry nothing out: for tests and for people who ask "what if". False: nothing to plan.
+ * The plan was initialised with the arena that is given; `read` as in struct fl_view. */
 bool fl_loop_try(struct fl_loop *loop, const struct fl_capability *capability, struct fl_str space, struct fl_str name,
 		 struct fl_plan *plan, void (*read)(void *arg, const struct fl_read *read), void *read_arg);
 

@@ -1,8 +1,8 @@
 /* loop_in.h - the inside of the loop: for the files of this folder only.
  *
  * loop.c has the whole and its turns; feed.c what comes in and what it makes dirty; queue.c the keys and when they are
- * planned; write.c the difference and how it is carried out; overlay.c own writes laid over what is told; contest.c what
- * others take away; explain.c and
+ * planned; write.c the difference and how it is carried out; overlay.c own writes laid over what is told; contest.c
+ * what others take away; explain.c and
  * numbers.c what people see.
  */
 #pragma once
@@ -134,8 +134,8 @@ struct fl_meta_names *run_meta(const struct fl_feed *feed, const void *object);
 uint64_t run_random(struct fl_loop *loop);
 
 /* ---- feed.c ---- */
-/* Put into or take out of the cache, and tell those who watch. 0 or -FL_E_NOMEM, then nothing has changed. *ret_before, if
- * it is not NULL, gets what was there, to be dropped by the caller. */
+/* Put into or take out of the cache, and tell those who watch. 0 or -FL_E_NOMEM, then nothing has changed. *ret_before,
+ * if it is not NULL, gets what was there, to be dropped by the caller. */
 int run_put(struct fl_feed *feed, const void *object, struct fl_entry **ret_before, struct fl_err *err);
 void run_tell(struct fl_feed *feed, void *before, const void *after);   /* `before` is changed by this */
 void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_entry **ret_before);

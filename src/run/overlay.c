@@ -133,7 +133,8 @@ static void *shown(struct fl_feed *feed, const struct overlay *overlay)
 	return object;
 }
 
-/* Memory that is refused here costs the overlay only: the object is busy until the write ends, so nobody writes twice. */
+/* Memory that is refused here costs the overlay only: the object is busy until the write ends, so nobody writes
+ * twice. */
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
 {
 	void *have = shown(feed, overlay), *object = laid_over(feed, overlay, have);
@@ -237,7 +238,8 @@ static uint64_t told_version(struct fl_feed *feed, const struct overlay *overlay
 	return run_version(run_meta(feed, object)->resource_version);
 }
 
-/* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better already.
+/* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better
+ * already.
  * -FL_E_NOMEM: it is done, and nobody can see it: do it again. */
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object)
 {
@@ -259,8 +261,8 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 	return 0;
 }
 
-/* A full state is complete. One that began before our write need not show it; a second one does, so what it does not show
- * is not there: the server has been set back. */
+/* A full state is complete. One that began before our write need not show it; a second one does, so what it does not
+ * show is not there: the server has been set back. */
 void overlay_synced(struct fl_feed *feed)
 {
 	struct overlay *overlay;

@@ -103,7 +103,8 @@ static void put_value(const struct list *list, const void *element, struct fl_jw
 }
 
 /* {"op":..,"path":..,"value":..}; index -1: the list itself, a value that becomes it. */
-static void put_op(const struct list *list, const char *op, int64_t index, bool last, const void *value, struct fl_buf *buf)
+static void put_op(const struct list *list, const char *op, int64_t index, bool last, const void *value,
+		   struct fl_buf *buf)
 {
 	struct fl_jw w = FL_JW(buf);
 
@@ -122,14 +123,15 @@ static void put_op(const struct list *list, const char *op, int64_t index, bool 
 	fl_buf_char(buf, '}');
 }
 
+/* Values that could not be read stand in the root's row of faults, which no JSON name leads to. */
 static bool readable(const struct list *list, const void *have)
 {
-	struct fl_fault_list faults;
-	const struct fl_field *field = fl_field_find(list->shared->kind->root(), FL_S("faults"));
+	const struct fl_bind *root = list->shared->kind->root();
+	struct fl_fault_list faults = { NULL, 0 };
 
-	if (!field)
-		return true;
-	memcpy(&faults, member(field, have), sizeof faults);
+	for (uint32_t i = 0; i < root->len; i++)
+		if (root->fields[i].local && root->fields[i].of == fl_fault_bind)
+			memcpy(&faults, member(&root->fields[i], have), sizeof faults);
 	for (uint32_t i = 0; i < faults.len; i++)
 		if (fl_str_starts(faults.at[i].path, fl_str(list->shared->path)))
 			return false;
@@ -150,7 +152,8 @@ static void change(struct list *list, enum fl_want_what what, const void *item, 
 	}
 	for (; i >= 0; i = find(list, item)) {
 		put_op(list, "remove", i, false, NULL, buf);
-		memmove(list->at + (size_t)i * size, list->at + (size_t)(i + 1) * size, (list->len - (size_t)i - 1) * size);
+		memmove(list->at + (size_t)i * size, list->at + (size_t)(i + 1) * size,
+			(list->len - (size_t)i - 1) * size);
 		list->len--;
 	}
 }
@@ -199,7 +202,8 @@ int fl_shared_change(const struct fl_shared *shared, enum fl_want_what what, con
 					      as_wanted(&list, list.at + (size_t)i * list.field->size, item)) : i < 0)
 		return 0;
 	if (!readable(&list, have))
-		return fl_fail(err, FL_E_INVALID, "%s of %s holds what cannot be read: its items are not touched", shared->path,
+		return fl_fail(err, FL_E_INVALID, "%s of %s holds what cannot be read: its items are not touched",
+			       shared->path,
 			       shared->kind->kind);
 	copy = fl_arena_get_n(arena, (size_t)seq.len + 1, list.field->size);
 	*ret = fl_arena_get(arena, size);

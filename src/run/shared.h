@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 
 /* What the wish (FL_WANT_ITEM, FL_WANT_NO_ITEM) changes in the object `have`: 0 nothing, 1 something. Then *ret, a root
- * struct in the arena, is the object afterwards and *ret_patch the JSON patch. FL_E_INVALID: the list holds what we could
- * not read, so places in it are not known. */
+ * struct in the arena, is the object afterwards and *ret_patch the JSON patch. FL_E_INVALID: the list holds what we
+ * could not read, so places in it are not known. */
 int fl_shared_change(const struct fl_shared *shared, enum fl_want_what what, const void *item, const void *have,
 		     struct fl_str version, struct fl_arena *arena, void **ret, struct fl_str *ret_patch,
 		     struct fl_err *err) FL_MUSTUSE;

@@ -3,7 +3,8 @@
 
 struct fl_view run_view(struct fl_loop *loop, struct fl_arena *arena)
 {
-	return (struct fl_view){ .loop = loop, .arena = arena, .now = fl_now(loop->io), .wall = fl_wall(loop->io) / 1000 };
+	return (struct fl_view){ .loop = loop, .arena = arena, .now = fl_now(loop->io), .wall =
+				 fl_wall(loop->io) / 1000 };
 }
 
 struct fl_view fl_loop_view(struct fl_loop *loop, struct fl_arena *arena)
@@ -96,7 +97,8 @@ struct fl_str fl_each_packed(struct fl_each *each)
 	return entry ? fl_entry_packed(each->cache, entry) : (struct fl_str){ NULL, 0 };
 }
 
-struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space, struct fl_str name)
+struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,
+				struct fl_str name)
 {
 	const struct contest *contest = contest_find(view->loop, owner, space, name);
 

@@ -8,9 +8,9 @@
  *             while ((pod = fl_each_next(&each))) ...
  *     }
  *
- * Objects come unpacked, in the view's arena; they and their texts live until the capability has planned. Own writes that
- * are still on their way are laid over what was told. A failure (memory) looks like absence and is remembered: what was
- * gathered is thrown away, and the key comes again.
+ * Objects come unpacked, in the view's arena; they and their texts live until the capability has planned. Own writes
+ * that are still on their way are laid over what was told. A failure (memory) looks like absence and is remembered:
+ * what was gathered is thrown away, and the key comes again.
  */
 #pragma once
 #include "run/cache.h"
@@ -56,14 +56,15 @@ struct fl_each {
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind);
 struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
 
-/* The next object, unpacked; NULL at the end. Or its packed bytes, to be looked into with FL_PEEK, where a struct for each
- * of many would be waste; .p is NULL at the end. */
+/* The next object, unpacked; NULL at the end. Or its packed bytes, to be looked into with FL_PEEK, where a struct for
+ * each of many would be waste; .p is NULL at the end. */
 const void *fl_each_next(struct fl_each *each);
 struct fl_str fl_each_packed(struct fl_each *each);
 
-/* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing. A
- * fact from which a plan may make a condition. */
-struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space, struct fl_str name);
+/* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing.
+ * A fact from which a plan may make a condition. */
+struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,
+				struct fl_str name);
 
 /* Room in the view's arena, zeroed; NULL: refused, and remembered. */
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size) FL_MUSTUSE;
@@ -82,8 +83,8 @@ static inline void fl_dirty_key(struct fl_dirty *dirty, struct fl_str space, str
 	dirty->key(dirty, space, name);
 }
 
-/* As if each object of this kind, which the capability watches, had changed: for what all of them depend on. Spread over
- * as many turns as it takes. */
+/* As if each object of this kind, which the capability watches, had changed: for what all of them depend on. Spread
+ * over as many turns as it takes. */
 static inline void fl_dirty_each(struct fl_dirty *dirty, const struct fl_kind *kind)
 {
 	dirty->each(dirty, kind);

@@ -139,7 +139,8 @@ static bool is_news(const struct fl_condition *before, const struct fl_condition
 /* The object's conditions are the write's own copies. */
 static int stamp(struct slot *slot, const struct fl_want *want, void *object, const void *have, struct fl_err *err)
 {
-	struct fl_condition_list now = conditions_of(want->ref.kind, object), before = conditions_of(want->ref.kind, have);
+	struct fl_condition_list now = conditions_of(want->ref.kind, object);
+	struct fl_condition_list before = conditions_of(want->ref.kind, have);
 	int64_t wall = fl_wall(slot->cap->loop->io) / 1000000000 * 1000000;   /* seconds, as they are printed */
 
 	slot->events = fl_arena_get_n(&slot->write.arena, now.len, sizeof *slot->events);
@@ -155,7 +156,8 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 		if (is_news(was, condition, tell))
 			slot->events[slot->event_count++] = (struct fl_told_event){
 				.ref = slot->write.ref, .warning = tell == FL_TELL_WARNING, .type = condition->type,
-				.reason = condition->reason, .message = condition->message, .capability = slot->cap->row->name,
+				.reason = condition->reason, .message = condition->message,
+				.capability = slot->cap->row->name,
 			};
 	}
 	return 0;
@@ -215,7 +217,8 @@ static int fill_item(struct slot *slot, const struct fl_want *want, const struct
 	return fl_copy(root, change->laid, &slot->write.arena, laid, err);
 }
 
-/* Does anything of it differ? A missing object differs in all that is wanted; a status has no object to be written to. */
+/* Does anything of it differ? A missing object differs in all that is wanted; a status has no object to be written
+ * to. */
 static enum verdict object_differs(struct turn *t, const struct fl_want *want, const void *have, struct change *ret,
 				   struct fl_err *err)
 {
@@ -244,14 +247,14 @@ static enum verdict differs(struct turn *t, const struct fl_feed *feed, const st
 		return SO_ALREADY;
 	if (want->what == FL_WANT_GONE)
 		return meta->has.deletion_timestamp ? SO_ALREADY : PREPARED;
-	r = fl_shared_change(want->shared, want->what, want->object, have, meta->resource_version, t->plan->arena, &ret->laid,
-			     &ret->patch, err);
+	r = fl_shared_change(want->shared, want->what, want->object, have, meta->resource_version, t->plan->arena,
+			     &ret->laid, &ret->patch, err);
 	return r < 0 ? REFUSED : r ? PREPARED : SO_ALREADY;
 }
 
 /* May a write to it begin now? */
-static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const struct fl_want *want, struct change *change,
-			     struct fl_err *err)
+static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const struct fl_want *want,
+			     struct change *change, struct fl_err *err)
 {
 	const struct overlay *overlay = overlay_find(feed, want->ref.space, want->ref.name);
 	struct fl_loop *loop = t->cap->loop;
@@ -505,7 +508,8 @@ static void look_at(struct slot *slot, const void *object)
 
 	if (slot->write.what != FL_WANT_OBJECT)
 		return;
-	if (object && fl_owned_diff(slot->write.owner, slot->write.object, object, &slot->write.arena, &survives, NULL) < 0)
+	if (object && fl_owned_diff(slot->write.owner, slot->write.object, object, &slot->write.arena, &survives,
+				    NULL) < 0)
 		survives.len = 0;
 	if (contest_written(loop, slot, &survives))
 		key_enqueue(slot->key);
@@ -516,7 +520,8 @@ void fl_write_done(struct fl_write *write, const void *object)
 	struct slot *slot = slot_of(write);
 
 	if (overlay_done(slot->feed, slot->overlay, object) < 0) {
-		fl_write_failed(write, &(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory to see that it is done" });
+		fl_write_failed(write, &(struct fl_err){ .code = FL_E_NOMEM, .text =
+							 "no memory to see that it is done" });
 		return;
 	}
 	run_count_write(slot->cap->loop, slot, "done");
@@ -547,7 +552,8 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 
 	run_count_write(slot->cap->loop, slot, "failed");
 	overlay_failed(slot->feed, slot->overlay);
-	(void)fl_wrap(&err, "%s %.*s%s%.*s", write->ref.kind->kind, FL_ARG(write->ref.space), write->ref.space.len ? "/" : "",
+	(void)fl_wrap(&err, "%s %.*s%s%.*s", write->ref.kind->kind, FL_ARG(write->ref.space), write->ref.space.len ?
+		      "/" : "",
 		      FL_ARG(write->ref.name));
 	key_fail(slot->key, &err);
 	end(slot);

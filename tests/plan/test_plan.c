@@ -54,7 +54,8 @@ static void conditions_first(struct fl_plan *plan)
 	struct fl_demo pool;
 
 	total(&pool, 0);
-	fl_want_condition(plan, &capacity, a100, FL_TELL_NOBODY, "CapacityLow", FL_CONDITION_TRUE, "NoCards", "no card of %d",
+	fl_want_condition(plan, &capacity, a100, FL_TELL_NOBODY, "CapacityLow", FL_CONDITION_TRUE, "NoCards",
+			  "no card of %d",
 			  8);
 	fl_want_condition(plan, &capacity, a100, FL_TELL_NOBODY, "Full", FL_CONDITION_FALSE, "Empty", "%s", "");
 	fl_want(plan, &capacity, a100, &pool);
@@ -170,9 +171,11 @@ TEST(many_objects_are_found_again)
 
 	fl_plan_init(&plan, &arena);
 	for (int i = 0; i < 200; i++) {
-		struct fl_ref ref = { &fl_demo_kind, FL_S("team"), fl_plan_printf(&plan, "pool-%d", i % 100), { "", 0 } };
+		struct fl_ref ref = { &fl_demo_kind, FL_S("team"), fl_plan_printf(&plan, "pool-%d", i % 100), { "",
+			0 } };
 
-		fl_want_condition(&plan, &capacity, ref, FL_TELL_WARNING, i < 100 ? "Full" : "CapacityLow", FL_CONDITION_TRUE,
+		fl_want_condition(&plan, &capacity, ref, FL_TELL_WARNING, i < 100 ? "Full" : "CapacityLow",
+				  FL_CONDITION_TRUE,
 				  "Test", "%d", i);
 	}
 	OK(plan.failed ? -FL_E_NOMEM : 0);

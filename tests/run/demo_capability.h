@@ -1,7 +1,7 @@
 /* demo_capability.h - a capability as small as one can be, and the template of docs/ADDING-A-CAPABILITY.md.
  *
- * Bells stand in a file, one a line: "door 2". For each bell there should be a sign, a file of its own, that says how it
- * rings: "ding ding". Both are kinds like any other; the file is fed in, the signs are written by a sink.
+ * Bells stand in a file, one a line: "door 2". For each bell there should be a sign, a file of its own, that says how
+ * it rings: "ding ding". Both are kinds like any other; the file is fed in, the signs are written by a sink.
  */
 #pragma once
 #include "io/file.h"

@@ -82,7 +82,8 @@ static struct keys_names *names_of(const struct fl_kind *kind, const void *objec
 
 static void complain(struct check *check, const char *what, const struct fl_kind *kind, struct fl_str name)
 {
-	fl_buf_printf(check->missed, "%s: %s %s %.*s does not make the key '%.*s' dirty\n", check->capability->name, what,
+	fl_buf_printf(check->missed, "%s: %s %s %.*s does not make the key '%.*s' dirty\n", check->capability->name,
+		      what,
 		      kind->kind, FL_ARG(name), FL_ARG(check->name));
 }
 
@@ -131,8 +132,8 @@ static bool change_value(const struct fl_field *f, void *value)
 	return false;
 }
 
-/* Change the *n-th thing that can be changed: of a value it is the value and its absence, of a list its absence. *n counts
- * down to zero, which stands for "done". */
+/* Change the *n-th thing that can be changed: of a value it is the value and its absence, of a list its absence. *n
+ * counts down to zero, which stands for "done". */
 static void change_nth(const struct fl_bind *bind, void *object, bool names, int *n)
 {
 	fl_each_field (f, bind) {
@@ -260,7 +261,8 @@ static void check_read(struct check *check, const struct fl_read *read)
 	}
 	each = read->how == FL_READ_BY ? fl_view_by(&view, read->kind, read->index, read->value) :
 					 fl_view_all(&view, read->kind);
-	while ((object = fl_each_next(&each)))   /* copied before anything is changed: the iteration must not see that */
+	while ((object =
+			fl_each_next(&each))) /* copied before anything is changed: the iteration must not see that */
 		check->failed |= fl_vec_push(&found, object) < 0;
 	check->failed |= view.failed;
 	for (uint32_t i = 0; i < found.len && !check->failed; i++) {

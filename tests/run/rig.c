@@ -92,7 +92,8 @@ static void event(void *self, const struct fl_told_event *event)
 {
 	struct rig *rig = self;
 
-	fl_buf_printf(&rig->events, "%s %.*s %.*s %.*s\n", event->warning ? "Warning" : "Normal", FL_ARG(event->ref.name),
+	fl_buf_printf(&rig->events, "%s %.*s %.*s %.*s\n", event->warning ? "Warning" : "Normal",
+		      FL_ARG(event->ref.name),
 		      FL_ARG(event->type), FL_ARG(event->reason));
 }
 
@@ -248,7 +249,8 @@ const struct fl_demo *rig_see(struct rig *rig, const char *name, struct fl_arena
 }
 
 /* What the server makes of it; NULL: it is gone. */
-static int carry_out(struct rig *rig, const struct fl_write *write, struct fl_arena *arena, struct fl_demo *ret, bool *ret_gone)
+static int carry_out(struct rig *rig, const struct fl_write *write, struct fl_arena *arena, struct fl_demo *ret,
+		     bool *ret_gone)
 {
 	const struct fl_entry *entry = fl_cache_get(&rig->truth, write->ref.space, write->ref.name);
 	struct fl_demo have = { 0 };

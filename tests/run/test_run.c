@@ -103,7 +103,8 @@ static double plans_of(struct rig *rig, const char *name)
 	return at ? strtod(at + strlen(line), NULL) : 0;
 }
 
-/* What holds when nothing was refused; a refusal costs time, and tests of single steps give none. The last test does. */
+/* What holds when nothing was refused; a refusal costs time, and tests of single steps give none. The last test
+ * does. */
 #define SURE(cond) CHECK((cond) || test_tortured())
 #define SURE_INT(got, want) CHECK_INT(test_tortured() ? (int64_t)(want) : (int64_t)(got), want)
 #define SURE_STR(got, want) \
@@ -428,7 +429,8 @@ TEST(what_a_webhook_takes_away_is_told_and_rests)
 	rig_sleep(&rig, 300 * FL_NS_PER_S);
 	SURE_INT(rig.started, 1);
 	OK(fl_loop_explain(rig.loop, &fl_demo_kind, FL_S(""), FL_S("a"), &text, NULL));
-	SURE(strstr(text.p, "contested: status.capacity: taken away by somebody each time fairlead-capacity writes it"));
+	SURE(strstr(text.p,
+		    "contested: status.capacity: taken away by somebody each time fairlead-capacity writes it"));
 	SURE(strstr(text.p, "capacity: Contested: status.capacity"));
 	/* It is tried again now and then; and when the webhook is gone, it heals. */
 	rig_sleep(&rig, 310 * FL_NS_PER_S);
@@ -611,7 +613,8 @@ TEST(the_same_inputs_give_the_same_order)
 		RIG(rig, &capacity, &color);
 
 		for (int i = 0; i < 12; i++) {
-			(void)snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"paint-%d\"},\"spec\":{\"replicas\":%d}}", i, i);
+			(void)snprintf(json, sizeof json,
+				       "{\"metadata\":{\"name\":\"paint-%d\"},\"spec\":{\"replicas\":%d}}", i, i);
 			OK(rig_put(&rig, json));
 		}
 		OK(rig_tell_all(&rig));
@@ -707,52 +710,54 @@ TEST(explain_says_what_the_plans_said)
 	rig_refuse(&rig, FL_E_INVALID);
 	OK(fl_loop_explain(rig.loop, &fl_demo_kind, FL_S(""), FL_S("a"), &text, NULL));
 	SURE_STR(fl_buf_view(&text), "condition Empty False, Filled: 3 there\ncapacity: Counted: 4\n"
-					      "capacity: failed 1 times: Rocket a: refused; again in 0 s\n");
+				     "capacity: failed 1 times: Rocket a: refused; again in 0 s\n");
 	REFUSED(fl_loop_explain(rig.loop, &fl_demo_kind, FL_S(""), FL_S("b"), &text, NULL), FL_E_NOTFOUND);
 }
 
 /* ---- anything, in any order ---- */
 
+static const char *const names[] = { "a", "b", "paint-c", "paint-d", "bin-e", "pair-f" };
+
+/* Something happens: in the world, on the wire, or to the lease. */
+static int something(struct rig *rig)
+{
+	char json[96];
+	const char *name = names[test_random() % FL_LEN(names)];
+
+	(void)snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"replicas\":%d}}", name,
+		       (int)(test_random() % 4));
+	switch (test_random() % 8) {
+	case 0:
+	case 1:
+		return rig_put(rig, json);
+	case 2:
+		return rig_gone(rig, name);
+	case 3:
+		rig->mute = !rig->mute;
+		return rig->mute ? 0 : rig_tell_all(rig);
+	case 4:
+		rig_refuse(rig, test_random() % 2 ? FL_E_CONFLICT : FL_E_RETRY);
+		break;
+	case 5:
+		rig_sleep(rig, test_random() % FL_NS_PER_S);
+		break;
+	case 6:
+		fl_loop_lead(rig->loop, test_random() % 4 != 0);
+		break;
+	default:
+		rig_run(rig);
+		return rig_serve(rig);
+	}
+	return 0;
+}
+
 TEST(whatever_happens_it_converges)
 {
-	static const char *const names[] = { "a", "b", "paint-c", "paint-d", "bin-e", "pair-f" };
-	char json[96];
 	RIG(rig, &capacity, &color);
 
 	OK(rig_tell_all(&rig));
-	for (int i = 0; i < 120; i++) {
-		const char *name = names[test_random() % FL_LEN(names)];
-
-		(void)snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"replicas\":%d}}", name,
-			       (int)(test_random() % 4));
-		switch (test_random() % 8) {
-		case 0:
-		case 1:
-			OK(rig_put(&rig, json));
-			break;
-		case 2:
-			OK(rig_gone(&rig, name));
-			break;
-		case 3:
-			rig.mute = !rig.mute;
-			if (!rig.mute)
-				OK(rig_tell_all(&rig));
-			break;
-		case 4:
-			rig_refuse(&rig, test_random() % 2 ? FL_E_CONFLICT : FL_E_RETRY);
-			break;
-		case 5:
-			rig_sleep(&rig, test_random() % FL_NS_PER_S);
-			break;
-		case 6:
-			fl_loop_lead(rig.loop, test_random() % 4 != 0);
-			break;
-		default:
-			rig_run(&rig);
-			OK(rig_serve(&rig));
-			break;
-		}
-	}
+	for (int i = 0; i < 120; i++)
+		OK(something(&rig));
 	rig.mute = false;
 	fl_loop_lead(rig.loop, true);
 	OK(rig_tell_all(&rig));

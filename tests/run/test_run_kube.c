@@ -8,7 +8,8 @@
 
 #define ROCKETS "/apis/demo.fairlead.test/v1alpha1/"
 #define HEAD "\"apiVersion\":\"demo.fairlead.test/v1alpha1\",\"kind\":\"Rocket\","
-#define META(version) "\"metadata\":{\"name\":\"r1\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":\"" version "\""
+#define META(version) "\"metadata\":{\"name\":\"r1\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":"
+		      "\"" version "\""
 #define FULL_STATE(items) \
 	items "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\",\"annotations\":" \
 	      "{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
@@ -107,17 +108,21 @@ static const struct {
 	  "\"status\":{\"capacity\":{\"total\":2}}}", "application/apply-patch+yaml" },
 	{ "no difference, no write",
 	  { { ROCKETS "rockets?*", 200,
-	      FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"replicas\":2},\"status\":{\"capacity\":{\"total\":2}}}")),
+	      FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"replicas\":2},\"status\":{\"capacity\":{\"total\":2}"
+						  "}}")),
 	      .stay = true } },
 	  NULL, NULL },
 	{ "an item of a shared list is a patch of the version that was seen",
-	  { { ROCKETS "rockets?*", 200, FULL_STATE(ADDED("{" HEAD META("3") ",\"finalizers\":[\"theirs\"]}}")), .stay = true },
+	  { { ROCKETS "rockets?*", 200, FULL_STATE(ADDED("{" HEAD META("3") ",\"finalizers\":[\"theirs\"]}}")), .stay =
+	      true },
 	    { ROCKETS "namespaces/team/rockets/r1?fieldManager=fairlead-hold", 200,
 	      "{" HEAD META("6") ",\"finalizers\":[\"theirs\",\"fairlead/hold\"]}}" } },
 	  "[{\"op\":\"test\",\"path\":\"/metadata/resourceVersion\",\"value\":\"3\"},"
-	  "{\"op\":\"add\",\"path\":\"/metadata/finalizers/-\",\"value\":\"fairlead/hold\"}]", "application/json-patch+json" },
+	  "{\"op\":\"add\",\"path\":\"/metadata/finalizers/-\",\"value\":\"fairlead/hold\"}]",
+		  "application/json-patch+json" },
 	{ "what should not be is deleted, this one and no other",
-	  { { ROCKETS "rockets?*", 200, FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"armed\":true}}")), .stay = true },
+	  { { ROCKETS "rockets?*", 200, FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"armed\":true}}")), .stay =
+	      true },
 	    { ROCKETS "namespaces/team/rockets/r1*", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}" } },
 	  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"u1\"},"
 	  "\"propagationPolicy\":\"Background\"}", "application/json" },
