@@ -84,7 +84,7 @@ struct fl_write {
 	const struct fl_owner *owner;          /* OBJECT */
 	const struct fl_shared *shared;        /* ITEM, NO_ITEM */
 	struct fl_ref ref;                     /* with the uid of the object that is meant, if it is known */
-	struct fl_str version;                 /* the resourceVersion that the difference was seen at; empty: not there */
+	struct fl_str version;                 /* at which the difference was seen; empty: it is not there */
 	const void *object;                    /* OBJECT: the owner's part, stamped; a root struct */
 	struct fl_str_list paths;              /* OBJECT: what differs */
 	struct fl_str patch;                   /* ITEM, NO_ITEM: the JSON patch */

@@ -147,7 +147,8 @@ static int keep(struct rig *rig, struct fl_demo *rocket, struct fl_arena *arena)
 	struct fl_demo own;
 	int r;
 
-	FL_SET(FL_IN(rocket, meta), resource_version, fl_arena_printf(arena, "%llu", (unsigned long long)++rig->version));
+	FL_SET(FL_IN(rocket, meta), resource_version,
+	       fl_arena_printf(arena, "%llu", (unsigned long long)++rig->version));
 	if (!rocket->meta.has.uid)
 		FL_SET(&rocket->meta, uid, fl_arena_printf(arena, "uid-%llu", (unsigned long long)rig->version));
 	if (!rocket->meta.uid.p || !rocket->meta.resource_version.p)

@@ -8,8 +8,8 @@
 
 #define ROCKETS "/apis/demo.fairlead.test/v1alpha1/"
 #define HEAD "\"apiVersion\":\"demo.fairlead.test/v1alpha1\",\"kind\":\"Rocket\","
-#define META(version) "\"metadata\":{\"name\":\"r1\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":"
-		      "\"" version "\""
+#define META(version) \
+	"\"metadata\":{\"name\":\"r1\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":\"" version "\""
 #define FULL_STATE(items) \
 	items "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\",\"annotations\":" \
 	      "{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
