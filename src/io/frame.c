@@ -50,7 +50,8 @@ int64_t fl_frame_read(struct fl_str bytes, struct fl_frame *ret, struct fl_err *
 	if (bytes.len - FL_FRAME_HEADER < len)
 		return 0;
 	*ret = (struct fl_frame){ .type = (enum fl_frame_type)p[10], .kind = (uint16_t)(uint32_t)fl_bytes_get(p + 8, 2),
-				  .id = (uint32_t)fl_bytes_get(p + 4, 4), .payload = { bytes.p + FL_FRAME_HEADER, len } };
+				  .id = (uint32_t)fl_bytes_get(p + 4, 4),
+				  .payload = { bytes.p + FL_FRAME_HEADER, len } };
 	return FL_FRAME_HEADER + (int64_t)len;
 }
 

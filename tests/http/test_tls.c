@@ -115,7 +115,7 @@ TEST(bytes_go_both_ways)
 	fl_tls_end(ends.server);
 	OK(pass(ends.server, ends.client, FL_S(""), into, sizeof into, NULL));
 	fl_tls_feed(ends.client, "", 0);
-	/* The farewell is sent if there is memory for it: it says nothing that the end of the connection does not say. */
+	/* The farewell goes out if there is memory for it: the end of the connection says the same. */
 	CHECK(fl_tls_read(ends.client, into, sizeof into, NULL) == 0 || test_tortured());
 }
 
