@@ -25,6 +25,7 @@ type driver struct {
 	cmd   *cluster.Command
 	stdin io.WriteCloser
 	done  chan struct{}
+	log   string // what it writes to stderr
 
 	mu    sync.Mutex
 	lines []string
@@ -50,7 +51,7 @@ func run(t *testing.T, c *cluster.Cluster, kubeconfig string, args ...string) *d
 	cluster.Must(t, err)
 	log, err := os.CreateTemp(t.TempDir(), "driver")
 	cluster.Must(t, err)
-	d.cmd.Stderr = log
+	d.cmd.Stderr, d.log = log, log.Name()
 	cluster.Must(t, d.cmd.Start())
 	go d.read(out)
 	t.Cleanup(func() {
