@@ -349,8 +349,10 @@ static void print_want(const struct fl_want *want, struct fl_buf *buf)
 
 void fl_plan_print(const struct fl_plan *plan, struct fl_buf *buf)
 {
-	if (plan->failed)
-		fl_buf_str(buf, FL_S("failed\n"));
+	if (plan->failed) {
+		fl_buf_str(buf, FL_S("failed\n"));   /* nothing of it counts */
+		return;
+	}
 	for (const struct fl_want *want = plan->first; want; want = want->next)
 		print_want(want, buf);
 	for (const struct fl_said *said = plan->said; said; said = said->next) {
