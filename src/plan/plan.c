@@ -317,6 +317,7 @@ static void print_item(const struct fl_want *want, struct fl_buf *buf)
 	struct fl_jw w = FL_JW(buf);
 	struct fl_str text;
 
+	assert(list);   /* fl_want_item has looked */
 	fl_buf_printf(buf, " %s ", want->shared->path);
 	if (list->type == FL_T_OBJ) {
 		fl_encode(list->of(), want->object, &w);

@@ -1,4 +1,5 @@
 #include "run/loop_in.h"
+#include <assert.h>
 
 FL_BIND(fl_meta_names, FL_META_NAMES)
 
@@ -292,6 +293,7 @@ const struct fl_kind *fl_loop_missing(const struct fl_loop *loop)
 		for (const struct fl_watched *watched = (*cap)->row->watches; watched->kind; watched++) {
 			const struct fl_feed *feed = run_feed(loop, watched->kind);
 
+			assert(feed);   /* a capability is taken only when its sources are there */
 			if (feed->state == FEED_UNKNOWN || (feed->state == FEED_ABSENT && !watched->optional))
 				return watched->kind;
 		}

@@ -1,5 +1,6 @@
 #include "run/shared.h"
 #include "base/limits.h"
+#include <assert.h>
 
 struct list {
 	const struct fl_shared *shared;
@@ -167,8 +168,9 @@ static bool mark_there(const struct fl_shared *shared, void *object, bool set)
 	uint64_t bits;
 
 	while (fl_str_split(&rest, '.', &name)) {
-		const struct fl_field *field = fl_field_find(bind, name);
+		const struct fl_field *field = bind ? fl_field_find(bind, name) : NULL;
 
+		assert(field);   /* the path was checked when it was wanted */
 		all &= has(bind, object, field);
 		if (set) {
 			memcpy(&bits, object, sizeof bits);
