@@ -243,8 +243,8 @@ static enum verdict differs(struct turn *t, const struct fl_feed *feed, const st
 		return SO_ALREADY;   /* another object bears the name by now */
 	if (want->what == FL_WANT_OBJECT)
 		return object_differs(t, want, have, ret, err);
-	if (!have)
-		return SO_ALREADY;
+	if (!meta)
+		return SO_ALREADY;   /* it is not there */
 	if (want->what == FL_WANT_GONE)
 		return meta->has.deletion_timestamp ? SO_ALREADY : PREPARED;
 	r = fl_shared_change(want->shared, want->what, want->object, have, meta->resource_version, t->plan->arena,
