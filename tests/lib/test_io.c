@@ -487,7 +487,7 @@ int test_pause(struct fl_io *io, uint64_t ns)
 /* ---- files past the seam ---- */
 
 static char dirs[64][64];
-static int dir_count;
+static unsigned dir_count;
 
 static void remove_tree(const char *path)
 {
@@ -509,19 +509,20 @@ static void remove_tree(const char *path)
 
 static void remove_dirs(void)
 {
-	while (dir_count > 0)
-		remove_tree(dirs[--dir_count]);
+	for (size_t i = 0; i < FL_LEN(dirs); i++)
+		if (dirs[i][0])
+			remove_tree(dirs[i]);
 }
 
+/* A torture run makes thousands; the oldest goes, which no test still uses. */
 const char *test_dir(void)
 {
-	char *path;
+	char *path = dirs[dir_count % FL_LEN(dirs)];
 
-	if (dir_count == 0)
+	if (dir_count++ == 0)
 		(void)atexit(remove_dirs);
-	if (dir_count == (int)FL_LEN(dirs))   /* a torture run makes thousands */
-		remove_dirs();
-	path = dirs[dir_count++];
+	if (path[0])
+		remove_tree(path);
 	(void)snprintf(path, sizeof dirs[0], "/tmp/fl-test-XXXXXX");
 	if (!mkdtemp(path)) {
 		perror("mkdtemp");
