@@ -269,12 +269,12 @@ TEST_ONCE(a_server_that_ends_gracefully_loses_nothing)
 	OPEN(H2_TLS);
 	for (int i = 0; i < 3; i++) {
 		FL_AUTO(fl_http_call) struct fl_http_call end = call_of(&peer, FL_S("GET"), FL_S("/end"));
-		int result;
+		int64_t result;
 
 		fl_http_start(peer.client, &end);
 		result = run_many(&peer, FL_S("/slow?5"));
-		/* Go closes for good a second after its GOAWAY, read or not. Where an answer is lost to that, on a crowded
-		 * machine, it is told so, and asking again helps. */
+		/* Go closes for good a second after its GOAWAY, read or not. Where an answer is lost to that, on a
+		 * crowded machine, it is told so, and asking again helps. */
 		if (result == -FL_E_RETRY)
 			result = run_many(&peer, FL_S("/slow?5"));
 		OK_ERR(result, &peer.err);
