@@ -248,6 +248,13 @@ static struct fl_timer again_timer;
 
 static void start_again(struct fl_timer *timer);
 
+static uint64_t repeat_timeout(void)
+{
+	const char *seconds = driver_flag(repeater, "timeout");
+
+	return (seconds ? strtoull(seconds, NULL, 10) : 10) * FL_NS_PER_S;
+}
+
 static void again_done(struct fl_op *op)
 {
 	if (op->result < 0)
@@ -265,7 +272,7 @@ static void start_again(struct fl_timer *timer)
 		       "\"n\":\"%lu\"}}",
 		       driver_flag(repeater, "name"), ++again_count);
 	again = (struct fl_kube_call){ .op = { .done = again_done, .err = &again_err,
-					       .deadline = fl_now(repeater->io) + 10 * FL_NS_PER_S },
+					       .deadline = fl_now(repeater->io) + repeat_timeout() },
 				       .verb = FL_KUBE_APPLY, .kind = &fl_config_map_kind, .space = FL_S("default"),
 				       .name = fl_str(driver_flag(repeater, "name")), .body = fl_str(again_body),
 				       .manager = "driver", .force = true };

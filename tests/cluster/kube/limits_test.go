@@ -40,14 +40,14 @@ func TestAThrottledClientWaitsAndGoesOn(t *testing.T) {
 	_, err = c.Kubectl(t.Context(), "create", "clusterrolebinding", "greedy", "--clusterrole=cluster-admin", "--user=greedy")
 	cluster.Must(t, err)
 	cluster.Must(t, c.Apply(t.Context(), nothingFor))
-	// One seat for eight writers: whoever finds it taken is turned away with 429.
+	// One seat for eight writers: whoever finds it taken is turned away with 429, some of them many times in a row.
 	writers := make([]*driver, 8)
 	for i := range writers {
-		writers[i] = run(t, c, path, "repeat", fmt.Sprint("name=greedy-", i), "every=0")
+		writers[i] = run(t, c, path, "repeat", fmt.Sprint("name=greedy-", i), "every=0", "timeout=120")
 	}
 	held := false
 	for _, d := range writers {
-		d.waitFor(0, time.Minute, "done 60")
+		d.waitFor(0, 3*time.Minute, "done 60")
 		for _, line := range d.all() {
 			if strings.HasPrefix(line, "failed") {
 				t.Errorf("a call was lost: %s", line)
