@@ -168,7 +168,8 @@ static void bench_jobs(struct fl_io *io)
 		took = fl_clock(io) - start;
 		best = took < best ? took : best;
 	}
-	row("io: job to a worker and back", (double)best / 1000 / JOBS, "us", 150); /* two idle cores wake in 30 us each */
+	/* Mostly the waking of two cores, 30 us each where they were idle. */
+	row("io: job to a worker and back", (double)best / 1000 / JOBS, "us", 150);
 }
 
 static void replaced(struct fl_op *op)
