@@ -1,0 +1,328 @@
+/* node.h - what a GPU node knows of itself: kinds that live in the agent's caches, and never at an API server.
+ *
+ * Facts, each from one feeder (src/node):
+ *     Driver      one, "driver": is the vendor's driver there, which, and how do we get on with it
+ *     Card        a GPU, by its PCI address, with its MIG partitions: also one that no driver knows
+ *     Fault       something that a card has reported: "<address>/<what>"
+ *     Holder      a container that has devices of a resource, as PodResources tells
+ *     Host        one, "host": the driver's files and device nodes, for CDI
+ *     Runtime     one, "runtime": what the container runtime says of itself
+ *     PluginSocket  a socket in the kubelet's folder, by its file name
+ *     Settings    one, "settings": how this node hands out its GPUs
+ * Wanted, each carried out by one sink:
+ *     Resource    a list of devices that the kubelet hands out, by its resource name
+ *     Health      of a card (by address) or a partition (by UUID): kept on the disk
+ *     CdiSpec     a file in the CDI directory (api/cdi.h)
+ */
+#pragma once
+#include "api/meta.h"
+
+#define FL_LOCAL_META(X) FL_META_NAMES(X)
+FL_STRUCT(fl_local_meta, FL_LOCAL_META);
+
+#define FL_LOCAL(X) \
+	FL_FAULTS(X) \
+	X(OBJ(fl_local_meta), meta, "metadata", .help = "Its name.")
+
+/* ---- Driver ---- */
+enum fl_driver_state {
+	FL_DRIVER_ABSENT,      /* no library, or the kernel's part is not loaded */
+	FL_DRIVER_STARTING,    /* the library is there and does not answer yet */
+	FL_DRIVER_READY,
+	FL_DRIVER_MISMATCH,    /* library and kernel's part are of two versions: an upgrade under way */
+	FL_DRIVER_SICK,        /* answers with errors, or children die or hang: see the message */
+	FL_DRIVER_PAUSED,      /* we were asked to let go of it */
+	FL_DRIVER_STATE_COUNT_
+};
+extern const struct fl_names fl_driver_state_names;
+
+#define FL_DRIVER(X) \
+	FL_LOCAL(X) \
+	X(ENUM(fl_driver_state), state, "state", .required = true, .help = "How we get on with it.") \
+	X(STR, version, "version", .help = "550.54.15") \
+	X(I32, cuda, "cuda", .help = "The newest CUDA that it runs: 12040 is 12.4.") \
+	X(STR, library, "library", .help = "Path of libnvidia-ml.so.1 on the host.") \
+	X(STR, root, "root", .help = "Where the driver's files lie on the host: / or /run/nvidia/driver.") \
+	X(STR, message, "message", .help = "What is wrong and what to do, for people; empty when ready.")
+FL_STRUCT(fl_driver, FL_DRIVER);
+extern const struct fl_kind fl_driver_kind;
+
+/* ---- Card ---- */
+enum fl_card_answer {
+	FL_CARD_UNASKED,       /* no driver to ask, or its turn has not come */
+	FL_CARD_ANSWERS,
+	FL_CARD_LOST,          /* fell off the bus, or needs a reset */
+	FL_CARD_HUNG,          /* a call about it did not return: left out until a child of its own has seen it answer */
+	FL_CARD_FAILS,         /* answers with errors: see the message */
+	FL_CARD_ANSWER_COUNT_
+};
+extern const struct fl_names fl_card_answer_names;
+
+/* What the driver says is to be done; the values are NVML's. */
+enum fl_recovery { FL_RECOVERY_NONE, FL_RECOVERY_RESET, FL_RECOVERY_REBOOT, FL_RECOVERY_DRAIN_P2P,
+		   FL_RECOVERY_DRAIN_RESET, FL_RECOVERY_IMEX, FL_RECOVERY_COUNT_ };
+extern const struct fl_names fl_recovery_names;
+
+#define FL_PARTITION(X) \
+	X(STR, uuid, "uuid", .required = true, .help = "MIG-...") \
+	X(I32, index, "index", .help = "Its place on the card, as in 0:1.") \
+	X(I32, gi, "gi", .required = true, .help = "GPU instance.") \
+	X(I32, ci, "ci", .required = true, .help = "Compute instance.") \
+	X(STR, profile, "profile", .required = true, .interned = true, .help = "1g.10gb, 1g.10gb+me, 1c.3g.40gb") \
+	X(I64, memory, "memoryMiB", .help = "Its memory.") \
+	X(I32, gi_cap, "giCap", .help = "Minor number of the GPU instance's capability device; absent: not known.") \
+	X(I32, ci_cap, "ciCap", .help = "The compute instance's.")
+FL_STRUCT(fl_partition, FL_PARTITION);
+
+/* How near another card is. Of what both sides say, the one with the lower address has it. */
+#define FL_CARD_LINK(X) \
+	X(STR, peer, "peer", .required = true, .help = "Address of the other card.") \
+	X(I32, level, "level", \
+	  .help = "NVML's: 0 one board, 10 one switch, 20 several, 30 host bridge, 40 NUMA node, 50 system.") \
+	X(I32, nvlinks, "nvlinks", .help = "NVLinks between the two.")
+FL_STRUCT(fl_card_link, FL_CARD_LINK);
+
+#define FL_FABRIC(X) \
+	X(STR, cluster, "cluster", .help = "UUID of the NVLink domain.") \
+	X(I64, clique, "clique", .help = "Within it.") \
+	X(I32, state, "state", .help = "NVML's: 3 is completed.") \
+	X(I32, status, "status", .help = "NVML's return code of the registration.") \
+	X(I64, health, "health", .help = "NVML's mask; absent: not told.")
+FL_STRUCT(fl_fabric, FL_FABRIC);
+
+/* What the bus tells, and then what the driver tells. `clean` counts the looks in a row at which nothing was wrong with
+ * it, up to FL_CARD_CLEAN_MAX: a card at rest does not change. A fault sets it back. */
+#define FL_CARD(X) \
+	FL_LOCAL(X) \
+	X(STR, vendor, "vendor", .interned = true, .help = "10de") \
+	X(STR, device, "device", .interned = true, .help = "2330") \
+	X(STR, pci_class, "class", .interned = true, .help = "0302") \
+	X(STR, bound, "boundTo", .interned = true, .help = "The kernel's driver that has it: nvidia, vfio-pci.") \
+	X(I32, numa, "numaNode", .help = "Absent: none.") \
+	X(STRS, dri, "dri", .help = "Its nodes under /dev/dri: card1, renderD128.") \
+	X(ENUM(fl_card_answer), answer, "answer", .required = true, .help = "What the driver says of it.") \
+	X(STR, message, "message", .help = "Why it does not answer, for people.") \
+	X(STR, uuid, "uuid", .help = "GPU-...") \
+	X(I32, index, "index", .help = "Its place in the driver's list.") \
+	X(I32, minor, "minor", .help = "Of /dev/nvidia<minor>.") \
+	X(STR, product, "product", .interned = true, .help = "NVIDIA A100-SXM4-80GB") \
+	X(I64, memory, "memoryMiB", .help = "Its memory.") \
+	X(I32, compute, "compute", .help = "Compute capability: 900 is 9.0, 1210 is 12.1.") \
+	X(BOOL, mig_capable, "migCapable", .help = "Can it be cut?") \
+	X(BOOL, mig, "mig", .help = "Is it in MIG mode?") \
+	X(BOOL, mig_pending, "migPending", .help = "Will it be, after a reset?") \
+	X(LIST(fl_partition), partitions, "partitions", .help = "Its parts, by GPU and compute instance.") \
+	X(LIST(fl_card_link), links, "links", .help = "To the cards with higher addresses.") \
+	X(OBJ(fl_fabric), fabric, "fabric", .help = "Its NVLink domain; absent: it knows none.") \
+	X(ENUM(fl_recovery), recovery, "recovery", .help = "What the driver says is to be done.") \
+	X(I64, ecc, "eccUncorrected", .help = "Uncorrected memory errors since the driver was loaded.") \
+	X(BOOL, remap_failed, "remapFailed", .help = "A row of memory could not be replaced.") \
+	X(BOOL, remap_pending, "remapPending", .help = "A row is replaced at the next reset.") \
+	X(BOOL, events, "events", .help = "Does it report its faults by itself?") \
+	X(I32, clean, "clean", .help = "Looks in a row at which nothing was wrong.")
+FL_STRUCT(fl_card, FL_CARD);
+extern const struct fl_kind fl_card_kind;
+
+/* ---- Fault ---- */
+enum fl_fault_what { FL_FAULT_XID, FL_FAULT_ECC, FL_FAULT_RECOVERY, FL_FAULT_UNAVAILABLE, FL_FAULT_WHAT_COUNT_ };
+extern const struct fl_names fl_fault_what_names;
+
+#define FL_CARD_FAULT(X) \
+	FL_LOCAL(X) \
+	X(STR, card, "card", .required = true, .help = "Address of the card.") \
+	X(ENUM(fl_fault_what), what, "what", .required = true, .help = "Kind of report.") \
+	X(I64, xid, "xid", .help = "Number of the XID.") \
+	X(I32, gi, "gi", .help = "GPU instance; absent: the whole card.") \
+	X(I32, ci, "ci", .help = "Compute instance; absent: the whole GPU instance.") \
+	X(I64, count, "count", .help = "How often.") \
+	X(I64, last, "last", .help = "When last: ns of the loop's clock.")
+FL_STRUCT(fl_card_fault, FL_CARD_FAULT);
+extern const struct fl_kind fl_card_fault_kind;
+
+/* ---- Holder: named "<namespace>/<pod>/<container>/<resource>" ---- */
+#define FL_HOLDER(X) \
+	FL_LOCAL(X) \
+	X(STR, resource, "resource", .required = true, .interned = true, .help = "nvidia.com/gpu") \
+	X(STRS, devices, "devices", .required = true, .help = "IDs as the kubelet has them, sorted.") \
+	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
+	X(STR, pod, "pod", .required = true, .help = "Its name.") \
+	X(STR, container, "container", .required = true, .help = "Which container.")
+FL_STRUCT(fl_holder, FL_HOLDER);
+extern const struct fl_kind fl_holder_kind;
+
+/* ---- Host ---- */
+enum fl_host_file { FL_HOST_LIBRARY, FL_HOST_BINARY, FL_HOST_FIRMWARE, FL_HOST_SOCKET, FL_HOST_CONFIG,
+		    FL_HOST_FILE_COUNT_ };
+extern const struct fl_names fl_host_file_names;
+
+#define FL_HOST_PATH(X) \
+	X(ENUM(fl_host_file), what, "what", .required = true, .help = "What it is.") \
+	X(STR, path, "path", .required = true, .help = "Inside the driver's root, as a container should see it.") \
+	X(STRS, links, "links", .help = "Names beside it that should lead to it: libcuda.so.1.")
+FL_STRUCT(fl_host_path, FL_HOST_PATH);
+
+#define FL_HOST_NODE(X) \
+	X(STR, path, "path", .required = true, .help = "/dev/nvidiactl") \
+	X(I32, major, "major", .required = true, .help = "Its numbers.") \
+	X(I32, minor, "minor", .required = true, .help = "Its numbers.") \
+	X(I32, mode, "mode", .help = "Its permission bits.") \
+	X(I32, gid, "gid", .help = "Its group.")
+FL_STRUCT(fl_host_node, FL_HOST_NODE);
+
+#define FL_HOST(X) \
+	FL_LOCAL(X) \
+	X(STR, version, "version", .help = "The driver's, from the names of its files.") \
+	X(STR, root, "root", .help = "Where the files lie on the host.") \
+	X(STR, dev_root, "devRoot", .help = "Where /dev lies on the host.") \
+	X(LIST(fl_host_path), paths, "paths", .help = "Files of the driver, sorted.") \
+	X(LIST(fl_host_node), nodes, "nodes", .help = "Device nodes of the driver, sorted by path.") \
+	X(STR, message, "message", .help = "What could not be looked at, and why.")
+FL_STRUCT(fl_host, FL_HOST);
+extern const struct fl_kind fl_host_kind;
+
+/* ---- Runtime ---- */
+#define FL_RUNTIME(X) \
+	FL_LOCAL(X) \
+	X(STR, runtime, "runtime", .help = "containerd") \
+	X(STR, version, "version", .help = "Its version.") \
+	X(BOOL, cdi_known, "cdiKnown", .help = "Has it said whether CDI is on?") \
+	X(BOOL, cdi, "cdi", .help = "Is CDI on? Where it is off, names of CDI devices are dropped in silence.") \
+	X(STRS, cdi_dirs, "cdiDirs", .help = "Where it looks for CDI files.") \
+	X(STR, message, "message", .help = "Why it could not be asked.")
+FL_STRUCT(fl_runtime, FL_RUNTIME);
+extern const struct fl_kind fl_runtime_kind;
+
+/* ---- PluginSocket: by its file name in the kubelet's folder ---- */
+#define FL_PLUGIN_SOCKET(X) \
+	FL_LOCAL(X) \
+	X(BOOL, ours, "ours", .help = "Do we serve it?") \
+	X(BOOL, live, "live", .help = "Does anybody answer there?") \
+	X(I64, made, "made", .help = "When it was made: another moment is another socket.")
+FL_STRUCT(fl_plugin_socket, FL_PLUGIN_SOCKET);
+extern const struct fl_kind fl_plugin_socket_kind;
+
+/* ---- Settings ---- */
+enum fl_mig_strategy { FL_MIG_NONE, FL_MIG_SINGLE, FL_MIG_MIXED, FL_MIG_STRATEGY_COUNT_ };
+extern const struct fl_names fl_mig_strategy_names;
+
+/* How a container gets what Allocate gives it. The names are those of NVIDIA's plugin; device-specs is ours. */
+enum fl_hand_out { FL_HAND_CDI, FL_HAND_CDI_ANNOTATIONS, FL_HAND_ENV, FL_HAND_MOUNTS, FL_HAND_NODES,
+		   FL_HAND_OUT_COUNT_ };
+extern const struct fl_names fl_hand_out_names;
+
+enum fl_id_by { FL_ID_UUID, FL_ID_INDEX, FL_ID_BY_COUNT_ };
+extern const struct fl_names fl_id_by_names;
+
+enum fl_share_policy { FL_SHARE_DISTRIBUTED, FL_SHARE_PACKED, FL_SHARE_POLICY_COUNT_ };
+extern const struct fl_names fl_share_policy_names;
+
+/* What to do where the runtime has CDI off. */
+enum fl_without_cdi { FL_WITHOUT_CDI_FALL_BACK, FL_WITHOUT_CDI_REFUSE, FL_WITHOUT_CDI_COUNT_ };
+extern const struct fl_names fl_without_cdi_names;
+
+/* Time-slicing: each device of a resource is handed out so often. */
+#define FL_SHARING(X) \
+	X(STR, resource, "resource", .required = true, .help = "nvidia.com/gpu, nvidia.com/mig-1g.10gb") \
+	X(STR, renamed, "renamed", .help = "What the shared ones are called; absent: the same.") \
+	X(I32, replicas, "replicas", .required = true, BETWEEN(2, 10000), .help = "How often each is handed out.")
+FL_STRUCT(fl_sharing, FL_SHARING);
+
+/* A resource made of named cards. Pools come from the cluster later; these from the settings. */
+enum fl_unit_kind { FL_UNIT_CARD, FL_UNIT_MIG, FL_UNIT_KIND_COUNT_ };
+extern const struct fl_names fl_unit_kind_names;
+
+#define FL_NODE_POOL(X) \
+	X(STR, resource, "resource", .required = true, .help = "gpu.deckhouse.io/training") \
+	X(STRS, cards, "cards", .required = true, .help = "UUIDs, PCI addresses or indexes; 'all'.") \
+	X(ENUM(fl_unit_kind), unit, "unit", .help = "Whole cards, or their partitions.") \
+	X(STR, profile, "migProfile", .help = "Of which profile.") \
+	X(I32, slices, "slicesPerUnit", BETWEEN(1, 64), DEFAULT(1), .help = "How often each is handed out.")
+FL_STRUCT(fl_node_pool, FL_NODE_POOL);
+
+#define FL_SETTINGS(X) \
+	FL_LOCAL(X) \
+	X(STR, node, "node", .help = "Name of the Node that this is.") \
+	X(BOOL, unpooled, "unpooled", .help = "Serve cards of no pool as nvidia.com/gpu and nvidia.com/mig-*?") \
+	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Resources made of named cards.") \
+	X(ENUM(fl_mig_strategy), mig, "migStrategy", .help = "How partitions of no pool are called.") \
+	X(LIST_OF(ENUM(fl_hand_out)), hand_out, "deviceListStrategy", .help = "How containers get devices.") \
+	X(ENUM(fl_id_by), id_by, "deviceIDStrategy", .help = "What containers are told of a device.") \
+	X(ENUM(fl_without_cdi), without_cdi, "withoutCDI", .help = "What to do where the runtime has CDI off.") \
+	X(BOOL, pass_nodes, "passDeviceSpecs", .help = "Device nodes beside what the strategies say?") \
+	X(ENUM(fl_share_policy), share_policy, "sharedDevicesAllocationPolicy", .help = "Spread shares, or pack.") \
+	X(LIST(fl_sharing), sharing, "sharing", .list_key = "resource", .help = "Time-slicing.") \
+	X(BOOL, one_share, "failRequestsGreaterThanOne", .help = "Is a request for two shares a mistake?") \
+	X(BOOL, health, "healthChecks", .help = "Are reported faults looked at?") \
+	X(LIST_OF(I64), ignored, "ignoredXids", .help = "XIDs that are the application's own doing, sorted.") \
+	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
+	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
+	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
+	X(STR, hook, "hook", .help = "Path of our program on the host, for the CDI hook; absent: mounts instead.") \
+	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
+	X(I32, clean_looks, "cleanLooks", .help = "Looks without a fault before a card comes back.") \
+	X(STR, message, "message", .help = "What is wrong with the configuration; the last good one is in force.")
+FL_STRUCT(fl_settings, FL_SETTINGS);
+extern const struct fl_kind fl_settings_kind;
+
+/* ---- Resource ---- */
+
+/* A card or a partition of a resource. Its devices are "<id>", or "<id>::0" to "<id>::<replicas-1>". */
+#define FL_UNIT(X) \
+	X(STR, id, "id", .required = true, .help = "UUID.") \
+	X(I32, replicas, "replicas", .help = "How often it is handed out; absent: once, under its own name.") \
+	X(BOOL, healthy, "healthy", .help = "May it be handed out?") \
+	X(BOOL, leaving, "leaving", .help = "Listed only because somebody holds it.") \
+	X(STR, why, "why", .help = "Why it may not, and what to do: for whoever asks for it.") \
+	X(I32, numa, "numaNode", .help = "Absent: no preference.") \
+	X(STR, shown, "shown", .help = "What containers are told: UUID or index.") \
+	X(STRS, nodes, "nodes", .help = "Its device nodes, where nodes are handed out.") \
+	X(STR, card, "card", .help = "Address of the card.") \
+	X(LIST_OF(I32), nearness, "nearness", .help = "To each unit of the list, in its order: higher is nearer.")
+FL_STRUCT(fl_unit, FL_UNIT);
+
+/* All that Allocate and GetPreferredAllocation need to know; they look at nothing else. */
+#define FL_RESOURCE(X) \
+	FL_LOCAL(X) \
+	X(LIST(fl_unit), units, "units", .help = "Sorted by id.") \
+	X(LIST_OF(ENUM(fl_hand_out)), hand_out, "handOut", .help = "How containers get devices.") \
+	X(STRS, nodes, "nodes", .help = "Device nodes that each container gets, where nodes are handed out.") \
+	X(STR, dev_root, "devRoot", .help = "Where they lie on the host.") \
+	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
+	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
+	X(ENUM(fl_share_policy), share_policy, "sharePolicy", .help = "Spread shares, or pack.") \
+	X(BOOL, one_share, "oneShare", .help = "Is a request for two shares a mistake?") \
+	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
+	X(STR, refused, "refused", .help = "Why nothing may be handed out now; absent: it may.")
+FL_STRUCT(fl_resource, FL_RESOURCE);
+extern const struct fl_kind fl_resource_kind;
+
+/* ---- Health ---- */
+enum fl_health_state { FL_HEALTHY, FL_SUSPECT, FL_UNHEALTHY, FL_RECOVERING, FL_HEALTH_STATE_COUNT_ };
+extern const struct fl_names fl_health_state_names;
+
+/* The condition "Healthy" says it to people; an event hangs on it. */
+#define FL_HEALTH(X) \
+	FL_LOCAL(X) \
+	X(STR, card, "card", .required = true, .help = "Address of the card.") \
+	X(ENUM(fl_health_state), state, "state", .required = true, .help = "Where it is.") \
+	X(STR, cause, "cause", .help = "In one word: Xid79, Lost, Hung.") \
+	X(I64, since, "since", .help = "When the state came: ns of the loop's clock.") \
+	X(I64, returned, "returned", .help = "When it came back last.") \
+	X(STR, boot, "boot", .help = "The boot whose clock that is.") \
+	FL_CONDITIONS(X)
+FL_STRUCT(fl_health, FL_HEALTH);
+extern const struct fl_kind fl_health_kind;
+
+/* ---- our own Node at the API server: a part that only the agent looks at ---- */
+#define FL_OWN_NODE_STATUS(X) FL_CONDITIONS(X)
+FL_STRUCT(fl_own_node_status, FL_OWN_NODE_STATUS);
+#define FL_OWN_NODE_META(X) \
+	FL_META_NAMES(X) \
+	X(MAP, labels, "labels", .help = "The operator's wishes are among them.")
+FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
+#define FL_OWN_NODE(X) \
+	FL_FAULTS(X) \
+	X(OBJ(fl_own_node_meta), meta, "metadata", .help = "Standard object metadata.") \
+	X(OBJ(fl_own_node_status), status, "status", .help = "What is so.")
+FL_STRUCT(fl_own_node, FL_OWN_NODE);
+extern const struct fl_kind fl_own_node_kind;

@@ -1,0 +1,37 @@
+/* gpu_health.h - is a card, or a part of it, fit to be handed out?
+ *
+ * Healthy -> Suspect -> Unhealthy -> Recovering -> Healthy. Bad news counts at once: Suspect is not handed out either,
+ * it only means that one look is not enough to say what is wrong. Good news waits: for `cleanLooks` looks without a
+ * fault, and until `recoveryWait` after the last return. A fault of one partition is that partition's; one of the card
+ * is every partition's. What is over is wanted gone, so a harmless report never ends a fatal one.
+ */
+#pragma once
+#include "api/node.h"
+#include "plan/plan.h"
+
+struct fl_gpu_health_facts {
+	const struct fl_settings *settings;
+	const struct fl_driver *driver;        /* NULL: nobody has looked yet */
+	struct fl_str address;                 /* of the card: the key */
+	const struct fl_card *card;            /* NULL: it is gone */
+	const struct fl_card_fault *faults;    /* of this card */
+	uint32_t fault_len;
+	const struct fl_health *before;        /* of the card and of its partitions, as they were left */
+	uint32_t before_len;
+	const struct fl_holder *holders;       /* who has devices of it */
+	uint32_t holder_len;
+	struct fl_str boot;                    /* whose clock `now` is */
+	uint64_t now;
+};
+
+extern const struct fl_owner fl_gpu_health_owner;
+void fl_gpu_health_plan(const void *facts, struct fl_plan *plan);
+
+/* What an XID means for a card; the ignored ones of the settings never get here. */
+enum fl_xid_class { FL_XID_APPLICATION, FL_XID_LOOK, FL_XID_RESET, FL_XID_REBOOT, FL_XID_HARDWARE, FL_XID_CLASS_COUNT_ };
+struct fl_xid {
+	int64_t number;
+	enum fl_xid_class class;
+	const char *says, *remedy;             /* for people */
+};
+const struct fl_xid *fl_xid_find(int64_t number);    /* never NULL: one for those that nobody has named */

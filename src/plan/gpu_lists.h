@@ -1,0 +1,28 @@
+/* gpu_lists.h - which resources there are on this node, and which devices each has.
+ *
+ * One name for one card: a card of a pool is the pool's; others are nvidia.com/gpu and nvidia.com/mig-* where the
+ * settings say so. A card that somebody holds stays in its list, Unhealthy, until nobody does, and so does a resource.
+ * A resource that a DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on
+ * the Node.
+ */
+#pragma once
+#include "api/node.h"
+#include "plan/plan.h"
+
+struct fl_gpu_lists_facts {
+	const struct fl_settings *settings;
+	const struct fl_driver *driver;        /* NULL: nobody has looked yet */
+	const struct fl_runtime *runtime;      /* NULL: likewise */
+	const struct fl_host *host;
+	const struct fl_card *cards;           /* by address */
+	const struct fl_health *health;
+	const struct fl_holder *holders;
+	const struct fl_resource *resources;   /* as they are served now */
+	const struct fl_plugin_socket *sockets;
+	struct fl_str_list claimed;            /* extended resource names of DeviceClasses */
+	const struct fl_own_node *node;        /* NULL: no API server, or not told yet */
+	uint32_t card_len, health_len, holder_len, resource_len, socket_len;
+};
+
+extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner;
+void fl_gpu_lists_plan(const void *facts, struct fl_plan *plan);
