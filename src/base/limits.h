@@ -233,6 +233,12 @@
 #define FL_CONTEST_WINDOW (60 * FL_NS_PER_S)
 #define FL_CONTEST_REST (600 * FL_NS_PER_S)
 #define FL_CONTEST_MAX 4096          /* writes that are remembered for this, 150 bytes each; the oldest goes */
+/* A directory whose files are objects: hints may be lost without a word, so it is read once a minute. */
+#define FL_FOLDER_POLL (60 * FL_NS_PER_S)
+#define FL_FOLDER_FILE_MAX (1 * FL_MIB)       /* the kubelet's checkpoint of 110 Pods, CDI specs of 16 GPUs: a tenth */
+#define FL_FOLDER_NAMES_FIRST (4 * FL_KIB)    /* what is read of names at once: some hundred */
+#define FL_FOLDER_NAMES_MAX (256 * FL_KIB)    /* all names: thousands, and a leak of files is told and not followed */
+#define FL_FOLDER_HINTS_MAX (4 * FL_KIB)      /* names of changed files that wait; beyond, all are read */
 #define FL_PACKED_MAX (2 * FL_MIB)   /* one cached object: etcd stores none larger than 1.5 MiB as JSON */
 
 /* ---- kube ---- */
@@ -277,3 +283,26 @@
 #define FL_EVENT_SERIES_EVERY (60 * FL_NS_PER_S)   /* a series that goes on is written again this often at most */
 #define FL_EVENT_SERIES_END (360 * FL_NS_PER_S)    /* nothing said for so long: the next is a new Event */
 #define FL_EVENT_TIMEOUT (10 * FL_NS_PER_S)
+
+/* ---- serve ---- */
+
+#define FL_PAGES_MAX 24                        /* of one role: a person reads the list of them */
+#define FL_PAGES_CONNS 64                      /* kubelet, two scrapers, people; more is somebody's loop */
+/* What a scrape takes of a turn: a quarter of the promised 2 ms. One family is the least, and has FL_METRIC_SERIES. */
+#define FL_SCRAPE_SLICE (FL_NS_PER_MS / 2)
+#define FL_SCRAPE_PIECE (256 * FL_KIB)         /* of the text, before the client has taken it */
+/* To look into /proc; a disk that hangs keeps the worker, and a scrape then tells what was seen before. */
+#define FL_PROCESS_TIMEOUT (200 * FL_NS_PER_MS)
+#define FL_EXPLAIN_MAX (256 * FL_KIB)          /* of one object: ten plans, thousands of words each */
+#define FL_QUERY_VALUE 512                     /* a name has 253 bytes, a group's kind twice that */
+#define FL_REVIEW_WARNINGS 8                   /* the API server shows 4 KiB of them all together ... */
+#define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */
+#define FL_REVIEW_PATCH_MAX (256 * FL_KIB)     /* an object with a default in each of a thousand containers */
+#define FL_REVIEW_ANSWER_MAX (512 * FL_KIB)    /* with such a patch in base64 */
+#define FL_REVIEW_CONNS 256                    /* API servers keep one to three each; their proxies some more */
+#define FL_ADMISSION_MAX 16                    /* webhooks of one program */
+
+/* ---- roles ---- */
+
+#define FL_ROLE_NAME 256                       /* of who holds a Lease: a Pod's name and what makes it unique */
+#define FL_ROLE_EVENTS_WAIT (1 * FL_NS_PER_S)  /* at the end, for Events of what has just changed; they are no duty */

@@ -21,7 +21,8 @@ static int64_t fill(struct read_job *read, const struct fl_fs *fs)
 	int r;
 
 	if (read->fd < 0) {
-		r = fs->open(fs, AT_FDCWD, read->path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+		/* O_NONBLOCK: a FIFO in its place shall not hold up the lane. */
+		r = fs->open(fs, AT_FDCWD, read->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 		if (r < 0)
 			return r;
 		read->fd = r;

@@ -136,6 +136,19 @@ struct fl_meta_names *run_meta(const struct fl_feed *feed, const void *object)
 	return (struct fl_meta_names *)(void *)((char *)(uintptr_t)object + feed->meta->offset);
 }
 
+void run_set_names(const struct fl_feed *feed, void *object, struct fl_str space, struct fl_str name)
+{
+	struct fl_meta_names *meta = run_meta(feed, object);
+	uint64_t bits;
+
+	memcpy(&bits, object, sizeof bits);   /* a root struct begins with what it has: one bit a row */
+	bits |= (uint64_t)1 << (feed->meta - feed->source.kind->root()->fields);
+	memcpy(object, &bits, sizeof bits);
+	FL_SET(meta, name, name);
+	if (space.len)
+		FL_SET(meta, space, space);
+}
+
 int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct fl_err *err)
 {
 	const struct fl_field *meta = fl_field_find(source->kind->root(), FL_S("metadata"));

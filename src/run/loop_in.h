@@ -131,6 +131,7 @@ struct fl_feed *run_feed(const struct fl_loop *loop, const struct fl_kind *kind)
 void run_wake(struct fl_loop *loop);               /* there is something to do in the next turn */
 struct fl_view run_view(struct fl_loop *loop, struct fl_arena *arena);
 struct fl_meta_names *run_meta(const struct fl_feed *feed, const void *object);
+void run_set_names(const struct fl_feed *feed, void *object, struct fl_str space, struct fl_str name);
 uint64_t run_random(struct fl_loop *loop);
 
 /* ---- feed.c ---- */

@@ -76,19 +76,6 @@ uint64_t run_version(struct fl_str text)
 	return fl_str_u64(text, &version) ? version : 0;
 }
 
-static void set_meta(const struct fl_feed *feed, void *object, const struct overlay *overlay)
-{
-	struct fl_meta_names *meta = run_meta(feed, object);
-	uint64_t bits;
-
-	memcpy(&bits, object, sizeof bits);
-	bits |= (uint64_t)1 << (feed->meta - feed->source.kind->root()->fields);
-	memcpy(object, &bits, sizeof bits);
-	FL_SET(meta, name, name_of(overlay));
-	if (overlay->space_len)
-		FL_SET(meta, space, space_of(overlay));
-}
-
 /* What the object becomes by the write; `have` NULL: it is not there. NULL: refused, or nothing to lay. */
 static void *laid_over(struct fl_feed *feed, const struct overlay *overlay, const void *have)
 {
@@ -103,7 +90,7 @@ static void *laid_over(struct fl_feed *feed, const struct overlay *overlay, cons
 	case FL_WANT_OBJECT:
 		if (fl_owned_lay(write->owner, write->object, have ? have : zero, arena, object, NULL) < 0)
 			return NULL;
-		set_meta(feed, object, overlay);
+		run_set_names(feed, object, space_of(overlay), name_of(overlay));
 		return object;
 	case FL_WANT_GONE:
 		if (!have)

@@ -1,0 +1,353 @@
+/* A directory as feeder and sink, in the simulated world: hints that get lost, sick disks, what a crash left. Whatever
+ * fails once under torture, it must come right again by itself: so all that is stated here is stated tortured too. */
+#include "demo_capability.h"
+#include "sim/sim.h"
+#include "test.h"
+#include <errno.h>
+#include <signal.h>
+
+enum { LONGEST = 40 };                 /* bytes of a bell's file */
+
+struct node {
+	struct sim_process *process;
+	struct fl_loop *loop;
+	struct fl_files_sink sink;
+	struct fl_folder bells, signs;
+};
+
+struct stage {
+	struct sim_world *world;
+	struct sim_host *host;
+	struct node *node;             /* NULL: it could not be set up */
+};
+
+static void stage_auto_(struct stage *on)
+{
+	sim_world_free(on->world);
+}
+
+/* ---- a node with the demo capability over /bells and /signs ---- */
+
+static void node_gone(void *self)
+{
+	struct node *node = self;
+	struct stage *on = sim_arg(node->process);
+
+	fl_folder_stop(&node->bells);
+	fl_folder_stop(&node->signs);
+	fl_loop_free(node->loop);
+	fl_free(node);
+	on->node = NULL;
+}
+
+static int longest_print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)
+{
+	struct fl_str text = ((const struct fl_sign *)object)->spec.text;
+
+	if (text.len > LONGEST)
+		return fl_fail(err, FL_E_TOOBIG, "no sign is that long");
+	return sign_print(arg, object, out, err);
+}
+
+static int node_main(struct sim_process *p)
+{
+	struct stage *on = sim_arg(p);
+	struct node *node = fl_zalloc(sizeof *node);
+	struct fl_source bells = { .kind = &fl_bell_kind };
+	struct fl_source signs = { .kind = &fl_sign_kind, .sink = &fl_files_sink };
+
+	if (!node)
+		return -FL_E_NOMEM;
+	node->process = p;
+	on->node = node;
+	sim_own(p, node, node_gone);
+	node->sink = (struct fl_files_sink){ .io = sim_io(p), .dir = "/signs", .suffix = ".sign",
+					     .print = longest_print };
+	signs.sink_arg = &node->sink;
+	node->loop = fl_loop_new(sim_io(p), &(struct fl_loop_options){ .seed = { 1, 2 } }, NULL);
+	if (!node->loop || fl_loop_source(node->loop, &bells, NULL) < 0 ||
+	    fl_loop_source(node->loop, &signs, NULL) < 0 || fl_loop_capability(node->loop, &ring, NULL) < 0)
+		return -FL_E_NOMEM;
+	node->bells = (struct fl_folder){ .dir = "/bells", .suffix = ".bell", .parse = bell_parse, .max = LONGEST };
+	node->signs = (struct fl_folder){ .dir = "/signs", .suffix = ".sign", .parse = sign_parse };
+	fl_folder_start(sim_io(p), &node->bells, fl_loop_feed(node->loop, &fl_bell_kind));
+	fl_folder_start(sim_io(p), &node->signs, fl_loop_feed(node->loop, &fl_sign_kind));
+	return 0;
+}
+
+/* Time goes by; after a failure that was ordered, enough for everything to be tried again. */
+static void pass(struct stage *on, uint64_t ns)
+{
+	if (on->node)
+		sim_signal(on->node->process, SIGCONT);   /* it has been worked at from outside: it must look */
+	sim_run(on->world, sim_now(on->world) + ns);
+	if (test_tortured())
+		sim_run(on->world, sim_now(on->world) + 400 * FL_NS_PER_S);
+}
+
+static int set_up(struct stage *on)
+{
+	on->world = sim_world_new(&(struct sim_config){ .seed = 3, .refuse = test_refuse_io });
+	on->host = sim_host_new(on->world, "node", node_main, on);
+	(void)sim_file_put(on->host, "/signs/.old.sign.0123456789abcdef.tmp", "half", 4);
+	(void)sim_file_put(on->host, "/signs/.old.sign.0123456789abcdeX.tmp", "no leftover", 11);
+	(void)sim_file_put(on->host, "/signs/.old.text.0123456789abcdef.tmp", "none of ours", 12);
+	(void)sim_file_put(on->host, "/signs/old.sign", "of another life", 15);
+	(void)sim_file_put(on->host, "/bells/door.bell", "2\n", 2);
+	pass(on, FL_NS_PER_S);
+	return on->node ? 0 : -FL_E_NOMEM;
+}
+
+/* ---- what may happen to files ---- */
+
+static int write_file(struct stage *on, const char *path, const char *text)
+{
+	const struct fl_fs *fs = fl_io_fs(sim_io(on->node->process));
+	int fd = fs->open(fs, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600), r;
+
+	if (fd < 0)
+		return fd;
+	r = fl_fs_write_all(fs, fd, text, strlen(text));
+	fs->close(fs, fd);
+	return r;
+}
+
+enum act { NOTHING, WRITE, SILENT, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE };
+
+static int do_act(struct stage *on, enum act act, const char *path, const char *text)
+{
+	const struct fl_fs *fs = fl_io_fs(sim_io(on->node->process));
+
+	switch (act) {
+	case NOTHING:
+		return 0;
+	case WRITE:
+		return write_file(on, path, text);
+	case SILENT:
+		return sim_file_put(on->host, path, text, strlen(text));
+	case MOVE:
+		return fs->rename(fs, AT_FDCWD, path, AT_FDCWD, text, 0);
+	case REMOVE:
+		return fs->unlink(fs, AT_FDCWD, path, 0);
+	case DIRECTORY:
+		return fs->mkdir(fs, AT_FDCWD, path, 0755);
+	case RMDIR:
+		return fs->unlink(fs, AT_FDCWD, path, AT_REMOVEDIR);
+	case BAD_DISK:
+	case GOOD_DISK:
+		sim_faults(on->host)->eio_read = act == BAD_DISK ? 1000000 : 0;
+		return 0;
+	case STUCK:
+		sim_faults(on->host)->stuck = true;
+		return 0;
+	case LOOSE:
+		sim_faults(on->host)->stuck = false;
+		sim_unstick(on->host);
+		return 0;
+	}
+	return 0;
+}
+
+/* What the loop's cache shows: "door=2 gate!why". */
+static int shown(const struct stage *on, struct fl_buf *out)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(on->node->loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_bell_kind);
+	const struct fl_bell *bell;
+
+	while ((bell = fl_each_next(&each))) {
+		fl_buf_printf(out, "%s%.*s", out->len ? " " : "", FL_ARG(bell->meta.name));
+		if (bell->spec.has.problem)
+			fl_buf_printf(out, "!%.*s", FL_ARG(bell->spec.problem));
+		else
+			fl_buf_printf(out, "=%d", (int)bell->spec.rings);
+	}
+	return view.failed ? -FL_E_NOMEM : fl_buf_check(out, "bells", NULL);
+}
+
+static const struct step {
+	const char *says;
+	enum act act;
+	const char *path, *text;
+	unsigned s;                    /* seconds that pass */
+	const char *shows;
+	enum fl_code why;
+} steps[] = {
+	{ "what is there at the start is told", NOTHING, "", "", 1, "door=2", FL_OK },
+	{ "a file that is written is read", WRITE, "/bells/gate.bell", "1", 1, "door=2 gate=1", FL_OK },
+	{ "a hidden one is not: it is being written", WRITE, "/bells/.new.bell", "3", 1, "door=2 gate=1", FL_OK },
+	{ "until it is renamed into place", MOVE, "/bells/.new.bell", "/bells/gate.bell", 1, "door=2 gate=3", FL_OK },
+	{ "nor are others", WRITE, "/bells/gate.txt", "3", 1, "door=2 gate=3", FL_OK },
+	{ "nor is what is nothing but a suffix", WRITE, "/bells/.bell", "3", 1, "door=2 gate=3", FL_OK },
+	{ "nor a directory", DIRECTORY, "/bells/room.bell", "", 1, "door=2 gate=3", FL_OK },
+	{ "a file with nonsense is an object that says so", WRITE, "/bells/gate.bell", "x", 1,
+	  "door=2 gate!gate.bell: a number from 1 to 9 is wanted", FL_OK },
+	{ "and one that is too long", WRITE, "/bells/gate.bell", "4444444444444444444444444444444444444444444444", 1,
+	  "door=2 gate!read '/bells/gate.bell': over 40 bytes", FL_OK },
+	{ "and comes right again", WRITE, "/bells/gate.bell", "4", 1, "door=2 gate=4", FL_OK },
+	{ "what no hint tells is seen within a minute", SILENT, "/bells/gate.bell", "5", 61, "door=2 gate=5", FL_OK },
+	{ "a disk that hangs changes nothing of what is known", STUCK, "", "", 80, "door=2 gate=5", FL_E_TIMEOUT },
+	{ "and is asked again", LOOSE, "", "", 61, "door=2 gate=5", FL_OK },
+	{ "a disk that does not give a file is told of that file", BAD_DISK, "", "", 61,
+	  "door!read '/bells/door.bell': Input/output error gate!read '/bells/gate.bell': Input/output error", FL_OK },
+	{ "until it does", GOOD_DISK, "", "", 61, "door=2 gate=5", FL_OK },
+	{ "a directory that goes was emptied before", REMOVE, "/bells/gate.bell", "", 1, "door=2", FL_OK },
+	{ "to the last file", REMOVE, "/bells/door.bell", "", 1, "", FL_OK },
+	{ "and others", REMOVE, "/bells/gate.txt", "", 1, "", FL_OK },
+	{ "and others", REMOVE, "/bells/.bell", "", 1, "", FL_OK },
+	{ "and its directories", RMDIR, "/bells/room.bell", "", 1, "", FL_OK },
+	{ "a directory that is not there is an empty one", RMDIR, "/bells", "", 61, "", FL_OK },
+	{ "and one that comes is watched", DIRECTORY, "/bells", "", 61, "", FL_OK },
+	{ "with all that is in it", WRITE, "/bells/yard.bell", "7", 1, "yard=7", FL_OK },
+};
+
+TEST(files_are_objects)
+{
+	FL_AUTO(stage) struct stage on = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+
+	OK(set_up(&on));
+	EACH_ROW (step, steps) {
+		OK(do_act(&on, step->act, step->path, step->text));
+		pass(&on, step->s * FL_NS_PER_S);
+		fl_buf_clear(&out);
+		OK(shown(&on, &out));
+
+		CHECK_STR(fl_buf_view(&out), step->shows);
+		if (!step->why || !test_tortured())
+			CHECK_INT(on.node->bells.why.code, step->why);
+	}
+}
+
+/* Not tortured: it takes a thousand writes to lose a hint. */
+/* Over and over while the node hangs: more hints than the kernel keeps. */
+static int write_often(struct stage *on, const char *path, const char *text)
+{
+	int r = 0;
+
+	sim_hang(on->node->process, false);
+	for (int i = 0; r == 0 && i < 1100; i++)
+		r = write_file(on, "/bells/a.bell", "1");
+	sim_unhang(on->node->process);
+	return r < 0 ? r : sim_file_put(on->host, path, text, strlen(text));
+}
+
+TEST_ONCE(lost_hints_mean_look_everywhere_at_once)
+{
+	FL_AUTO(stage) struct stage on = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+
+	OK(set_up(&on));
+	OK(write_often(&on, "/bells/gate.bell", "6"));
+	pass(&on, FL_NS_PER_S);
+	OK(shown(&on, &out));
+	CHECK_STR(fl_buf_view(&out), "door=2 a=1 gate=6");
+}
+
+/* ---- the sink ---- */
+
+#define LONG_NAME \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" \
+	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" \
+	"0123456789012345678901234567890123456789"
+
+static const struct wish {
+	const char *says, *bell;
+	int32_t rings;                 /* 0: it goes */
+	bool read_only;
+	const char *path, *holds;      /* NULL: no such file */
+	const char *explains;          /* of the bell; NULL: nothing of a failure */
+} wishes[] = {
+	{ "what is wanted is a file", "gate", 1, false, "/signs/gate.sign", "ding", NULL },
+	{ "what is wanted otherwise is another content", "gate", 2, false, "/signs/gate.sign", "ding ding", NULL },
+	{ "what is not wanted goes", "gate", 0, false, "/signs/gate.sign", NULL, NULL },
+	{ "and what another life has left", "door", 2, false, "/signs/old.sign", NULL, NULL },
+	{ "half a file is swept before the first write", "door", 2, false,
+	  "/signs/.old.sign.0123456789abcdef.tmp", NULL, NULL },
+	{ "but not one that only looks like it", "door", 2, false,
+	  "/signs/.old.sign.0123456789abcdeX.tmp", "no leftover", NULL },
+	{ "nor somebody else's", "door", 2, false, "/signs/.old.text.0123456789abcdef.tmp", "none of ours", NULL },
+	{ "a name that leads elsewhere is refused", "../door", 1, false, "/door.sign", NULL,
+	  "'../door' is not the name of a file in '/signs'" },
+	{ "and so is a hidden one", ".door", 1, false, "/signs/.door.sign", NULL,
+	  "'.door' is not the name of a file in '/signs'" },
+	{ "and one in a folder below", "a/b", 1, false, "/signs/a/b.sign", NULL,
+	  "'a/b' is not the name of a file in '/signs'" },
+	{ "and one that is too long", LONG_NAME, 1, false, "/signs/" LONG_NAME ".sign", NULL, "Sign 0123456789" },
+	{ "what cannot be printed is told in the printer's words", "gate", 9, false, "/signs/gate.sign", NULL,
+	  "'/signs/gate.sign': no sign is that long" },
+	{ "a disk that refuses is told", "gate", 3, true, "/signs/gate.sign", NULL,
+	  "'/signs/gate.sign': create a file beside it: Read-only file system" },
+	{ "and is asked again", "gate", 3, false, "/signs/gate.sign", "ding ding ding", NULL },
+	{ "what cannot be removed is told", "gate", 0, true, "/signs/gate.sign", "ding ding ding",
+	  "remove '/signs/gate.sign': remove: Read-only file system" },
+	{ "and goes later", "gate", 0, false, "/signs/gate.sign", NULL, NULL },
+};
+
+static int tell_bell(struct stage *on, const char *name, int32_t rings)
+{
+	struct fl_feed *feed = fl_loop_feed(on->node->loop, &fl_bell_kind);
+	struct fl_bell bell = { 0 };
+
+	if (!rings) {
+		fl_feed_gone(feed, FL_S(""), fl_str(name));
+		return 0;
+	}
+	FL_SET(FL_IN(&bell, meta), name, fl_str(name));
+	FL_SET(FL_IN(&bell, spec), rings, rings);
+	return fl_feed_put(feed, &bell, NULL);
+}
+
+static bool explains(struct stage *on, const struct wish *wish)
+{
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(8 * FL_KIB);
+	struct fl_err err = { 0 };
+	bool failed;
+
+	if (fl_loop_explain(on->node->loop, &fl_bell_kind, FL_S(""), fl_str(wish->bell), &out, &err) < 0)
+		return !wish->explains;
+	failed = out.p && strstr(out.p, "failed");
+	return wish->explains ? failed && strstr(out.p, wish->explains) : !failed;
+}
+
+TEST(what_is_wanted_is_a_file)
+{
+	FL_AUTO(stage) struct stage on = { 0 };
+
+	OK(set_up(&on));
+	fl_folder_stop(&on.node->bells);
+	EACH_ROW (wish, wishes) {
+		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+		int r;
+
+		sim_faults(on.host)->read_only = wish->read_only;
+		OK(tell_bell(&on, wish->bell, wish->rings));
+		pass(&on, 200 * FL_NS_PER_S);
+		r = sim_file_get(on.host, wish->path, &out);
+		OK(r == -ENOMEM ? r : 0);
+		CHECK_INT(r == 0, wish->holds != NULL);
+		if (wish->holds)
+			CHECK_STR(fl_buf_view(&out), wish->holds);
+		CHECK(explains(&on, wish) || test_tortured());
+		CHECK(fl_loop_writing(on.node->loop) == 0);
+	}
+}
+
+/* What a process leaves behind when it ends while the disk hangs is nobody's memory. */
+TEST(a_write_that_hangs_is_let_go)
+{
+	FL_AUTO(stage) struct stage on = { 0 };
+
+	OK(set_up(&on));
+	sim_faults(on.host)->stuck = true;
+	OK(write_file(&on, "/bells/gate.bell", "1"));
+	pass(&on, FL_NS_PER_S);
+	OK(tell_bell(&on, "yard", 1));
+	OK(tell_bell(&on, "door", 0));
+	sim_signal(on.node->process, SIGCONT);
+	sim_run(on.world, sim_now(on.world) + FL_NS_PER_S);
+	CHECK(fl_loop_writing(on.node->loop) > 0 || test_tortured());
+	sim_stop(on.host);
+	CHECK(!on.node);
+}
