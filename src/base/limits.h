@@ -211,6 +211,10 @@
 
 /* A message of a plan, for people: the API server lets a condition have 32 KiB, and nobody reads more than a page. */
 #define FL_PLAN_TEXT 2048
+/* Whole devices of which the best are found exactly: every set of so many is looked at, 65,536 of them with two numbers
+ * each; the largest boards have 16. Beyond, the best of so many beginnings. */
+#define FL_PREFER_EXACT 16
+#define FL_PREFER_BEGINNINGS 64
 
 /* ---- run ---- */
 
@@ -251,6 +255,7 @@
 #define FL_FILE_TIMEOUT (10 * FL_NS_PER_S)     /* to read one of them: a disk that is sick longer is told */
 #define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */
 #define FL_EXEC_EARLY (30 * FL_NS_PER_S)       /* a credential is renewed so long before it ends: clocks differ */
+#define FL_EXEC_DOUBT (60 * FL_NS_PER_S)       /* one that is over by our clock is tried so long: the server's counts */
 #define FL_KUBE_PAGE 500                 /* objects in one page of a list, as client-go has it: 2 MB of Pods */
 #define FL_KUBE_CONNS 64                 /* of one client: one with HTTP/2; with HTTP/1.1 each watch has its own */
 #define FL_KUBE_TARGET_MAX (16 * FL_KIB) /* path and query: servers take this much, selectors included */
@@ -306,3 +311,68 @@
 
 #define FL_ROLE_NAME 256                       /* of who holds a Lease: a Pod's name and what makes it unique */
 #define FL_ROLE_EVENTS_WAIT (1 * FL_NS_PER_S)  /* at the end, for Events of what has just changed; they are no duty */
+
+/* ---- the GPU children and what they are asked ---- */
+
+#define FL_GPU_PATH_MAX 512                  /* of the driver's library, its root before it: real ones have 60 */
+#define FL_GPU_VERSION_MAX 32                /* of a driver: "550.54.15" */
+#define FL_GPU_CARDS_MAX 64                  /* of one node: the largest have 16, and a hypervisor's host some more */
+#define FL_GPU_PARTS_MAX 64                  /* of one card: hardware has 8 at most */
+#define FL_GPU_CAPS_MAX (256 * FL_KIB)       /* mig-minors: 32 cards with all instances that there could be: 170 KiB */
+#define FL_GPU_FAULTS_MAX 256                /* kept at once: 16 cards with each XID that is known; more are counted */
+#define FL_GPU_STORM 64                      /* kinds of event that a child remembers to tell repeated ones together */
+/* Idle, the whole agent has 60 us a second: eight cards looked at take 3 ms, and events do not wait for a look. */
+#define FL_GPU_LOOK_EVERY (30 * FL_NS_PER_S)
+/* Bad news at once, and a card that comes back is not kept waiting; only those that need it are looked at so often. */
+#define FL_GPU_LOOK_SOON (1 * FL_NS_PER_S)
+/* Where there is no driver: how late its arrival may be noticed. A few calls of stat, 0.1 ms. */
+#define FL_GPU_FIND_EVERY (2 * FL_NS_PER_S)
+/* To load the driver's library and take up all cards: without the persistence daemon each card takes some seconds. */
+#define FL_GPU_START_DEADLINE (60 * FL_NS_PER_S)
+/* To read one card, which takes a millisecond; beyond a second or two nobody has seen one come back. Bad news within
+ * 5 s, so not longer. */
+#define FL_GPU_CARD_DEADLINE (4 * FL_NS_PER_S)
+#define FL_GPU_LINKS_DEADLINE (10 * FL_NS_PER_S)   /* 600 calls on a machine of 16 cards */
+/* A process that takes up the driver and one card from nothing, and makes a CUDA context on it. */
+#define FL_GPU_CHECK_DEADLINE (60 * FL_NS_PER_S)
+/* How cards are joined changes when a link fails, which is rare and told by an XID too. */
+#define FL_GPU_LINKS_EVERY (600 * FL_NS_PER_S)
+/* A card that hung is asked by a process of its own: soon, then ever later, as each may be stuck for good. */
+#define FL_GPU_HUNG_RETRY_FIRST (1 * FL_NS_PER_S)
+#define FL_GPU_HUNG_RETRY_LAST (300 * FL_NS_PER_S)
+/* A child that crashed and is back within this time was no outage. */
+#define FL_GPU_CRASH_GRACE (1 * FL_NS_PER_S)
+/* Equal events of one card that come faster are told together: a storm of them costs next to nothing. */
+#define FL_GPU_STORM_EVERY (100 * FL_NS_PER_MS)
+/* Waiting for events fails: the card is gone, or the driver. Soon again, then so seldom that it costs nothing. */
+#define FL_GPU_EVENTS_RETRY_FIRST (1 * FL_NS_PER_S)
+#define FL_GPU_EVENTS_RETRY_LAST (30 * FL_NS_PER_S)
+/* Whoever asks us to let go of the driver waits so long: children that can die have died by then. */
+#define FL_GPU_LET_GO (2 * FL_NS_PER_S)
+/* Looks in a row without a fault that are counted: nobody asks for more, and a card at rest does not change. */
+#define FL_CARD_CLEAN_MAX 10
+
+/* ---- the kubelet's side of the agent ---- */
+
+/* A device list: grpc-go, and so the kubelet, takes no message over 4 MiB. Some 45,000 shares. */
+#define FL_PLUGIN_LIST_MAX (4 * FL_MIB)
+#define FL_PLUGIN_NAME_SHOWN 30              /* bytes of a resource's name in its socket's: a path has 107 in all */
+/* Until the next try: the end of an old stream may take a new one with it, which is over in a few ms; ... */
+#define FL_PLUGIN_RETRY_FIRST (10 * FL_NS_PER_MS)
+#define FL_PLUGIN_RETRY_LAST (700 * FL_NS_PER_MS)    /* ... and with jitter a kubelet that is back is asked within 1.1 s */
+#define FL_PLUGIN_REFUSED_LAST (60 * FL_NS_PER_S)    /* one that says no, for as long as nothing changes */
+#define FL_PLUGIN_STEADY (5 * FL_NS_PER_S)           /* a stream that lived so long had nothing wrong with it */
+#define FL_PLUGIN_REGISTER_TIMEOUT (60 * FL_NS_PER_S)   /* a kubelet under load has taken 30 s */
+#define FL_PLUGIN_WATCHED_WITHIN (10 * FL_NS_PER_S)  /* of being registered; it is a matter of ms */
+#define FL_PLUGIN_LOOK_EVERY (30 * FL_NS_PER_S)      /* into the folder, in case the kernel's hints were lost */
+#define FL_PLUGIN_PROBE_TIMEOUT (200 * FL_NS_PER_MS) /* of a socket that may be nobody's: the kernel answers at once */
+#define FL_PLUGIN_SOCKETS_MAX 1024                   /* in the kubelet's folder: a leak is told, and not followed */
+
+#define FL_HOLDERS_EVERY (30 * FL_NS_PER_S)          /* what is not told to us otherwise is seen as late as this */
+/* After being asked: Allocate comes before the Pod is admitted, and a Pod of several containers asks several times. */
+#define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
+#define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
+#define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
+#define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
+
+#define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind that are kept for a person to see */

@@ -483,10 +483,22 @@ static void put_refusals(struct fl_buf *buf, const struct fl_metrics *metrics)
 			fl_scrape_value(&scrape, (struct fl_str[]){ fl_str(family->row->name) }, family->refused);
 }
 
+struct fl_family *fl_metrics_next(struct fl_metrics *metrics, struct fl_family *last, struct fl_buf *buf)
+{
+	struct fl_family *family = last ? last->next : metrics->first;
+
+	if (family)
+		put_family(buf, family);
+	else
+		put_refusals(buf, metrics);
+	return family;
+}
+
 int fl_metrics_write(struct fl_metrics *metrics, struct fl_buf *buf, struct fl_err *err)
 {
-	for (struct fl_family *family = metrics->first; family; family = family->next)
-		put_family(buf, family);
-	put_refusals(buf, metrics);
+	struct fl_family *family = NULL;
+
+	while ((family = fl_metrics_next(metrics, family, buf)))
+		continue;
 	return fl_buf_check(buf, "metrics", err);
 }

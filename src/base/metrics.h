@@ -75,6 +75,10 @@ void fl_scrape_value(struct fl_scrape *scrape, const struct fl_str *values, doub
 /* Append the text of all families; what has no sample is left out. What the buffer says at its end holds. */
 int fl_metrics_write(struct fl_metrics *metrics, struct fl_buf *buf, struct fl_err *err) FL_MUSTUSE;
 
+/* The same a family at a time, for a scrape that must not take a whole turn: begin with NULL, go on with what is
+ * returned, NULL at the end. Families never go, so any time may pass in between. */
+struct fl_family *fl_metrics_next(struct fl_metrics *metrics, struct fl_family *last, struct fl_buf *buf);
+
 /* ---- inside, for the hot path ---- */
 
 struct fl_series {

@@ -1,6 +1,11 @@
 /* What people see of it: the words of the plans that spoke last, what is wanted and not so, what failed. */
 #include "run/loop_in.h"
 
+bool fl_feed_known(const struct fl_feed *feed)
+{
+	return feed->state != FEED_UNKNOWN;
+}
+
 /* ---- what plans say is kept with their key ---- */
 
 static char *put(char *to, struct fl_str text, struct fl_str *ret)

@@ -172,6 +172,9 @@ uint64_t fl_loop_bytes(const struct fl_loop *loop);    /* of all caches */
 /* Are all kinds of all capabilities there? The first that is not, in *ret; NULL: all are. For /readyz. */
 const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
 
+/* Has a full state been told of the kind, or that there is no such kind? */
+bool fl_feed_known(const struct fl_feed *feed);
+
 /* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a
  * person. FL_E_NOTFOUND when there is no such object and nobody has said anything of it. */
 int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_str space, struct fl_str name,

@@ -1,0 +1,29 @@
+/* The one that plans for the whole cluster. */
+#include "api/core.h"
+#include "cmd/program.h"
+#include "cmd/role.h"
+
+static const struct fl_role_kind kinds[] = { { 0 } };
+static const struct fl_capability *const capabilities[] = { NULL };
+
+static const struct fl_role role = {
+	.name = "controller", .reports = "gpu.deckhouse.io/fairlead", .kinds = kinds, .capabilities = capabilities,
+};
+
+static const struct fl_option options[] = {
+	FL_ROLE_OPTIONS(struct fl_role_flags_of, flags),
+	FL_ROLE_LEASE_OPTIONS(struct fl_role_flags_of, flags, "fairlead-controller"),
+	FL_ROLE_WEBHOOK_OPTIONS(struct fl_role_flags_of, flags),
+};
+
+static int controller(const struct fl_call *call, struct fl_err *err)
+{
+	return fl_role_main(&role, &((const struct fl_role_flags_of *)call->config)->flags, err);
+}
+
+const struct fl_command fl_cmd_controller = {
+	"controller", "Plan for the whole cluster: one replica leads, the others stand by.", NULL,
+	FL_COMMAND_OPTIONS(options, struct fl_role_flags_of),
+	.hidden = true,   /* until there is a capability: it would watch nothing and want nothing */
+	.run = controller,
+};

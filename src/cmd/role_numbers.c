@@ -1,0 +1,99 @@
+/* The metrics of a role: its turns, its watches, and whether it leads, as client-go names that. */
+#include "cmd/role_in.h"
+
+static void leads(struct fl_scrape *scrape, void *run_)
+{
+	const struct fl_running *run = run_;
+	struct fl_str name = run->flags->lease;
+
+	if (run->elector)
+		fl_scrape_value(scrape, &name, fl_lease_held(run->elector));
+}
+
+static void turns(struct fl_scrape *scrape, void *run)
+{
+	fl_scrape_value(scrape, NULL, (double)fl_io_turns(((struct fl_running *)run)->io)->count);
+}
+
+static void longest(struct fl_scrape *scrape, void *run)
+{
+	fl_scrape_value(scrape, NULL, (double)fl_io_turns(((struct fl_running *)run)->io)->longest / 1e9);
+}
+
+static void expires(struct fl_scrape *scrape, void *run_)
+{
+	const struct fl_running *run = run_;
+
+	if (run->loaded)
+		fl_scrape_value(scrape, NULL, (double)run->expires);
+}
+
+static void each_watch(struct fl_scrape *scrape, const struct fl_running *run,
+		       double (*value)(const struct fl_watch_info *info))
+{
+	for (uint32_t i = 0; i < run->watches.len; i++) {
+		struct fl_watch_info info = fl_watch_info(run->watches.at[i]);
+		struct fl_str kind = fl_str(run->role->kinds[i].kind->kind);
+
+		fl_scrape_value(scrape, &kind, value(&info));
+	}
+}
+
+static double events_of(const struct fl_watch_info *info)
+{
+	return (double)info->events;
+}
+static void watch_events(struct fl_scrape *scrape, void *run)
+{
+	each_watch(scrape, run, events_of);
+}
+
+static double full_of(const struct fl_watch_info *info)
+{
+	return (double)info->full_states;
+}
+static void watch_full(struct fl_scrape *scrape, void *run)
+{
+	each_watch(scrape, run, full_of);
+}
+
+static double failures_of(const struct fl_watch_info *info)
+{
+	return (double)info->failures;
+}
+static void watch_failures(struct fl_scrape *scrape, void *run)
+{
+	each_watch(scrape, run, failures_of);
+}
+
+static double live_of(const struct fl_watch_info *info)
+{
+	return info->state == FL_WATCH_LIVE;
+}
+static void watch_live(struct fl_scrape *scrape, void *run)
+{
+	each_watch(scrape, run, live_of);
+}
+
+static const struct fl_metric rows[] = {
+	{ "leader_election_master_status", "1 when this replica leads.", FL_GAUGE, { "name" }, .collect = leads },
+	{ "fairlead_turns_total", "Turns of the event loop.", FL_COUNTER, .collect = turns },
+	{ "fairlead_turn_longest_seconds", "The longest turn since the start.", FL_GAUGE, .collect = longest },
+	{ "fairlead_watch_events_total", "Changes that the API server has told.", FL_COUNTER, { "kind" },
+	  .collect = watch_events },
+	{ "fairlead_watch_full_states_total", "Full states that were read.", FL_COUNTER, { "kind" },
+	  .collect = watch_full },
+	{ "fairlead_watch_failures_total", "Watches and lists that failed.", FL_COUNTER, { "kind" },
+	  .collect = watch_failures },
+	{ "fairlead_watch_live", "1 when what is known of the kind is kept up to date.", FL_GAUGE, { "kind" },
+	  .collect = watch_live },
+	{ "fairlead_webhook_certificate_expiry_seconds", "When the certificate of the webhooks ends, since 1970.",
+	  FL_GAUGE, .collect = expires },
+};
+
+int role_numbers_add(struct fl_running *run, struct fl_err *err)
+{
+	struct fl_family *families[FL_LEN(rows)];
+
+	return fl_metrics_add(run->metrics, rows, FL_LEN(rows), run, families, err);
+}

@@ -1,0 +1,56 @@
+/* pages.h - what a running role answers to those who look: probes, metrics, explain, and a list of these at "/".
+ *
+ *     pages = (struct fl_pages){ .io = io, .title = "fairlead controller", .loop = loop, .kinds = kinds,
+ *                                .metrics = metrics, .process = &process, .ready = ready, .arg = role };
+ *     fl_pages_start(&pages, err);
+ *     fl_http_server_listen(pages.server, &addr, 0600, NULL, NULL, err);
+ *
+ *     /healthz        200 as long as the loop turns
+ *     /readyz         200, or 503 with what is missing first
+ *     /metrics        text format 0.0.4; a long one goes out in pieces, none of which takes a turn
+ *     /explain        ?kind=KIND&name=NAME[&namespace=NS][&output=json]: what the plans said of an object
+ *
+ * A role has further pages of its own (.more): their handlers find it with fl_pages_of. All are GET.
+ */
+#pragma once
+#include "http/server.h"
+#include "run/loop.h"
+#include "serve/process.h"
+
+struct fl_page {
+	const char *path;
+	void (*handle)(struct fl_http_req *req);
+	const char *says;                      /* for the list, one line */
+};
+
+struct fl_pages {
+	/* The caller's, set before the start, borrowed until the stop. */
+	struct fl_io *io;
+	const char *title;                     /* "fairlead controller" */
+	struct fl_loop *loop;
+	const struct fl_kind *const *kinds;    /* that may be explained; NULL ends them */
+	struct fl_metrics *metrics;
+	struct fl_process *process;            /* looked at before each scrape; NULL: not */
+	/* False: what is missing first, one line. True: further lines, if there is something to tell. */
+	bool (*ready)(void *arg, struct fl_buf *words);
+	void *arg;
+	const struct fl_page *more;            /* the one without a path ends them; NULL: none */
+
+	struct fl_http_server *server;         /* made by the start: where to listen, and to drain */
+	struct fl_http_route routes[FL_PAGES_MAX];
+};
+
+/* FL_E_TOOBIG: more than FL_PAGES_MAX pages; FL_E_NOMEM. To be stopped in any case. */
+int fl_pages_start(struct fl_pages *pages, struct fl_err *err) FL_MUSTUSE;
+void fl_pages_stop(struct fl_pages *pages);    /* open requests are gone; one that is not started is left alone */
+
+struct fl_pages *fl_pages_of(const struct fl_http_req *req);
+
+/* For docs: the pages that every role has; the one without a path ends them. */
+extern const struct fl_page fl_pages_common[];
+
+/* Is JSON asked for: "output=json" in the query, or else by the Accept header? FL_E_INVALID: neither json nor text. */
+int fl_pages_json(const struct fl_http_req *req, bool *ret_json, struct fl_err *err) FL_MUSTUSE;
+
+/* Answer with a failure: its words, or as a Status of Kubernetes where JSON is asked for, which every client reads. */
+void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err);

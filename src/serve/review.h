@@ -1,0 +1,100 @@
+/* review.h - what the API server asks an admission webhook, and what it is answered: admission.k8s.io/v1. Pure. */
+#pragma once
+#include "api/meta.h"
+#include "base/limits.h"
+
+enum fl_operation { FL_OP_CREATE, FL_OP_UPDATE, FL_OP_DELETE, FL_OP_CONNECT, FL_OPERATION_COUNT_ };
+extern const struct fl_names fl_operation_names;   /* CREATE ..., as the API spells them */
+
+/* ---- the wire ---- */
+
+#define FL_REVIEW_RESOURCE(X) \
+	X(STR, group, "group", .help = "Group, empty for the core group.") \
+	X(STR, version, "version", .help = "Version that the webhook has registered for.") \
+	X(STR, resource, "resource", .help = "In the plural.")
+FL_STRUCT(fl_review_resource, FL_REVIEW_RESOURCE);
+
+#define FL_REVIEW_USER(X) \
+	X(STR, username, "username", .help = "Who asks.") \
+	X(STRS, groups, "groups", .help = "The groups of who asks.")
+FL_STRUCT(fl_review_user, FL_REVIEW_USER);
+
+/* Without object and oldObject: those are bound by the table of their kind. */
+#define FL_REVIEW_REQUEST(X) \
+	X(STR, uid, "uid", .required = true, .help = "Of this question; goes back in the answer.") \
+	X(OBJ(fl_review_resource), resource, "resource", .required = true, .help = "What is written.") \
+	X(STR, sub_resource, "subResource", .help = "status, scale; absent: the object itself.") \
+	X(STR, name, "name", .help = "Absent while the API server has yet to make one.") \
+	X(STR, space, "namespace", .help = "Absent when cluster-scoped.") \
+	X(ENUM(fl_operation), operation, "operation", .required = true, .help = "What is done.") \
+	X(OBJ(fl_review_user), user, "userInfo", .help = "Who asks.") \
+	X(BOOL, dry_run, "dryRun", .help = "Nothing will be kept.")
+FL_STRUCT(fl_review_request, FL_REVIEW_REQUEST);
+
+#define FL_REVIEW_STATUS(X) \
+	X(I32, code, "code", .help = "HTTP status for who asked.") \
+	X(STR, reason, "reason", .help = "metav1.StatusReason.") \
+	X(STR, message, "message", .help = "For people.")
+FL_STRUCT(fl_review_status, FL_REVIEW_STATUS);
+
+#define FL_REVIEW_RESPONSE(X) \
+	X(STR, uid, "uid", .required = true, .help = "Of the question.") \
+	X(BOOL, allowed, "allowed", .required = true, .help = "May it be?") \
+	X(OBJ(fl_review_status), status, "status", .help = "Why not.") \
+	X(STR, patch_type, "patchType", .help = "JSONPatch, where there is a patch.") \
+	X(STR, patch, "patch", .help = "In base64.") \
+	X(STRS, warnings, "warnings", .help = "Shown to who asked.")
+FL_STRUCT(fl_review_response, FL_REVIEW_RESPONSE);
+
+#define FL_REVIEW_DOC(X) \
+	X(STR, api_version, "apiVersion", .required = true, .help = "admission.k8s.io/v1.") \
+	X(STR, kind, "kind", .required = true, .help = "AdmissionReview.") \
+	X(OBJ(fl_review_request), request, "request", .help = "The question.") \
+	X(OBJ(fl_review_response), response, "response", .help = "The answer.")
+FL_STRUCT(fl_review_doc, FL_REVIEW_DOC);
+
+/* ---- the question ---- */
+
+/* All of it lives until the answer. */
+struct fl_review {
+	struct fl_review_request asked;
+	const struct fl_kind *kind;
+	const void *object, *old;      /* root structs of the kind; NULL: there is none (delete; create) */
+};
+
+/* FL_E_INVALID says what of it cannot be read, or that it is of another kind. */
+int fl_review_read(struct fl_review *review, const struct fl_kind *kind, yyjson_val *json, struct fl_arena *arena,
+		   struct fl_err *err) FL_MUSTUSE;
+
+/* ---- the verdict ---- */
+
+struct fl_verdict {
+	bool allowed;                  /* zeroed: refused, so that nothing is allowed by forgetting */
+	int code;                      /* of a refusal; 0: 403 */
+	const char *reason;            /* of a refusal; NULL: by the code */
+	struct fl_str message;
+	struct fl_str warnings[FL_REVIEW_WARNINGS];
+	uint32_t warning_count;
+	struct fl_buf patch;           /* operations of a JSON patch, without brackets */
+	struct fl_arena *arena;
+	bool failed;                   /* memory was refused, or the patch is too long */
+};
+
+void fl_verdict_init(struct fl_verdict *verdict, struct fl_arena *arena);
+void fl_verdict_free(struct fl_verdict *verdict);
+static inline void fl_verdict_auto_(struct fl_verdict *verdict)
+{
+	fl_verdict_free(verdict);
+}
+
+void fl_allow(struct fl_verdict *verdict);
+/* `code` is an HTTP status: 403 may not, 409 somebody else has it, 422 makes no sense. */
+void fl_deny(struct fl_verdict *verdict, int code, const char *message, ...) FL_PRINTF(3, 4);
+/* Shown to who asked, whatever the verdict. Beyond FL_REVIEW_WARNINGS they are left out; cut at FL_REVIEW_WARNING. */
+void fl_warn(struct fl_verdict *verdict, const char *message, ...) FL_PRINTF(2, 3);
+/* One operation of the patch of what is allowed: "add", "/spec/size", "3". `value` is JSON; empty: none ("remove"). */
+void fl_mend(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value);
+
+/* The AdmissionReview with the answer. FL_E_NOMEM or FL_E_TOOBIG. */
+int fl_verdict_write(const struct fl_verdict *verdict, struct fl_str uid, struct fl_arena *arena, struct fl_buf *out,
+		     struct fl_err *err) FL_MUSTUSE;
