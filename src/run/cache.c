@@ -10,7 +10,7 @@ struct fl_entry_link {
 
 struct fl_entry {
 	uint32_t len;                   /* of the packed bytes */
-	uint32_t round;                 /* of the mark after which it was put last */
+	uint32_t round;                 /* of the mark after which it was put last; outside: references but one */
 	struct fl_entry_link links[];   /* one an index; the packed bytes follow */
 };
 
@@ -81,22 +81,27 @@ void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry)
 {
 	if (!entry)
 		return;
+	if (entry->round) {
+		entry->round--;
+		return;
+	}
 	fl_pack_drop(cache->kind->root(), fl_entry_packed(cache, entry), cache->interns);
 	fl_free(entry);
 }
 
-/* Pack an object into an entry that is in no index yet. */
-static struct fl_entry *entry_new(struct fl_cache *cache, const void *object, struct fl_err *err)
+struct fl_entry *fl_entry_ref(struct fl_entry *entry)
 {
-	struct fl_entry *entry;
+	entry->round++;
+	return entry;
+}
 
-	fl_buf_clear(&cache->packing);
-	if (fl_pack(cache->kind->root(), object, cache->interns, &cache->packing, err) < 0)
-		return NULL;
-	entry = fl_zalloc(entry_size(cache, cache->packing.len));
+/* An entry of what is packed, in no index yet. */
+static struct fl_entry *entry_new(struct fl_cache *cache)
+{
+	struct fl_entry *entry = fl_zalloc(entry_size(cache, cache->packing.len));
+
 	if (!entry) {
 		fl_pack_drop(cache->kind->root(), fl_buf_view(&cache->packing), cache->interns);
-		(void)fl_fail(err, FL_E_NOMEM, "%s: no memory for a cached object", cache->kind->kind);
 		return NULL;
 	}
 	entry->len = (uint32_t)cache->packing.len;
@@ -137,14 +142,19 @@ static uint32_t slot_of(const struct fl_cache *cache, uint32_t hash, struct fl_s
 	return i;
 }
 
-struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
+static struct fl_entry *find(const struct fl_cache *cache, uint32_t hash, struct fl_str space, struct fl_str name)
 {
 	uint32_t slot;
 
 	if (!cache->slot_count)
 		return NULL;
-	slot = slot_of(cache, hash_of(cache, space, name), space, name);
+	slot = slot_of(cache, hash, space, name);
 	return cache->slots[slot] == EMPTY ? NULL : cache->entries.at[cache->slots[slot] - 1];
+}
+
+struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
+{
+	return find(cache, hash_of(cache, space, name), space, name);
 }
 
 static void place_in(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t place)
@@ -309,6 +319,7 @@ static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_ent
 		cache->entries.at[place] = entry;
 		cache->bytes -= entry_size(cache, before->len);
 		link_out(cache, before);
+		before->round = 0;
 		return;
 	}
 	cache->entries.at[cache->entries.len++] = entry;
@@ -317,42 +328,56 @@ static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_ent
 	cache->len++;
 }
 
-static bool unchanged(const struct fl_cache *cache, const struct fl_entry *before, const struct fl_entry *entry)
+static struct fl_str text_at(const void *object, size_t at)
 {
-	return before && fl_str_eq(fl_entry_packed(cache, before), fl_entry_packed(cache, entry));
+	struct fl_str text;
+
+	memcpy(&text, (const char *)object + at, sizeof text);
+	return text;
+}
+
+/* What is packed differs from what is there. */
+static int put_packed(struct fl_cache *cache, const void *object, uint32_t hash, struct fl_entry *before,
+		      struct fl_cache_change *ret)
+{
+	struct fl_entry *entry = entry_new(cache);
+	struct bucket *buckets[FL_INDEXES];
+	uint32_t slot;
+
+	if (!entry)
+		return -FL_E_NOMEM;
+	if (reserve(cache) < 0 || find_buckets(cache, object, buckets) < 0) {
+		fl_entry_drop(cache, entry);
+		return -FL_E_NOMEM;
+	}
+	slot = slot_of(cache, hash, text_at(object, cache->space_at), text_at(object, cache->name_at));
+	commit(cache, entry, before, before ? cache->slots[slot] - 1 : 0, hash, buckets);
+	*ret = (struct fl_cache_change){ .before = before, .after = entry };
+	return 0;
 }
 
 int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret, struct fl_err *err)
 {
-	struct fl_str name, space;
-	struct bucket *buckets[FL_INDEXES];
-	struct fl_entry *before, *entry = entry_new(cache, object, err);
-	uint32_t hash, slot;
+	struct fl_str name = text_at(object, cache->name_at), space = text_at(object, cache->space_at), packed;
+	struct fl_entry *before;
+	uint32_t hash;
 
-	if (!entry)
+	fl_buf_clear(&cache->packing);
+	if (fl_pack(cache->kind->root(), object, cache->interns, &cache->packing, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
-	memcpy(&name, (const char *)object + cache->name_at, sizeof name);
-	memcpy(&space, (const char *)object + cache->space_at, sizeof space);
-	if (reserve(cache) < 0)
-		goto refused;
+	packed = fl_buf_view(&cache->packing);
 	hash = hash_of(cache, space, name);
-	slot = slot_of(cache, hash, space, name);
-	before = cache->slots[slot] == EMPTY ? NULL : cache->entries.at[cache->slots[slot] - 1];
-	if (unchanged(cache, before, entry)) {
-		before->round = cache->round;
-		fl_entry_drop(cache, entry);
+	before = find(cache, hash, space, name);
+	if (before && fl_str_eq(fl_entry_packed(cache, before), packed)) {
+		fl_pack_drop(cache->kind->root(), packed, cache->interns);
+		fl_cache_keep(cache, before);
 		*ret = (struct fl_cache_change){ .after = before, .same = true };
 		return 0;
 	}
-	if (find_buckets(cache, object, buckets) < 0)
-		goto refused;
-	commit(cache, entry, before, before ? cache->slots[slot] - 1 : 0, hash, buckets);
-	*ret = (struct fl_cache_change){ .before = before, .after = entry };
+	if (put_packed(cache, object, hash, before, ret) < 0)
+		return fl_fail(err, FL_E_NOMEM, "%s %.*s: no memory for its place in the cache", cache->kind->kind,
+			       FL_ARG(name));
 	return 0;
-refused:
-	fl_entry_drop(cache, entry);
-	return fl_fail(err, FL_E_NOMEM, "%s %.*s: no memory for its place in the cache", cache->kind->kind,
-		       FL_ARG(name));
 }
 
 static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
@@ -363,6 +388,7 @@ static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
 	cache->bytes -= entry_size(cache, entry->len);
 	cache->len--;
 	link_out(cache, entry);
+	entry->round = 0;
 	return entry;
 }
 
@@ -396,21 +422,26 @@ void fl_cache_mark(struct fl_cache *cache)
 	cache->round++;
 }
 
-/* From the last place to the first: an entry that moves into a gap comes from behind, where all is swept. */
-struct fl_entry *fl_cache_sweep(struct fl_cache *cache, uint32_t *at)
+void fl_cache_keep(const struct fl_cache *cache, struct fl_entry *entry)
 {
-	uint32_t mask = cache->slot_count - 1, slot;
+	entry->round = cache->round;
+}
 
+void fl_cache_doom(const struct fl_cache *cache, struct fl_entry *entry)
+{
+	entry->round = cache->round - 1;
+}
+
+/* From the last place to the first: an entry that moves into a gap comes from behind, where all has been looked at. */
+struct fl_entry *fl_cache_stale(const struct fl_cache *cache, uint32_t *at)
+{
 	if (*at > cache->entries.len)
 		*at = cache->entries.len;
 	while (*at > 0) {
 		struct fl_entry *entry = cache->entries.at[--*at];
 
-		if (entry->round == cache->round)
-			continue;
-		for (slot = cache->hashes.at[*at] & mask; cache->slots[slot] != *at + 1; slot = (slot + 1) & mask)
-			;
-		return take_out(cache, slot);
+		if (entry->round != cache->round)
+			return entry;
 	}
 	return NULL;
 }
@@ -430,6 +461,7 @@ void fl_cache_free(struct fl_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->entries.len; i++) {
 		link_out(cache, cache->entries.at[i]);
+		cache->entries.at[i]->round = 0;
 		fl_entry_drop(cache, cache->entries.at[i]);
 	}
 	fl_vec_free(&cache->entries);

@@ -60,7 +60,9 @@ int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_cha
 
 /* Take it out; .before is NULL when it was not there. Never fails. */
 struct fl_cache_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name);
-void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry);   /* NULL-safe */
+/* One that is out of the cache: gone with its last reference. NULL-safe. */
+void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry);
+struct fl_entry *fl_entry_ref(struct fl_entry *entry);
 
 /* ---- reading: borrowed until the next put or remove ---- */
 struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name);
@@ -79,10 +81,12 @@ struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);
  * the time is told once. */
 struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at);
 
-/* A full state comes: mark, put all that is there, then take out one by one what was not put: start with *at =
- * UINT32_MAX, drop each when it has been looked at; NULL when none is left. Puts and removes may come in between. */
+/* A full state comes: mark, put all that is there, then look at one by one what was not put: start with *at =
+ * UINT32_MAX, and remove or keep each; NULL when none is left. Puts and removes may come in between. */
 void fl_cache_mark(struct fl_cache *cache);
-struct fl_entry *fl_cache_sweep(struct fl_cache *cache, uint32_t *at);
+struct fl_entry *fl_cache_stale(const struct fl_cache *cache, uint32_t *at);
+void fl_cache_keep(const struct fl_cache *cache, struct fl_entry *entry);   /* as if it had been put */
+void fl_cache_doom(const struct fl_cache *cache, struct fl_entry *entry);   /* as if it had not */
 
 /* Everything that the cache holds, tables included. */
 uint64_t fl_cache_bytes(const struct fl_cache *cache);

@@ -11,7 +11,10 @@ struct marking {
 
 static void mark_key(struct fl_dirty *dirty, struct fl_str space, struct fl_str name)
 {
-	key_dirty(fl_container(dirty, struct marking, dirty)->cap, space, name);
+	struct marking *marking = fl_container(dirty, struct marking, dirty);
+
+	if (key_dirty(marking->cap, space, name) < 0)
+		marking->view.failed = true;
 }
 
 static void begin_sweep(struct cap *cap, const struct fl_kind *kind)
@@ -30,23 +33,31 @@ static void mark_each(struct fl_dirty *dirty, const struct fl_kind *kind)
 	begin_sweep(fl_container(dirty, struct marking, dirty)->cap, kind);
 }
 
-static void ask_keys(struct cap *cap, const struct fl_watched *watched, const void *before, const void *after)
+static int ask_keys(struct cap *cap, const struct fl_watched *watched, const void *before, const void *after)
 {
 	struct marking marking = { .dirty = { .key = mark_key, .each = mark_each }, .cap = cap };
 
 	marking.view = run_view(cap->loop, &cap->loop->feeding);
 	marking.dirty.view = &marking.view;
 	watched->keys(before, after, &marking.dirty);
-	if (marking.view.failed)
-		begin_sweep(cap, NULL);   /* which keys it was is not known: begin from the beginning */
+	if (!marking.view.failed)
+		return 0;
+	begin_sweep(cap, NULL);   /* which keys it was is not known: begin from the beginning */
+	run_starve(cap->loop);
+	return -FL_E_NOMEM;
 }
 
-static void tell(const struct fl_feed *feed, const void *before, const void *after)
+/* -FL_E_NOMEM: all keys of what is there will be made dirty, but those of `before` may be lost. */
+static int tell(const struct fl_feed *feed, const void *before, const void *after)
 {
+	int r = 0;
+
 	fl_vec_each (cap, &feed->loop->caps)
 		for (uint32_t i = 0; (*cap)->active && i < (*cap)->watch_count; i++)
-			if ((*cap)->row->watches[i].kind == feed->source.kind)
-				ask_keys(*cap, &(*cap)->row->watches[i], before, after);
+			if ((*cap)->row->watches[i].kind == feed->source.kind &&
+			    ask_keys(*cap, &(*cap)->row->watches[i], before, after) < 0)
+				r = -FL_E_NOMEM;
+	return r;
 }
 
 static bool is_watched(const struct fl_feed *feed)
@@ -68,15 +79,6 @@ static bool only_version(const struct fl_feed *feed, void *before, const void *a
 	return fl_equal(feed->source.kind->root(), before, after);
 }
 
-void run_tell(struct fl_feed *feed, void *before, const void *after)
-{
-	if (!is_watched(feed))
-		return;
-	if (before && after && only_version(feed, before, after))
-		return;
-	tell(feed, before, after);
-}
-
 /* The object that an entry holds, in the arena of this change. NULL: refused. */
 static void *open_entry(struct fl_feed *feed, const struct fl_entry *entry)
 {
@@ -87,48 +89,119 @@ static void *open_entry(struct fl_feed *feed, const struct fl_entry *entry)
 	return object;
 }
 
-int run_put(struct fl_feed *feed, const void *object, struct fl_entry **ret_before, struct fl_err *err)
+/* ---- changes ---- */
+
+void run_starve(struct fl_loop *loop)
 {
-	const struct fl_meta_names *meta = run_meta(feed, object);
-	struct fl_entry *known = is_watched(feed) ? fl_cache_get(&feed->cache, meta->space, meta->name) : NULL;
-	void *before = known ? open_entry(feed, known) : NULL;
+	loop->starved = true;
+	run_wake(loop);
+}
+
+bool run_may_change(struct fl_loop *loop)
+{
+	if (!loop->room)
+		loop->room = fl_alloc(sizeof *loop->room);
+	return loop->room != NULL;
+}
+
+static void tell_later(struct fl_feed *feed, struct fl_entry *before)
+{
+	struct untold *untold = fl_steal(&feed->loop->room);
+
+	*untold = (struct untold){ feed->loop->untold, feed, fl_entry_ref(before) };
+	feed->loop->untold = untold;
+	run_starve(feed->loop);
+}
+
+void run_tell(struct fl_feed *feed, struct fl_entry *before, const void *after)
+{
+	void *object = before && is_watched(feed) ? open_entry(feed, before) : NULL;
+
+	if (!is_watched(feed) || (object && after && only_version(feed, object, after)))
+		return;
+	if ((before && !object) || (tell(feed, object, after) < 0 && before))
+		tell_later(feed, before);
+}
+
+bool run_tell_late(struct fl_loop *loop)
+{
+	struct untold *untold = loop->untold;
+	const struct fl_meta_names *meta;
+	const void *before, *after = NULL;
+	const struct fl_entry *now;
+
+	if (!untold)
+		return false;
+	before = open_entry(untold->feed, untold->before);
+	meta = before ? run_meta(untold->feed, before) : NULL;
+	now = meta ? fl_cache_get(&untold->feed->cache, meta->space, meta->name) : NULL;
+	after = now ? open_entry(untold->feed, now) : NULL;
+	if (!before || (now && !after) || tell(untold->feed, before, after) < 0) {
+		run_starve(loop);
+	} else {
+		loop->untold = untold->next;
+		fl_entry_drop(&untold->feed->cache, untold->before);
+		fl_free(untold);
+	}
+	fl_arena_reset(&loop->feeding);
+	return loop->untold != NULL;
+}
+
+int run_put(struct fl_feed *feed, const void *object, struct fl_cache_change *ret, struct fl_err *err)
+{
 	struct fl_cache_change change = { 0 };
-	int r = known && !before ? fl_fail(err, FL_E_NOMEM, "%s: no memory to compare an object",
-					   feed->source.kind->kind) :
-				   fl_cache_put(&feed->cache, object, &change, err);
+	int r = run_may_change(feed->loop) ? fl_cache_put(&feed->cache, object, &change, err) :
+					     fl_fail(err, FL_E_NOMEM, "%s: no memory for a change",
+						     feed->source.kind->kind);
 
 	if (r == 0 && !change.same)
-		run_tell(feed, before, object);
-	if (ret_before)
-		*ret_before = change.before;
+		run_tell(feed, change.before, object);
+	if (ret)
+		*ret = change;
 	else
 		fl_entry_drop(&feed->cache, change.before);
 	return r;
 }
 
-void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_entry **ret_before)
+static void sweep_from_here(struct fl_feed *feed)
 {
-	struct fl_cache_change change = fl_cache_remove(&feed->cache, space, name);
-	const void *before;
+	feed->sweeping = true;
+	feed->sweep_at = UINT32_MAX;
+	run_wake(feed->loop);
+}
 
-	if (change.before && is_watched(feed)) {
-		before = open_entry(feed, change.before);
-		if (before)
-			tell(feed, before, NULL);
-		else
-			fl_vec_each (cap, &feed->loop->caps)
-				begin_sweep(*cap, NULL);
+static void remove_later(struct fl_feed *feed, struct fl_str space, struct fl_str name)
+{
+	struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+
+	if (!entry)
+		return;
+	fl_cache_doom(&feed->cache, entry);
+	run_starve(feed->loop);
+	if (!feed->telling)   /* else the end of the full state sweeps it out */
+		sweep_from_here(feed);
+}
+
+void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name)
+{
+	struct fl_cache_change change;
+
+	if (!run_may_change(feed->loop)) {
+		remove_later(feed, space, name);
+		return;
 	}
-	if (ret_before)
-		*ret_before = change.before;
-	else
-		fl_entry_drop(&feed->cache, change.before);
+	change = fl_cache_remove(&feed->cache, space, name);
+	if (change.before)
+		run_tell(feed, change.before, NULL);
+	fl_entry_drop(&feed->cache, change.before);
 }
 
 /* ---- the beginning ---- */
 
 bool run_begin_keys(struct cap *cap, uint32_t steps)
 {
+	if (cap->begins && key_dirty(cap, FL_S(""), FL_S("")) == 0)
+		cap->begins = false;
 	for (uint32_t i = 0; cap->active && i < cap->watch_count; i++) {
 		struct fl_feed *feed = run_feed(cap->loop, cap->row->watches[i].kind);
 		const struct fl_entry *entry = NULL;
@@ -140,16 +213,18 @@ bool run_begin_keys(struct cap *cap, uint32_t steps)
 			entry = fl_cache_back(&feed->cache, &cap->sweeps[i].at);
 			object = entry ? open_entry(feed, entry) : NULL;
 			cap->sweeps[i].sweeping = entry != NULL;
-			if (object)
-				ask_keys(cap, &cap->row->watches[i], object, object);
-			else if (entry)
+			if (object) {
+				(void)ask_keys(cap, &cap->row->watches[i], object, object);
+			} else if (entry) {
 				begin_sweep(cap, cap->row->watches[i].kind);
+				run_starve(cap->loop);
+			}
 		}
 		fl_arena_reset(&cap->loop->feeding);
 		if (cap->sweeps[i].sweeping)
 			return true;
 	}
-	return false;
+	return cap->begins;
 }
 
 static bool may_work(const struct cap *cap)
@@ -178,8 +253,7 @@ void run_check_active(struct fl_loop *loop)
 			continue;
 		}
 		begin_sweep(cap, NULL);
-		if (cap->row->once)
-			key_dirty(cap, FL_S(""), FL_S(""));
+		cap->begins = cap->row->once;
 	}
 }
 
@@ -202,26 +276,21 @@ void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name)
 	if (overlay)
 		(void)overlay_told(feed, overlay, NULL, NULL);
 	else
-		run_remove(feed, space, name, NULL);
+		run_remove(feed, space, name);
 	fl_arena_reset(&feed->loop->feeding);
 }
 
 void fl_feed_begin(struct fl_feed *feed)
 {
+	feed->telling = true;
 	feed->sweeping = false;
 	fl_cache_mark(&feed->cache);
-}
-
-static void sweep_from_here(struct fl_feed *feed)
-{
-	feed->sweeping = true;
-	feed->sweep_at = UINT32_MAX;
-	run_wake(feed->loop);
 }
 
 void fl_feed_synced(struct fl_feed *feed)
 {
 	feed->state = FEED_SYNCED;
+	feed->telling = false;
 	overlay_synced(feed);
 	sweep_from_here(feed);
 	run_check_active(feed->loop);
@@ -230,41 +299,43 @@ void fl_feed_synced(struct fl_feed *feed)
 void fl_feed_absent(struct fl_feed *feed)
 {
 	feed->state = FEED_ABSENT;
+	feed->telling = false;
 	fl_cache_mark(&feed->cache);
 	sweep_from_here(feed);
 	run_check_active(feed->loop);
 }
 
 /* One that was not told. It stays when it is our own and younger than the telling. */
-static void sweep_out(struct fl_feed *feed, struct fl_entry *entry)
+static int sweep_out(struct fl_feed *feed, struct fl_entry *entry)
 {
-	void *object = open_entry(feed, entry);
-	const struct fl_meta_names *meta = object ? run_meta(feed, object) : NULL;
-	struct fl_cache_change change;
+	void *object = run_may_change(feed->loop) ? open_entry(feed, entry) : NULL;
+	const struct fl_meta_names *meta;
+	const struct overlay *overlay;
 
-	if (!object) {
-		fl_vec_each (cap, &feed->loop->caps)
-			begin_sweep(*cap, NULL);
-		return;
-	}
-	if (feed->state != FEED_ABSENT && overlay_find(feed, meta->space, meta->name) &&
-	    fl_cache_put(&feed->cache, object, &change, NULL) == 0)
-		return;
-	if (is_watched(feed))
-		tell(feed, object, NULL);
+	if (!object)
+		return -FL_E_NOMEM;
+	meta = run_meta(feed, object);
+	overlay = overlay_find(feed, meta->space, meta->name);
+	if (feed->state != FEED_ABSENT && overlay && overlay->laid)
+		fl_cache_keep(&feed->cache, entry);
+	else
+		run_remove(feed, meta->space, meta->name);
+	return 0;
 }
 
 bool run_sweep(struct fl_feed *feed, uint32_t steps)
 {
 	while (feed->sweeping && steps-- > 0) {
-		struct fl_entry *entry = fl_cache_sweep(&feed->cache, &feed->sweep_at);
+		struct fl_entry *entry = fl_cache_stale(&feed->cache, &feed->sweep_at);
+		int r = entry ? sweep_out(feed, entry) : 0;
 
-		feed->sweeping = entry != NULL;
-		if (!entry)
-			break;
-		sweep_out(feed, entry);
-		fl_entry_drop(&feed->cache, entry);
 		fl_arena_reset(&feed->loop->feeding);
+		feed->sweeping = entry != NULL;
+		if (r < 0) {
+			feed->sweep_at++;   /* the same one again */
+			run_starve(feed->loop);
+			break;
+		}
 	}
 	return feed->sweeping;
 }

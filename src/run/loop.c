@@ -81,6 +81,14 @@ struct fl_loop *fl_loop_free(struct fl_loop *loop)
 	fl_vec_each (cap, &loop->caps)
 		cap_free(*cap);
 	fl_vec_free(&loop->caps);
+	while (loop->untold) {
+		struct untold *untold = loop->untold;
+
+		loop->untold = untold->next;
+		fl_entry_drop(&untold->feed->cache, untold->before);
+		fl_free(untold);
+	}
+	fl_free(loop->room);
 	fl_vec_each (feed, &loop->feeds)
 		feed_free(*feed);
 	fl_vec_free(&loop->feeds);
@@ -248,10 +256,12 @@ void run_wake(struct fl_loop *loop)
 /* A little of everything; false: there is nothing to do. */
 static bool step(struct fl_loop *loop)
 {
-	bool more = false;
+	bool more = run_tell_late(loop);
 
-	fl_vec_each (feed, &loop->feeds)
+	fl_vec_each (feed, &loop->feeds) {
+		more |= overlay_undo(*feed);
 		more |= run_sweep(*feed, FL_RUN_STEPS);
+	}
 	for (uint32_t i = 0; i < loop->caps.len; i++) {
 		struct cap *cap = loop->caps.at[(loop->next_cap + i) % loop->caps.len];
 

@@ -16,6 +16,8 @@ struct overlay {
 	struct slot *slot;             /* NULL: it is done */
 	struct fl_entry *told;         /* what was told last, if the cache does not show that; NULL: not there */
 	bool laid;                     /* the cache shows what was laid over, not what was told */
+	bool fresh;                    /* made for this write, and nothing is laid yet */
+	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
 	uint32_t rounds;               /* full states that came to their end since it was done */
 	uint64_t version;              /* that the write made; 0: not known */
 	uint32_t space_len, len;
@@ -28,9 +30,18 @@ struct fl_feed {
 	struct fl_cache cache;
 	const struct fl_field *meta;   /* the row of the root */
 	enum { FEED_UNKNOWN, FEED_SYNCED, FEED_ABSENT } state;
+	bool telling;                  /* a full state has begun and is not over */
 	bool sweeping;
 	uint32_t sweep_at;
+	bool undone;                   /* an overlay is */
 	struct fl_hmap overlays;
+};
+
+/* A change that those who watch could not be told of for want of memory: it is told later. */
+struct untold {
+	struct untold *next;
+	struct fl_feed *feed;
+	struct fl_entry *before;
 };
 
 /* One key of one capability; it is there only while there is something to know about it. */
@@ -66,6 +77,7 @@ struct cap {
 	const struct fl_capability *row;
 	struct fl_loop *loop;
 	bool active;
+	bool begins;                   /* its one key (row->once) is to be made dirty */
 	struct fl_hmap keys;
 	struct keys queue;
 	uint32_t watch_count;
@@ -73,7 +85,7 @@ struct cap {
 		bool sweeping;
 		uint32_t at;
 	} sweeps[FL_RUN_WATCHES];
-	struct fl_series *adds, *retries, *queued, *worked, *plans;
+	struct fl_series *adds, *retries, *queued, *worked, *plans, *refused;
 };
 
 /* A write on its way, or about to be. */
@@ -116,6 +128,7 @@ struct fl_loop {
 	bool starved;                  /* memory was refused to a key: give others time to let go of some */
 	uint32_t next_cap;
 	uint64_t chance;
+	struct untold *untold, *room;  /* room: for the next one, so that none is lost */
 	struct slot *slots;            /* on their way */
 	struct slot *spare;            /* with a warm arena */
 	uint32_t writing;
@@ -135,11 +148,18 @@ void run_set_names(const struct fl_feed *feed, void *object, struct fl_str space
 uint64_t run_random(struct fl_loop *loop);
 
 /* ---- feed.c ---- */
-/* Put into or take out of the cache, and tell those who watch. 0 or -FL_E_NOMEM, then nothing has changed. *ret_before,
- * if it is not NULL, gets what was there, to be dropped by the caller. */
-int run_put(struct fl_feed *feed, const void *object, struct fl_entry **ret_before, struct fl_err *err);
-void run_tell(struct fl_feed *feed, void *before, const void *after);   /* `before` is changed by this */
-void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_entry **ret_before);
+/* Put into the cache, and tell those who watch. < 0: nothing has changed. *ret, if it is not NULL, says what it did:
+ * ret->before is the caller's to drop. */
+int run_put(struct fl_feed *feed, const void *object, struct fl_cache_change *ret, struct fl_err *err);
+/* Take out of the cache, and tell. Without memory for that it stays, as if it had not been named by a full state that
+ * is over now, and goes later. */
+void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name);
+/* Tell of what has changed. Never lost: what there is no memory for is told later, if run_may_change was true before
+ * the change was made. */
+bool run_may_change(struct fl_loop *loop);
+void run_tell(struct fl_feed *feed, struct fl_entry *before, const void *after);
+bool run_tell_late(struct fl_loop *loop);                      /* false: nothing is left to be told */
+void run_starve(struct fl_loop *loop);                         /* memory was refused: go on after a while */
 bool run_sweep(struct fl_feed *feed, uint32_t steps);          /* false: nothing left to sweep */
 bool run_begin_keys(struct cap *cap, uint32_t steps);          /* false: all keys of the beginning are dirty */
 void run_check_active(struct fl_loop *loop);
@@ -148,15 +168,17 @@ void run_check_active(struct fl_loop *loop);
 struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, struct fl_str name);
 struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name);
 void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
+void overlay_unuse(struct fl_feed *feed, struct overlay *overlay);   /* the write was not started */
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay);   /* at the start of the write */
 int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err);
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object);
-void overlay_failed(struct fl_feed *feed, struct overlay *overlay);
+bool overlay_failed(struct fl_feed *feed, struct overlay *overlay);   /* false: it is shown again later */
 void overlay_synced(struct fl_feed *feed);
+bool overlay_undo(struct fl_feed *feed);           /* false: nothing is left to be shown again */
 uint64_t run_version(struct fl_str text);
 
 /* ---- queue.c ---- */
-void key_dirty(struct cap *cap, struct fl_str space, struct fl_str name);
+int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name);   /* 0 or -FL_E_NOMEM */
 void key_enqueue(struct key *key);
 void key_wait(struct key *key, struct slot *slot);
 void key_fail(struct key *key, const struct fl_err *why);   /* again later, ever later */

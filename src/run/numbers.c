@@ -2,7 +2,8 @@
 #include "run/loop_in.h"
 
 enum {
-	DEPTH, ADDS, RETRIES, QUEUED, WORKED, PLANS, WRITES, OBJECTS, BYTES, KEYS, CONTESTED, OVERLAYS, SYNCED, COUNT_,
+	DEPTH, ADDS, RETRIES, QUEUED, WORKED, PLANS, WRITES, OBJECTS, BYTES, KEYS, CONTESTED, OVERLAYS, SYNCED,
+	REFUSED, COUNT_,
 };
 
 static void each_cap(struct fl_scrape *scrape, void *loop_, double (*value)(const struct cap *cap))
@@ -121,6 +122,7 @@ static const struct fl_metric rows[] = {
 		       .collect = overlays },
 	[SYNCED] = { "fairlead_cache_synced", "1 when all objects of the kind are known.", FL_GAUGE, { "kind" },
 		     .collect = synced },
+	[REFUSED] = { "fairlead_keys_refused_total", "Keys that were too long to be planned.", FL_COUNTER, { "name" } },
 };
 
 int run_metrics_add(struct fl_loop *loop, struct fl_err *err)
@@ -143,6 +145,7 @@ void run_metrics_cap(struct cap *cap)
 	cap->queued = fl_series(families[QUEUED], &name);
 	cap->worked = fl_series(families[WORKED], &name);
 	cap->plans = fl_series(families[PLANS], &name);
+	cap->refused = fl_series(families[REFUSED], &name);
 }
 
 void run_count_write(struct fl_loop *loop, const struct slot *slot, const char *outcome)

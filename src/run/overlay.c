@@ -24,13 +24,14 @@ struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, st
 struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name)
 {
 	uint32_t len = space.len + 1 + name.len;
-	struct overlay *overlay = len > FL_RUN_NAME ? NULL : overlay_find(feed, space, name);
+	struct overlay *overlay = overlay_find(feed, space, name);
 	bool is_new = !overlay;
 
-	if (is_new && len <= FL_RUN_NAME)
+	if (is_new)
 		overlay = fl_zalloc(sizeof *overlay + len);
 	if (!overlay)
 		return NULL;
+	overlay->fresh = is_new;
 	if (is_new) {
 		overlay->space_len = space.len;
 		overlay->len = len;
@@ -66,6 +67,21 @@ void overlay_drop(struct fl_feed *feed, struct overlay *overlay)
 	forget_told(feed, overlay);
 	(void)fl_hmap_del(&feed->overlays, (struct fl_str){ overlay->text, overlay->len });
 	fl_free(overlay);
+}
+
+static void undo_later(struct fl_feed *feed)
+{
+	feed->undone = true;
+	run_starve(feed->loop);
+}
+
+void overlay_unuse(struct fl_feed *feed, struct overlay *overlay)
+{
+	overlay->slot = NULL;
+	if (overlay->fresh)
+		overlay_drop(feed, overlay);
+	else if (overlay->undone)
+		undo_later(feed);
 }
 
 /* 0: not a number, or none. */
@@ -125,15 +141,19 @@ static void *shown(struct fl_feed *feed, const struct overlay *overlay)
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
 {
 	void *have = shown(feed, overlay), *object = laid_over(feed, overlay, have);
-	struct fl_entry *before = NULL;
+	struct fl_cache_change change = { 0 };
+	bool laid = object && run_put(feed, object, &change, NULL) == 0 && !change.same;
 
-	forget_told(feed, overlay);
+	overlay->fresh = false;
 	overlay->version = 0;
-	overlay->laid = object && run_put(feed, object, &before, NULL) == 0;
-	if (overlay->laid)
-		overlay->told = before;
-	else
-		fl_entry_drop(&feed->cache, before);
+	if (overlay->undone) {   /* what was shown was never told: what was, is kept since the write that failed */
+		overlay->undone = false;
+		fl_entry_drop(&feed->cache, change.before);
+	} else {
+		forget_told(feed, overlay);
+		overlay->laid = laid;
+		overlay->told = change.before;
+	}
 	fl_arena_reset(&feed->loop->feeding);
 }
 
@@ -141,28 +161,30 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
 static int tell_below(struct fl_feed *feed, struct overlay *overlay, const void *object, const void *laid,
 		      struct fl_err *err)
 {
-	struct fl_cache_change below, above;
-	void *before = shown(feed, overlay);
-	int r = fl_cache_put(&feed->cache, object, &below, err);
+	struct fl_cache_change below, above = { 0 };
+	int r = run_may_change(feed->loop) ? fl_cache_put(&feed->cache, object, &below, err) :
+					     fl_fail(err, FL_E_NOMEM, "%s: no memory for a change",
+						     feed->source.kind->kind);
 
 	if (r < 0)
 		return r;
 	r = fl_cache_put(&feed->cache, laid, &above, err);
-	if (r < 0)
-		above = (struct fl_cache_change){ 0 };
 	forget_told(feed, overlay);
-	overlay->told = above.before;
-	overlay->laid = r == 0;
-	run_tell(feed, before, r == 0 ? laid : object);
-	fl_entry_drop(&feed->cache, below.before);   /* last: what was shown lies in it */
+	overlay->told = above.before ? fl_entry_ref(above.before) : NULL;
+	overlay->laid = r == 0 && !above.same;
+	overlay->undone = false;
+	if (!below.same || above.before)   /* what was shown before both */
+		run_tell(feed, below.same ? above.before : below.before, r == 0 ? laid : object);
+	fl_entry_drop(&feed->cache, below.before);
+	fl_entry_drop(&feed->cache, above.before);
 	return r;
 }
 
 static void told_gone(struct fl_feed *feed, struct overlay *overlay)
 {
 	forget_told(feed, overlay);
-	overlay->laid = false;
-	run_remove(feed, space_of(overlay), name_of(overlay), NULL);
+	overlay->laid = overlay->undone = false;
+	run_remove(feed, space_of(overlay), name_of(overlay));
 	if (!overlay->slot)
 		overlay_drop(feed, overlay);
 }
@@ -192,37 +214,63 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 }
 
 /* Show again what was told last. */
-static void restore(struct fl_feed *feed, struct overlay *overlay)
+static int restore(struct fl_feed *feed, const struct overlay *overlay)
 {
-	size_t size = feed->source.kind->root()->size;
 	void *object;
 
 	if (!overlay->laid)
-		return;
-	if (!overlay->told) {
-		run_remove(feed, space_of(overlay), name_of(overlay), NULL);
-		return;
-	}
-	object = fl_arena_get(&feed->loop->feeding, size);
-	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0 ||
-	    run_put(feed, object, NULL, NULL) < 0)
-		return;   /* it shows what we wanted until the next word of a feeder */
-}
-
-void overlay_failed(struct fl_feed *feed, struct overlay *overlay)
-{
-	restore(feed, overlay);
-	overlay_drop(feed, overlay);
-	fl_arena_reset(&feed->loop->feeding);
-}
-
-static uint64_t told_version(struct fl_feed *feed, const struct overlay *overlay)
-{
-	void *object = overlay->told ? fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size) : NULL;
-
-	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0)
 		return 0;
-	return run_version(run_meta(feed, object)->resource_version);
+	if (!overlay->told) {
+		run_remove(feed, space_of(overlay), name_of(overlay));
+		return 0;
+	}
+	object = fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size);
+	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0)
+		return -FL_E_NOMEM;
+	return run_put(feed, object, NULL, NULL);
+}
+
+/* Without memory it shows what we wanted for a while longer; true: it is gone. */
+bool overlay_failed(struct fl_feed *feed, struct overlay *overlay)
+{
+	overlay->slot = NULL;
+	overlay->version = 0;
+	overlay->undone = restore(feed, overlay) < 0;
+	fl_arena_reset(&feed->loop->feeding);
+	if (overlay->undone) {
+		undo_later(feed);
+		return false;
+	}
+	overlay_drop(feed, overlay);
+	return true;
+}
+
+bool overlay_undo(struct fl_feed *feed)
+{
+	struct overlay *overlay;
+	uint32_t at = 0;
+
+	if (!feed->undone)
+		return false;
+	feed->undone = false;
+	while ((overlay = fl_hmap_next(&feed->overlays, &at)))
+		if (overlay->undone && !overlay->slot && overlay_failed(feed, overlay))
+			at--;
+	return feed->undone;
+}
+
+/* 0: not known, or not there. */
+static int told_version(struct fl_feed *feed, const struct overlay *overlay, uint64_t *ret)
+{
+	void *object = fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size);
+
+	*ret = 0;
+	if (!overlay->told)
+		return 0;
+	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0)
+		return -FL_E_NOMEM;
+	*ret = run_version(run_meta(feed, object)->resource_version);
+	return 0;
 }
 
 /* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better
@@ -232,10 +280,12 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 {
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	const void *show = object || overlay->laid ? object : laid_over(feed, overlay, shown(feed, overlay));
+	uint64_t told;
 
-	if (version && told_version(feed, overlay) >= version) {
-		restore(feed, overlay);
-		overlay_drop(feed, overlay);
+	if (told_version(feed, overlay, &told) < 0)
+		return -FL_E_NOMEM;
+	if (version && told >= version) {
+		(void)overlay_failed(feed, overlay);   /* what was told is the truth */
 	} else {
 		if (show && run_put(feed, show, NULL, NULL) == 0)
 			overlay->laid = true;
@@ -258,9 +308,7 @@ void overlay_synced(struct fl_feed *feed)
 	while ((overlay = fl_hmap_next(&feed->overlays, &at)))
 		overlay->rounds += !overlay->slot;
 	for (at = 0; (overlay = fl_hmap_next(&feed->overlays, &at));) {
-		if (overlay->slot || overlay->rounds < 2)
-			continue;
-		overlay_failed(feed, overlay);
-		at--;
+		if (!overlay->slot && overlay->rounds >= 2 && overlay_failed(feed, overlay))
+			at--;
 	}
 }

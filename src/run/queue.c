@@ -1,4 +1,5 @@
 /* The keys: which are dirty, when each is planned, how long one that fails has to wait. */
+#include "base/log.h"
 #include "run/loop_in.h"
 
 struct fl_str key_space(const struct key *key)
@@ -57,8 +58,6 @@ static struct key *key_find_or_new(struct cap *cap, struct fl_str space, struct 
 	uint32_t len = space.len + 1 + name.len;
 	struct key *key;
 
-	if (len > sizeof text)
-		return NULL;
 	if (space.len)
 		memcpy(text, space.p, space.len);
 	text[space.len] = '\0';
@@ -97,25 +96,31 @@ void key_enqueue(struct key *key)
 	run_wake(cap->loop);
 }
 
-/* A key that finds no memory is found again: the whole beginning is made once more, later. */
-static void starved(struct cap *cap)
+/* A capability that makes such keys is wrong, and its other keys are not the worse for it. */
+static void refuse(struct cap *cap, struct fl_str space, struct fl_str name)
 {
-	for (uint32_t i = 0; i < cap->watch_count; i++) {
-		cap->sweeps[i].sweeping = true;
-		cap->sweeps[i].at = UINT32_MAX;
-	}
-	cap->loop->starved = true;
-	run_wake(cap->loop);
+	fl_log(cap->loop->options.log, FL_ERROR, "a key is too long and is never planned; names of the API are shorter",
+	       FL_KV_TEXT("capability", cap->row->name), FL_KV_STR("space", space), FL_KV_STR("name", name),
+	       FL_KV_UINT("bytes", (uint64_t)space.len + name.len), FL_KV_INT("most", FL_RUN_NAME - 1));
+	if (cap->refused)
+		fl_count(cap->refused, 1);
 }
 
-void key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
+int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
 {
-	struct key *key = key_find_or_new(cap, space, name);
+	struct key *key;
 
-	if (key)
-		key_enqueue(key);
-	else if (space.len + 1 + name.len <= FL_RUN_NAME)
-		starved(cap);
+	if ((uint64_t)space.len + 1 + name.len > FL_RUN_NAME) {
+		refuse(cap, space, name);
+		return 0;
+	}
+	key = key_find_or_new(cap, space, name);
+	if (!key) {
+		run_starve(cap->loop);
+		return -FL_E_NOMEM;
+	}
+	key_enqueue(key);
+	return 0;
 }
 
 struct key *key_take(struct cap *cap)
@@ -206,6 +211,7 @@ void keys_drop(struct cap *cap)
 	uint32_t at = 0;
 
 	memset(cap->sweeps, 0, sizeof cap->sweeps);
+	cap->begins = false;
 	while (key_take(cap))
 		;
 	while ((key = fl_hmap_next(&cap->keys, &at))) {

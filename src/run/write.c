@@ -261,6 +261,12 @@ static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const s
 	struct contest *contest;
 	uint64_t at = 0;
 
+	if ((uint64_t)want->ref.space.len + 1 + want->ref.name.len > FL_RUN_NAME) {
+		(void)fl_fail(err, FL_E_TOOBIG, "a plan of %s wants a %s with a name of %u bytes; at most %d can be",
+			      t->cap->row->name, want->ref.kind->kind, want->ref.space.len + want->ref.name.len,
+			      FL_RUN_NAME - 1);
+		return REFUSED;
+	}
 	if (overlay && overlay->slot) {
 		key_wait(t->key, overlay->slot);
 		return BUSY;
@@ -338,7 +344,7 @@ static void unprepare(struct turn *t)
 
 		t->prepared = slot->next;
 		t->cap->loop->writing--;
-		overlay_drop(slot->feed, slot->overlay);
+		overlay_unuse(slot->feed, slot->overlay);
 		keys_release(&slot->waiters);
 		slot_spare(slot);
 	}
@@ -540,7 +546,7 @@ void fl_write_gone(struct fl_write *write)
 
 	run_count_write(slot->cap->loop, slot, "gone");
 	overlay_drop(slot->feed, slot->overlay);
-	run_remove(slot->feed, write->ref.space, write->ref.name, NULL);
+	run_remove(slot->feed, write->ref.space, write->ref.name);
 	fl_arena_reset(&slot->cap->loop->feeding);
 	end(slot);
 }
@@ -551,7 +557,7 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 	struct fl_err err = *why;
 
 	run_count_write(slot->cap->loop, slot, "failed");
-	overlay_failed(slot->feed, slot->overlay);
+	(void)overlay_failed(slot->feed, slot->overlay);
 	(void)fl_wrap(&err, "%s %.*s%s%.*s", write->ref.kind->kind, FL_ARG(write->ref.space), write->ref.space.len ?
 		      "/" : "",
 		      FL_ARG(write->ref.name));

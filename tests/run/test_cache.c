@@ -162,14 +162,30 @@ TEST(a_full_state_takes_out_what_it_does_not_name)
 	fl_cache_mark(&w.pods);
 	OK(put(&w, "team", "stays", NULL, "1"));
 	OK(put(&w, "team", "new", NULL, "2"));
-	while ((entry = fl_cache_sweep(&w.pods, &at))) {
-		fl_entry_drop(&w.pods, entry);
-		swept++;
+	fl_cache_doom(&w.pods, fl_cache_get(&w.pods, FL_S("team"), FL_S("new")));
+	while ((entry = fl_cache_stale(&w.pods, &at))) {
+		if (entry == fl_cache_get(&w.pods, FL_S("team"), FL_S("new")))
+			fl_cache_keep(&w.pods, entry);
+		else
+			CHECK(gone(&w, "team", ++swept == 1 ? "goes-later" : "goes"));
 	}
 	CHECK_INT(swept, 2);
 	CHECK_INT(w.pods.len, 2);
 	CHECK(fl_cache_get(&w.pods, FL_S("team"), FL_S("stays")));
 	CHECK(fl_cache_get(&w.pods, FL_S("team"), FL_S("new")));
+}
+
+TEST(what_is_out_of_the_cache_lives_as_long_as_somebody_holds_it)
+{
+	struct fl_cache_change change;
+	WORLD(w);
+
+	OK(put(&w, "team", "a", NULL, "1"));
+	change = fl_cache_remove(&w.pods, FL_S("team"), FL_S("a"));
+	CHECK(change.before);
+	fl_entry_drop(&w.pods, fl_entry_ref(change.before));
+	CHECK(fl_entry_packed(&w.pods, change.before).len > 0);
+	fl_entry_drop(&w.pods, change.before);
 }
 
 TEST(a_sweep_of_nothing_is_nothing)
@@ -178,7 +194,7 @@ TEST(a_sweep_of_nothing_is_nothing)
 	WORLD(w);
 
 	fl_cache_mark(&w.pods);
-	CHECK(!fl_cache_sweep(&w.pods, &at));
+	CHECK(!fl_cache_stale(&w.pods, &at));
 	CHECK(!gone(&w, "team", "a"));
 }
 

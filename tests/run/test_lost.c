@@ -1,0 +1,267 @@
+/* Nothing is lost when memory is refused: tortured, each of these fails once wherever it can, and must still come to
+ * the same end. What is refused for good is said. */
+#include "rig.h"
+#include <stdio.h>
+
+/* ---- a capability whose keys nothing but the changed object itself names ---- */
+
+static struct {
+	char hosts[64];                /* that were planned, in order */
+	uint32_t len;
+} planned;
+
+static void by_host(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	const struct fl_demo *was = before, *is = after;
+
+	if (was && was->spec.has.host)
+		fl_dirty_key(dirty, FL_S(""), was->spec.host);
+	if (is && is->spec.has.host)
+		fl_dirty_key(dirty, FL_S(""), is->spec.host);
+}
+
+static bool gather_host(struct fl_view *view, struct fl_ref key, void *facts)
+{
+	int n = snprintf(planned.hosts + planned.len, sizeof planned.hosts - planned.len, "[%.*s]", FL_ARG(key.name));
+
+	(void)view;
+	(void)facts;
+	if (n > 0 && planned.len + (uint32_t)n < sizeof planned.hosts)
+		planned.len += (uint32_t)n;
+	return false;
+}
+
+static void plan_nothing(const void *facts, struct fl_plan *plan)
+{
+	(void)facts;
+	(void)plan;
+}
+
+static const struct fl_watched hosts_watches[] = { { &fl_demo_kind, by_host, true }, { 0 } };
+static const struct fl_capability hosts = { .name = "hosts", .watches = hosts_watches, .facts_size = 1,
+					    .gather = gather_host, .plan = plan_nothing };
+
+static void forget(void)
+{
+	planned.len = 0;
+	planned.hosts[0] = '\0';
+}
+
+static int set_up(struct rig *rig)
+{
+	int r = rig_put(rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"host\":\"red\"}}");
+
+	r = r < 0 ? r : rig_tell_all(rig);
+	rig_sleep(rig, 10 * FL_NS_PER_S);
+	forget();
+	return rig->nomem ? -FL_E_NOMEM : r;
+}
+
+static int moves(struct rig *rig)
+{
+	return rig_put(rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"host\":\"blue\"}}");
+}
+
+static int goes(struct rig *rig)
+{
+	return rig_gone(rig, "a");
+}
+
+static int is_not_named(struct rig *rig)
+{
+	rig->mute = true;
+	(void)rig_gone(rig, "a");
+	return rig_tell_all(rig);
+}
+
+static int kind_goes(struct rig *rig)
+{
+	fl_feed_absent(rig->rockets);
+	return 0;
+}
+
+static int goes_while_all_is_told(struct rig *rig)
+{
+	fl_feed_begin(rig->rockets);
+	fl_feed_gone(rig->rockets, FL_S(""), FL_S("a"));
+	fl_feed_synced(rig->rockets);
+	return 0;
+}
+
+static const struct {
+	const char *says;
+	int (*act)(struct rig *rig);
+	const char *red, *blue;
+	uint32_t left;
+} rows[] = {
+	{ "what moves makes both its keys dirty", moves, "[red]", "[blue]", 1 },
+	{ "what goes", goes, "[red]", NULL, 0 },
+	{ "what a full state does not name", is_not_named, "[red]", NULL, 0 },
+	{ "what goes while a full state is told", goes_while_all_is_told, "[red]", NULL, 0 },
+	{ "what goes with its kind", kind_goes, "[red]", NULL, 0 },
+};
+
+TEST(no_key_is_lost)
+{
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_view view;
+		RIG(rig, &hosts);
+
+		OK(set_up(&rig));
+		OK(row->act(&rig));
+		rig_sleep(&rig, 10 * FL_NS_PER_S);
+		CHECK(strstr(planned.hosts, row->red));
+		CHECK(!row->blue || strstr(planned.hosts, row->blue));
+		view = fl_loop_view(rig.loop, &arena);
+		CHECK_INT(fl_view_all(&view, &fl_demo_kind).cache->len, row->left);
+		CHECK(rig_at_rest(&rig));
+	}
+}
+
+/* ---- one key, and no object at all ---- */
+
+static const struct fl_capability alone = { .name = "alone", .watches = hosts_watches, .facts_size = 1, .once = true,
+					    .gather = gather_host, .plan = plan_nothing };
+
+TEST(the_one_key_is_planned_although_nothing_is_there)
+{
+	RIG(rig, &alone);
+
+	forget();
+	OK(rig_tell_all(&rig));
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	CHECK_STR(fl_str(planned.hosts), "[]");
+	CHECK(rig_at_rest(&rig));
+}
+
+/* ---- what was laid over the cache and did not come to be ---- */
+
+static const struct fl_owner color_owner = {
+	.manager = "fairlead-color", .kind = &fl_demo_kind, .paths = (const char *const[]){ "spec.displayName", NULL },
+};
+static const struct fl_owner *const color_owners[] = { &color_owner, NULL };
+
+struct facts {
+	struct fl_ref ref;
+	struct fl_str name;
+};
+
+static void by_name(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	fl_dirty_key(dirty, FL_S(""), ((const struct fl_demo *)(after ? after : before))->meta.name);
+}
+
+static bool gather_rocket(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	const struct fl_demo *rocket = fl_view_get(view, &fl_demo_kind, key.space, key.name);
+	struct facts *facts = facts_;
+
+	if (!rocket)
+		return false;
+	facts->ref = FL_REF(&fl_demo_kind, rocket);
+	return true;
+}
+
+static void plan_name(const void *facts_, struct fl_plan *plan)
+{
+	const struct facts *facts = facts_;
+	struct fl_demo want = { 0 };
+
+	FL_SET(FL_IN(&want, spec), name, FL_S("wanted"));
+	fl_want(plan, &color_owner, facts->ref, &want);
+}
+
+static const struct fl_watched name_watches[] = { { &fl_demo_kind, by_name, false }, { 0 } };
+static const struct fl_capability names = { .name = "names", .watches = name_watches, .key = &fl_demo_kind,
+					    .owners = color_owners, .facts_size = sizeof(struct facts),
+					    .gather = gather_rocket, .plan = plan_name };
+
+TEST(a_write_that_failed_is_seen_as_not_done_and_tried_again)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_demo *rocket;
+	RIG(rig, &names);
+
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"}}"));
+	OK(rig_tell_all(&rig));
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	CHECK_INT(rig.held, 1);
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	CHECK_INT(rig.held, 1);
+	OK(rig_serve(&rig));
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	OK(rig.nomem ? -FL_E_NOMEM : 0);
+	rocket = rig_get(&rig, "a", &arena);
+	GOT(rocket);
+	CHECK_STR(rocket->spec.name, "wanted");
+	CHECK(rig.started == 2 || test_tortured());
+}
+
+/* The server has done it and the answer is lost; its word of it is the object as we have laid it. */
+TEST(an_echo_that_comes_before_the_failure_stays)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_demo *rocket;
+	RIG(rig, &names);
+
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"}}"));
+	OK(rig_tell_all(&rig));
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	CHECK_INT(rig.held, 1);
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"displayName\":\"wanted\"}}"));
+	rig_refuse(&rig, FL_E_TIMEOUT);
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	rocket = rig_see(&rig, "a", &arena);
+	OK(rig.nomem ? -FL_E_NOMEM : 0);
+	CHECK(rocket);
+	CHECK_STR(rocket->spec.name, "wanted");
+	CHECK_INT(rig.held, 0);
+}
+
+/* ---- what is too long ---- */
+
+static char too_long[FL_RUN_NAME + 1];
+
+static void by_long_name(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	fl_dirty_key(dirty, FL_S(""), (struct fl_str){ too_long, FL_RUN_NAME });
+	fl_dirty_key(dirty, FL_S(""), (struct fl_str){ too_long, FL_RUN_NAME - 1 });
+	by_name(before, after, dirty);
+}
+
+static void plan_long(const void *facts_, struct fl_plan *plan)
+{
+	const struct facts *facts = facts_;
+	struct fl_ref ref = facts->ref;
+	struct fl_demo want = { 0 };
+
+	ref.name = (struct fl_str){ too_long, FL_RUN_NAME };
+	ref.uid = FL_S("");
+	FL_SET(FL_IN(&want, spec), name, FL_S("wanted"));
+	fl_want(plan, &color_owner, ref, &want);
+}
+
+static const struct fl_watched long_watches[] = { { &fl_demo_kind, by_long_name, false }, { 0 } };
+static const struct fl_capability longs = { .name = "longs", .watches = long_watches, .key = &fl_demo_kind,
+					    .owners = color_owners, .facts_size = sizeof(struct facts),
+					    .gather = gather_rocket, .plan = plan_long };
+
+TEST(what_is_too_long_is_refused_and_said)
+{
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(4 * FL_KIB), metrics = FL_BUF(FL_MIB);
+	RIG(rig, &longs);
+
+	memset(too_long, 'x', sizeof too_long);
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"}}"));
+	OK(rig_tell_all(&rig));
+	rig_sleep(&rig, FL_NS_PER_S);
+	OK(rig.nomem ? -FL_E_NOMEM : 0);
+	OK(fl_metrics_write(rig.metrics, &metrics, NULL));
+	CHECK(!strstr(metrics.p, "fairlead_keys_refused_total{name=\"longs\"} 0"));
+	CHECK_INT(rig.started, 0);
+	OK(fl_loop_explain(rig.loop, &fl_demo_kind, FL_S(""), FL_S("a"), &out, NULL));
+	CHECK(strstr(out.p, "a plan of longs wants a Rocket with a name of 1024 bytes; at most 1023 can be") ||
+	      test_tortured());
+}
