@@ -8,7 +8,7 @@
 
 FL_NAMES(fl_supervisor_news_names, FL_CHILD_NEWS_COUNT_, [FL_CHILD_READY] = "ready", [FL_CHILD_FAILED] = "failed",
 	 [FL_CHILD_ENDED] = "ended", [FL_CHILD_ABANDONED] = "abandoned", [FL_CHILD_STUCK] = "stuck",
-	 [FL_CHILD_REAPED] = "reaped", [FL_CHILD_CEILING] = "ceiling");
+	 [FL_CHILD_REAPED] = "reaped", [FL_CHILD_CEILING] = "ceiling", [FL_CHILD_LET_GO] = "let-go");
 
 enum stage {
 	STARTING,              /* exec */
@@ -31,7 +31,7 @@ struct fl_supervised_ {
 	uint64_t ready_at;
 	struct fl_err err;
 	uint32_t id;                    /* of the request that it works on */
-	bool busy;
+	bool busy, paused;              /* paused: that is what it was killed for */
 	struct fl_request *request;     /* NULL although busy: it was given up, its deadline still counts */
 	uint32_t line_len;
 	char line[FL_SUPERVISOR_LINE_MAX];
@@ -332,7 +332,7 @@ static void exited(struct fl_op *op)
 {
 	struct fl_supervised_ *kid = fl_container(op, struct fl_supervised_, wait.op);
 	struct fl_supervisor *s = kid->s;
-	bool was_stuck = kid->stage == STUCK, unasked;
+	bool was_stuck = kid->stage == STUCK, paused = kid->paused, unasked;
 	int pid = pid_of(kid);
 	char how[60];
 
@@ -362,6 +362,8 @@ static void exited(struct fl_op *op)
 		tell(s, FL_CHILD_ENDED, "%s: process %d %s", s->config.name, pid, how);
 	} else if (was_stuck) {
 		tell(s, FL_CHILD_REAPED, "%s: process %d has ended at last", s->config.name, pid);
+	} else if (paused) {
+		tell(s, FL_CHILD_LET_GO, "%s: process %d has let go", s->config.name, pid);
 	}
 	go_on(s);
 }
@@ -717,6 +719,7 @@ void fl_supervisor_pause(struct fl_supervisor *s)
 		s->kid = NULL;
 		kid_free(kid);
 	} else if (kid) {
+		kid->paused = true;
 		set_aside(kid);
 		kill_kid(kid);
 		fail_current(kid, FL_E_RETRY, "paused");
@@ -742,6 +745,8 @@ struct fl_supervisor_state fl_supervisor_state(const struct fl_supervisor *s)
 		state.pid = pid_of(s->kid);
 		state.busy = s->kid->busy;
 	}
+	for (const struct fl_supervised_ *kid = s->gone; kid; kid = kid->next)
+		state.dying += is_dying(kid);
 	state.stuck = s->facts.stuck;
 	state.failures = s->facts.failures;
 	return state;

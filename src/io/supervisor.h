@@ -19,6 +19,7 @@ enum fl_supervisor_news {
 	FL_CHILD_STUCK,        /* was killed and does not die */
 	FL_CHILD_REAPED,       /* one that was stuck has ended at last */
 	FL_CHILD_CEILING,      /* too many are stuck: none is started until one of them ends */
+	FL_CHILD_LET_GO,       /* one that a pause killed has ended */
 	FL_CHILD_NEWS_COUNT_
 };
 extern const struct fl_names fl_supervisor_news_names;
@@ -67,6 +68,7 @@ struct fl_supervisor_state {
 	int pid;                        /* of the child that is ready; 0: none is */
 	bool paused, busy;              /* busy: works on a request */
 	unsigned waiting, stuck, failures;      /* requests; children; failures in a row */
+	unsigned dying;                         /* children that were killed, or leave; not stuck yet */
 	uint64_t starts, crashes, abandoned, answered;   /* since the beginning */
 };
 struct fl_supervisor_state fl_supervisor_state(const struct fl_supervisor *s);

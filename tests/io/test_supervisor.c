@@ -380,9 +380,13 @@ TEST(a_pause_takes_the_child_away_and_a_resume_brings_one)
 	CHECK(pid > 0);
 	fl_supervisor_pause(s);
 	CHECK_INT(fl_supervisor_state(s).pid, 0);
+	CHECK_INT(fl_supervisor_state(s).dying, 1);
 	OK(test_pause(io, 20 * FL_NS_PER_MS));
-	if (!test_tortured())
+	if (!test_tortured()) {
 		CHECK(kill(pid, 0) < 0);
+		CHECK_INT(fl_supervisor_state(s).dying, 0);
+		CHECK_STR(fl_str(heard.news), "ready let-go");
+	}
 	fl_supervisor_resume(s);
 	OK_ERR(ask(io, s, ECHO, patience(), NULL, &err), &err);
 	CHECK(fl_supervisor_state(s).pid != pid);

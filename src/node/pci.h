@@ -1,0 +1,38 @@
+/* pci.h - which GPUs of the vendor are on the bus, without any driver: what sysfs says.
+ *
+ * Straight-line code over struct fl_fs, for a job: sysfs answers from memory, but a card that is being pulled out may
+ * hold its reader up. Nothing is allocated.
+ */
+#pragma once
+#include "base/limits.h"
+#include "base/str.h"
+#include "io/fs.h"
+
+#define FL_PCI_ADDRESS 13                    /* "0000:07:00.0" and the NUL */
+
+struct fl_pci_card {
+	char address[FL_PCI_ADDRESS];
+	char vendor[5], device[5], class[5];     /* "10de", "2330", "0302" */
+	char bound[24];                          /* the kernel's driver; "": none */
+	int32_t numa;                            /* -1: none */
+	uint32_t dri_len;
+	char dri[4][16];                         /* "card1", "renderD128", sorted */
+};
+
+struct fl_pci {
+	uint64_t names;                          /* a digest of all names on the bus; 0: not looked at yet */
+	uint32_t len;
+	bool cut;                                /* there are more than FL_GPU_CARDS_MAX */
+	int error;                               /* errno: the bus cannot be looked at; what was known stays */
+	struct fl_pci_card at[FL_GPU_CARDS_MAX]; /* sorted by address */
+};
+
+/* Look, given what the last look found (zeroed: nothing). When the names on the bus are still the same, only the cards
+ * among them are read again. */
+void fl_pci_look(const struct fl_fs *fs, const char *sysfs, struct fl_pci *pci);
+
+/* A digest of all that was found. */
+uint64_t fl_pci_digest(const struct fl_pci *pci);
+
+/* "00000000:07:00.0" or "0000:07:00.0", in any case, to the latter in lower case; false: it is neither. */
+bool fl_pci_address(struct fl_str text, char ret[FL_PCI_ADDRESS]);
