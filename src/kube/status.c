@@ -111,7 +111,12 @@ int fl_status_fail(int http, yyjson_val *body, struct fl_answer *ret, struct fl_
 	if (!http)
 		http = status.code;
 	judge(&status, http, ret);
-	return say(&status, ret, http, err);
+	(void)say(&status, ret, http, err);
+	/* One line, whatever others wrote into it: it goes to terminals and conditions too. */
+	for (char *at = err ? err->text : NULL; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = ' ';
+	return -(int)code_of[ret->reason];
 }
 
 bool fl_retry_after(struct fl_str header, uint64_t *ret_ns)

@@ -8,6 +8,7 @@
 #include "api/core.h"
 #include "base/limits.h"
 #include "driver.h"
+#include "driver_clock.h"
 #include "io/log_stderr.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,9 @@ static const struct fl_kind widget_kind = { .group = "test.fairlead.dev", .versi
 static const struct fl_kind deployment_kind = { .group = "apps", .version = "v1", .kind = "Deployment",
 						.plural = "deployments", .root = widget_bind,
 								.help = "Of the cluster." };
-static const struct fl_kind *const kinds[] = { &widget_kind, &deployment_kind, &fl_pod_kind, &fl_node_kind,
-					       &fl_config_map_kind, &fl_namespace_kind, &fl_event_kind };
+static const struct fl_kind *const kinds[] = { &widget_kind, &deployment_kind, &driver_gadget_kind,
+					       &fl_pod_kind, &fl_node_kind, &fl_config_map_kind,
+					       &fl_namespace_kind, &fl_event_kind };
 
 const struct fl_kind *driver_kind(const char *name)
 {
@@ -104,6 +106,26 @@ const char *driver_flag(struct driver *driver, const char *name)
 	return flag(driver, name);
 }
 
+/* "@PATH" stands for what is in the file: an argument may not be longer than 128 KiB. */
+static struct fl_str body_of(struct driver *driver)
+{
+	static char *text;
+	const char *body = flag(driver, "body");
+	size_t len = 0, size = 0;
+	FILE *file;
+
+	if (!body || body[0] != '@')
+		return fl_str(body);
+	file = fopen(body + 1, "re");
+	if (!file || getdelim(&text, &size, '\0', file) < 0) {
+		fprintf(stderr, "driver: cannot read %s\n", body + 1);
+		exit(2);
+	}
+	(void)fclose(file);
+	len = strlen(text);
+	return (struct fl_str){ text, (uint32_t)len };
+}
+
 static int call_verb(struct driver *driver, int verb)
 {
 	static struct one one;
@@ -116,13 +138,13 @@ static int call_verb(struct driver *driver, int verb)
 			.deadline = fl_now(driver->io) + (timeout ? strtoull(timeout, NULL, 10) : 30) * FL_NS_PER_S },
 		.verb = (enum fl_kube_verb)verb, .path = path, .kind = path ? NULL : driver_kind(flag(driver, "kind")),
 		.space = fl_str(flag(driver, "space")), .name = fl_str(flag(driver, "name")),
-		.subresource = flag(driver, "subresource"), .body = fl_str(flag(driver, "body")),
+		.subresource = flag(driver, "subresource"), .body = body_of(driver),
 		.manager = flag(driver, "manager"), .force = flag(driver, "force"), .strict = flag(driver, "strict"),
 		.dry_run = flag(driver, "dry"), .if_uid = fl_str(flag(driver, "uid")),
 		.if_version = fl_str(flag(driver, "version")), .labels = fl_str(flag(driver, "labels")),
 		.fields = fl_str(flag(driver, "fields")), .item = one_item, .page = one_page,
 		.limit = flag(driver, "limit") ? (uint32_t)strtoul(flag(driver, "limit"), NULL, 10) : 0,
-		.once = flag(driver, "once"),
+		.once = flag(driver, "once"), .accept = flag(driver, "accept"),
 	};
 	if (propagation)
 		one.call.propagation = (enum fl_propagation)fl_name_find(&fl_propagation_names, fl_str(propagation));
@@ -192,6 +214,10 @@ static int start(struct driver *driver, const char *verb)
 		return event_verb(driver);
 	if (strcmp(verb, "repeat") == 0)
 		return repeat_verb(driver);
+	if (strcmp(verb, "loop") == 0)
+		return loop_verb(driver);
+	if (strcmp(verb, "definition") == 0)
+		return definition_verb(driver);
 	if (known < 0) {
 		fprintf(stderr, "driver: no verb '%s'\n", verb);
 		return -1;
@@ -234,6 +260,8 @@ int main(int argc, char **argv)
 	driver.in = (struct fl_poll){ .ready = stdin_ready, .fd = 0 };
 	if (!isatty(0) && fl_poll_set(io, &driver.in, FL_READABLE, &err) < 0)
 		fprintf(stderr, "driver: stdin: %s\n", err.text);
+	if (flag(&driver, "step"))
+		say("stepped %lld", (long long)driver_clock_step(io, flag(&driver, "step")));
 	if (start(&driver, argv[2]) < 0 || fl_io_run(io, &err) < 0)
 		return 1;
 	driver_end(&driver);

@@ -6,6 +6,7 @@
 #include "kube/events.h"
 #include "kube/lease.h"
 #include "kube/watch.h"
+#include "run/loop.h"
 
 struct driver {
 	struct fl_io *io;
@@ -17,7 +18,10 @@ struct driver {
 	struct fl_watch *watch;
 	struct fl_elector *elector;
 	struct fl_events *events;
+	struct fl_loop *loop;
 };
+
+extern const struct fl_kind driver_gadget_kind;
 
 const struct fl_kind *driver_kind(const char *name);
 const char *driver_flag(struct driver *driver, const char *name);   /* of "name=value"; NULL: not given */
@@ -31,3 +35,9 @@ int follow_verb(struct driver *driver);   /* a watch */
 int lead_verb(struct driver *driver);     /* an elector that writes while it leads */
 int event_verb(struct driver *driver);
 int repeat_verb(struct driver *driver);   /* the same apply over and over, with other content */
+
+/* driver_loop.c */
+int loop_verb(struct driver *driver);     /* a capability through the whole loop */
+int definition_verb(struct driver *driver);   /* the CRD of its kind */
+void loop_explain(struct driver *driver, const char *name);
+void loop_end(struct driver *driver);

@@ -1,4 +1,5 @@
 #include "driver.h"
+#include "driver_clock.h"
 #include "api/core.h"
 #include "base/limits.h"
 #include "io/log_stderr.h"
@@ -83,6 +84,7 @@ static void f_absent(void *to)
 }
 
 static struct fl_timer state_timer;
+static char last_version[32];
 static enum fl_watch_state last_state = FL_WATCH_STATE_COUNT_;
 
 /* Told when it changes; looked at often enough for a test. */
@@ -90,6 +92,10 @@ static void tell_state(struct fl_timer *timer)
 {
 	struct fl_watch_info info = fl_watch_info(follower->watch);
 
+	if (driver_flag(follower, "versions") && !fl_str_eq(info.version, fl_str(last_version))) {
+		say("version %.*s", FL_ARG(info.version));
+		(void)snprintf(last_version, sizeof last_version, "%.*s", FL_ARG(info.version));
+	}
 	if (info.state != last_state)
 		say("state %s resumes=%llu full=%llu %s", fl_name(&fl_watch_state_names, (int)info.state),
 		    (unsigned long long)info.resumes, (unsigned long long)info.full_states, info.err ?
@@ -101,7 +107,7 @@ static void tell_state(struct fl_timer *timer)
 int follow_verb(struct driver *driver)
 {
 	static const struct fl_watch_to to = { f_begin, f_put, f_gone, f_synced, f_absent };
-	const char *timeout = driver_flag(driver, "timeout");
+	const char *timeout = driver_flag(driver, "timeout"), *quiet_ms = driver_flag(driver, "stale");
 	struct fl_err err = { 0 };
 
 	driver->watch = fl_watch_new(driver->kube,
@@ -112,6 +118,7 @@ int follow_verb(struct driver *driver)
 							"fields"),
 					     .to = &to, .arg = driver, .log = driver->log,
 					     .timeout_s = timeout ? (uint32_t)strtoul(timeout, NULL, 10) : 0,
+					     .quiet = quiet_ms ? strtoull(quiet_ms, NULL, 10) * FL_NS_PER_MS : 0,
 					     .no_stream = driver_flag(driver, "list"),
 				     },
 				     &err);
@@ -152,8 +159,8 @@ static void write_now(struct fl_timer *timer)
 	fenced = (struct fl_kube_call){ .op = { .done = wrote, .err = &fenced_err,
 						.deadline = fl_now(leader->io) + 5 * FL_NS_PER_S },
 					.verb = FL_KUBE_MERGE, .kind = &fl_config_map_kind, .space = FL_S("default"),
-					.name = FL_S("fence"), .body = fl_str(fenced_body), .may_send = fl_lease_may,
-					.may_arg = leader->elector };
+					.name = fl_str(driver_flag(leader, "fence")), .body = fl_str(fenced_body),
+					.may_send = fl_lease_may, .may_arg = leader->elector };
 	if (fl_lease_held(leader->elector))
 		fl_kube_start(leader->kube, &fenced);
 }
@@ -294,6 +301,14 @@ void driver_told(struct driver *driver, const char *line)
 	/* Several lines may come at once. */
 	for (const char *at = line; driver->events && (at = strstr(at, "event")); at++)
 		say_event(driver);
+	if (strncmp(line, "step ", 5) == 0)
+		say("stepped %lld", (long long)driver_clock_step(driver->io, line + 5));
+	if (strncmp(line, "explain ", 8) == 0 && driver->loop) {
+		char name[FL_EVENT_WORD];
+
+		(void)snprintf(name, sizeof name, "%.*s", (int)strcspn(line + 8, "\n"), line + 8);
+		loop_explain(driver, name);
+	}
 	if (strncmp(line, "poke", 4) == 0 && driver->watch)
 		fl_watch_poke(driver->watch);
 	if (strncmp(line, "stop", 4) == 0 && driver->elector) {
@@ -310,6 +325,8 @@ void driver_end(struct driver *driver)
 	fl_timer_stop(driver->io, &again_timer);
 	fl_op_cancel(&fenced.op);
 	fl_op_cancel(&again.op);
+	if (driver->loop)
+		loop_end(driver);
 	fl_watch_free(driver->watch);
 	fl_elector_free(driver->elector);
 	fl_events_free(driver->events);

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,14 @@ import (
 	"fairlead/tests/cluster"
 )
 
-func TestMain(m *testing.M) { cluster.Main(m) }
+// Most of these tests wait most of their time, so more of them run at once than there are cores.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "6")
+	}
+	cluster.Main(m)
+}
 
 func config(name, data string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{%s}}`, name, data)

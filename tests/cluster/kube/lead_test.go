@@ -30,13 +30,13 @@ func peak(t *testing.T, d *driver) string {
 // electors are two replicas with short times: 3 s, 2 s, 300 ms.
 func electors(t *testing.T, c *cluster.Cluster, lease string) (a, b *driver) {
 	t.Helper()
-	fence := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "fence"}}
+	fence := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "fence-" + lease}}
 	_, err := c.Client.CoreV1().ConfigMaps("default").Create(t.Context(), fence, metav1.CreateOptions{})
 	cluster.Must(t, err)
 	t.Cleanup(func() {
-		c.Client.CoreV1().ConfigMaps("default").Delete(context.Background(), "fence", metav1.DeleteOptions{})
+		c.Client.CoreV1().ConfigMaps("default").Delete(context.Background(), "fence-"+lease, metav1.DeleteOptions{})
 	})
-	args := []string{"lead", "name=" + lease, "duration=3000", "giveup=2000", "retry=300", "write=1"}
+	args := []string{"lead", "name=" + lease, "duration=3000", "giveup=2000", "retry=300", "write=1", "fence=fence-" + lease}
 	a = run(t, c, c.Kubeconfig(), append(args, "id=a")...)
 	a.waitFor(0, moment, "leads 1")
 	b = run(t, c, c.Kubeconfig(), append(args, "id=b")...)
@@ -99,7 +99,7 @@ func TestAStoppedLeaderDoesNotWriteWhenItGoesOn(t *testing.T) {
 		t.Run(stop.String(), func(t *testing.T) {
 			a, b := electors(t, c, fmt.Sprint("stopped-", round))
 			watch, err := c.Client.CoreV1().ConfigMaps("default").Watch(t.Context(),
-				metav1.ListOptions{FieldSelector: "metadata.name=fence"})
+				metav1.ListOptions{FieldSelector: fmt.Sprint("metadata.name=fence-stopped-", round)})
 			cluster.Must(t, err)
 			defer watch.Stop()
 			a.signal(unix.SIGSTOP)
