@@ -9,6 +9,8 @@
 	X(controller) \
 	X(crd) \
 	X(docs_api) \
+	X(explain) \
+	X(gpu) \
 	X(version) \
 	X(help)
 
