@@ -31,7 +31,8 @@ static const struct fl_option options[] = {
 		   .fallback = "fairlead-controller"),
 	FL_OPT_STR(struct explain, lease_space, "lease-namespace", "Where the controller runs.", .value = "NAMESPACE",
 		   .fallback = "fairlead"),
-	FL_OPT_INT(struct explain, port, "controller-port", "Where it answers.", .min = 1, .max = 65535, .fallback = "8080"),
+	FL_OPT_INT(struct explain, port, "controller-port", "Where it answers.", .min = 1, .max = 65535,
+	  .fallback = "8080"),
 	FL_OPT_DURATION(struct explain, timeout, "timeout", "How long to wait.", .fallback = "15s",
 			.min = FL_NS_PER_MS, .max = 600 * FL_NS_PER_S),
 };

@@ -41,7 +41,7 @@ static const struct fl_header type = { FL_S_INIT("content-type"), FL_S_INIT(FL_M
 static const struct fl_headers headers = { &type, 1 };
 
 /* The usual scrape is over within its first slice, and has a length. */
-static void send(struct scrape *scrape, bool last)
+static void tell(struct scrape *scrape, bool last)
 {
 	struct fl_http_req *req = scrape->req;
 
@@ -90,7 +90,7 @@ static void slice(struct fl_timer *timer)
 	if (scrape->text.failed)
 		refuse(scrape);
 	else
-		send(scrape, !scrape->family);
+		tell(scrape, !scrape->family);
 }
 
 /* Whether it could be seen or not: what is known is told. */
