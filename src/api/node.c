@@ -42,12 +42,19 @@ FL_BIND(fl_plugin_socket, FL_PLUGIN_SOCKET)
 FL_BIND(fl_sharing, FL_SHARING)
 FL_BIND(fl_node_pool, FL_NODE_POOL)
 FL_BIND(fl_settings, FL_SETTINGS)
+FL_BIND(fl_given_option, FL_GIVEN_OPTION)
+FL_BIND(fl_given, FL_GIVEN)
+FL_BIND(fl_config_file, FL_CONFIG_FILE)
 FL_BIND(fl_unit, FL_UNIT)
 FL_BIND(fl_resource, FL_RESOURCE)
+FL_BIND(fl_health_status, FL_HEALTH_STATUS)
 FL_BIND(fl_health, FL_HEALTH)
 FL_BIND(fl_own_node_status, FL_OWN_NODE_STATUS)
 FL_BIND(fl_own_node_meta, FL_OWN_NODE_META)
 FL_BIND(fl_own_node, FL_OWN_NODE)
+FL_BIND(fl_device_class_meta, FL_DEVICE_CLASS_META)
+FL_BIND(fl_device_class_spec, FL_DEVICE_CLASS_SPEC)
+FL_BIND(fl_device_class, FL_DEVICE_CLASS)
 
 /* No API server has these; the group is for words only. */
 #define LOCAL .group = "node.fairlead", .version = "v1", .cluster_scoped = true, .built_in = true
@@ -79,6 +86,14 @@ const struct fl_kind fl_settings_kind = {
 	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,
 	.help = "How this node hands out its GPUs.",
 };
+const struct fl_kind fl_given_kind = {
+	LOCAL, .kind = "Given", .plural = "givens", .root = fl_given_bind,
+	.help = "What the agent was started with.",
+};
+const struct fl_kind fl_config_file_kind = {
+	LOCAL, .kind = "ConfigFile", .plural = "configfiles", .root = fl_config_file_bind,
+	.help = "A file of the node's configuration.",
+};
 const struct fl_kind fl_resource_kind = {
 	LOCAL, .kind = "Resource", .plural = "resources", .root = fl_resource_bind,
 	.help = "A list of devices that the kubelet hands out.",
@@ -90,4 +105,8 @@ const struct fl_kind fl_health_kind = {
 const struct fl_kind fl_own_node_kind = {
 	.built_in = true, .group = "", .version = "v1", .kind = "Node", .plural = "nodes", .cluster_scoped = true,
 	.root = fl_own_node_bind, .status = true, .help = "The Node that the agent runs on.",
+};
+const struct fl_kind fl_device_class_kind = {
+	.built_in = true, .group = "resource.k8s.io", .version = "v1", .kind = "DeviceClass", .plural = "deviceclasses",
+	.cluster_scoped = true, .root = fl_device_class_bind, .help = "Devices that Pods get through claims.",
 };

@@ -8,8 +8,10 @@
  *     Host        one, "host": the driver's files and device nodes, for CDI
  *     Runtime     one, "runtime": what the container runtime says of itself
  *     PluginSocket  a socket in the kubelet's folder, by its file name
- *     Settings    one, "settings": how this node hands out its GPUs
+ *     Given       one, "given": what the process was started with
+ *     ConfigFile  a file of the configuration
  * Wanted, each carried out by one sink:
+ *     Settings    one, "settings": how this node hands out its GPUs
  *     Resource    a list of devices that the kubelet hands out, by its resource name
  *     Health      of a card (by address) or a partition (by UUID): kept on the disk
  *     CdiSpec     a file in the CDI directory (api/cdi.h)
@@ -52,7 +54,8 @@ enum fl_card_answer {
 	FL_CARD_UNASKED,       /* no driver to ask, or its turn has not come */
 	FL_CARD_ANSWERS,
 	FL_CARD_LOST,          /* fell off the bus, or needs a reset */
-	FL_CARD_HUNG,          /* a call about it did not return: left out until a child of its own has seen it answer */
+	FL_CARD_HUNG,
+	           /* a call about it did not return: left out until a child of its own has seen it answer */
 	FL_CARD_FAILS,         /* answers with errors: see the message */
 	FL_CARD_ANSWER_COUNT_
 };
@@ -242,6 +245,7 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 #define FL_SETTINGS(X) \
 	FL_LOCAL(X) \
 	X(STR, node, "node", .help = "Name of the Node that this is.") \
+	X(STR, boot, "boot", .help = "The kernel's boot_id: whose clock the loop's is.") \
 	X(BOOL, unpooled, "unpooled", .help = "Serve cards of no pool as nvidia.com/gpu and nvidia.com/mig-*?") \
 	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Resources made of named cards.") \
 	X(ENUM(fl_mig_strategy), mig, "migStrategy", .help = "How partitions of no pool are called.") \
@@ -254,15 +258,43 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(BOOL, one_share, "failRequestsGreaterThanOne", .help = "Is a request for two shares a mistake?") \
 	X(BOOL, health, "healthChecks", .help = "Are reported faults looked at?") \
 	X(LIST_OF(I64), ignored, "ignoredXids", .help = "XIDs that are the application's own doing, sorted.") \
+	X(LIST_OF(I64), heeded, "heededXids", .help = "Those that count where no other report does, sorted.") \
 	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
+	X(STR, driver_root, "driverRoot", \
+	  .help = "Where the driver's files lie on the host; absent: it is looked for.") \
+	X(STR, dev_root, "devRoot", .help = "Where /dev lies; absent: beside the driver.") \
 	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
 	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
 	X(STR, hook, "hook", .help = "Path of our program on the host, for the CDI hook; absent: mounts instead.") \
 	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
 	X(I32, clean_looks, "cleanLooks", .help = "Looks without a fault before a card comes back.") \
-	X(STR, message, "message", .help = "What is wrong with the configuration; the last good one is in force.")
+	X(STR, message, "message", .help = "What is wrong with the configuration, or not taken of it.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
 extern const struct fl_kind fl_settings_kind;
+
+/* ---- what Settings are made from: what this process was started with, and files ---- */
+#define FL_GIVEN_OPTION(X) \
+	X(STR, name, "name", .required = true, .help = "Of an option of the command line or the environment.") \
+	X(STRS, values, "values", .help = "As they were written.")
+FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
+
+#define FL_GIVEN(X) \
+	FL_LOCAL(X) \
+	X(STR, node, "node", .help = "Name of the Node that this is.") \
+	X(STR, boot, "boot", .help = "The kernel's boot_id.") \
+	X(STR, file, "file", \
+	  .help = "The one configuration file; absent: any of the folder, as the Node's label says.") \
+	X(STR, fallback, "fallback", .help = "The configuration of a Node without the label.") \
+	X(LIST(fl_given_option), options, "options", .list_key = "name", .help = "Those that were given.")
+FL_STRUCT(fl_given, FL_GIVEN);
+extern const struct fl_kind fl_given_kind;
+
+#define FL_CONFIG_FILE(X) \
+	FL_LOCAL(X) \
+	X(STR, text, "text", .help = "What stands in it.") \
+	X(STR, why, "why", .help = "Why it could not be read.")
+FL_STRUCT(fl_config_file, FL_CONFIG_FILE);
+extern const struct fl_kind fl_config_file_kind;
 
 /* ---- Resource ---- */
 
@@ -301,6 +333,8 @@ enum fl_health_state { FL_HEALTHY, FL_SUSPECT, FL_UNHEALTHY, FL_RECOVERING, FL_H
 extern const struct fl_names fl_health_state_names;
 
 /* The condition "Healthy" says it to people; an event hangs on it. */
+#define FL_HEALTH_STATUS(X) FL_CONDITIONS(X)
+FL_STRUCT(fl_health_status, FL_HEALTH_STATUS);
 #define FL_HEALTH(X) \
 	FL_LOCAL(X) \
 	X(STR, card, "card", .required = true, .help = "Address of the card.") \
@@ -309,7 +343,7 @@ extern const struct fl_names fl_health_state_names;
 	X(I64, since, "since", .help = "When the state came: ns of the loop's clock.") \
 	X(I64, returned, "returned", .help = "When it came back last.") \
 	X(STR, boot, "boot", .help = "The boot whose clock that is.") \
-	FL_CONDITIONS(X)
+	X(OBJ(fl_health_status), status, "status", .help = "The same, in words.")
 FL_STRUCT(fl_health, FL_HEALTH);
 extern const struct fl_kind fl_health_kind;
 
@@ -326,3 +360,16 @@ FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
 	X(OBJ(fl_own_node_status), status, "status", .help = "What is so.")
 FL_STRUCT(fl_own_node, FL_OWN_NODE);
 extern const struct fl_kind fl_own_node_kind;
+
+/* ---- DeviceClass, as far as a device plugin must know: a resource name that it claims is not the plugin's ---- */
+#define FL_DEVICE_CLASS_SPEC(X) \
+	X(STR, resource, "extendedResourceName", .help = "Pods that ask for this resource get devices of the class.")
+FL_STRUCT(fl_device_class_spec, FL_DEVICE_CLASS_SPEC);
+#define FL_DEVICE_CLASS_META(X) FL_META_NAMES(X)
+FL_STRUCT(fl_device_class_meta, FL_DEVICE_CLASS_META);
+#define FL_DEVICE_CLASS(X) \
+	FL_FAULTS(X) \
+	X(OBJ(fl_device_class_meta), meta, "metadata", .help = "Standard object metadata.") \
+	X(OBJ(fl_device_class_spec), spec, "spec", .help = "What belongs to it.")
+FL_STRUCT(fl_device_class, FL_DEVICE_CLASS);
+extern const struct fl_kind fl_device_class_kind;

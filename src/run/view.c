@@ -97,6 +97,43 @@ struct fl_str fl_each_packed(struct fl_each *each)
 	return entry ? fl_entry_packed(each->cache, entry) : (struct fl_str){ NULL, 0 };
 }
 
+/* ---- many at once ---- */
+
+static int by_name(const void *a, const void *b, void *cache_)
+{
+	const struct fl_cache *cache = cache_;
+	const struct fl_str *a_space = (const void *)((const char *)a + cache->space_at);
+	const struct fl_str *b_space = (const void *)((const char *)b + cache->space_at);
+	int order = fl_str_cmp(*a_space, *b_space);
+
+	return order ? order : fl_str_cmp(*(const struct fl_str *)(const void *)((const char *)a + cache->name_at),
+					  *(const struct fl_str *)(const void *)((const char *)b + cache->name_at));
+}
+
+uint32_t fl_each_array(struct fl_each *each, void **ret)
+{
+	struct fl_each count = *each;
+	size_t size = each->cache->kind->root()->size;
+	const struct fl_entry *entry;
+	uint32_t len = 0, at = 0;
+	char *array;
+
+	*ret = NULL;
+	while (next(&count))
+		len++;
+	array = len ? fl_view_alloc(each->view, len, size) : NULL;
+	if (!array)
+		return 0;
+	for (; (entry = next(each)); at++)
+		if (fl_entry_unpack(each->cache, entry, each->view->arena, array + at * size, NULL) < 0) {
+			each->view->failed = true;
+			return 0;
+		}
+	qsort_r(array, len, size, by_name, each->cache);
+	*ret = array;
+	return len;
+}
+
 struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,
 				struct fl_str name)
 {

@@ -61,6 +61,10 @@ struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, cons
 const void *fl_each_next(struct fl_each *each);
 struct fl_str fl_each_packed(struct fl_each *each);
 
+/* All that are left as one array of root structs, sorted by namespace and name, for plans that weigh them against each
+ * other: how many, and *ret in the view's arena. None, and NULL, also when memory was refused. */
+uint32_t fl_each_array(struct fl_each *each, void **ret);
+
 /* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing.
  * A fact from which a plan may make a condition. */
 struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,

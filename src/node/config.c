@@ -1,0 +1,281 @@
+#include "node/config.h"
+#include "base/limits.h"
+#include "io/fs.h"
+#include "run/memory.h"
+
+static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("settings");
+
+/* ---- what was given, as a fact and back ---- */
+
+struct given_of {
+	struct fl_settings_given given;
+};
+static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS(struct given_of, given) };
+
+/* The texts of an option, NULL when it was not given. */
+static const struct fl_str *texts_of(const struct given_of *of, const struct fl_option *row, uint32_t *ret_len)
+{
+	const char *member = (const char *)of + row->offset;
+
+	if (row->kind == FL_OPTION_STRS) {
+		const struct fl_strs *list = (const struct fl_strs *)(const void *)member;
+
+		*ret_len = list->len;
+		return list->len ? list->at : NULL;
+	}
+	*ret_len = 1;
+	return ((const struct fl_str *)(const void *)member)->p ? (const struct fl_str *)(const void *)member : NULL;
+}
+
+static int put_given(struct fl_loop *loop, const struct fl_config_options *options, struct fl_given *given,
+		     struct fl_arena *arena, struct fl_err *err)
+{
+	struct given_of of = { *options->given };
+	struct fl_given_option *at = FL_ELEMENTS(given, arena, options, FL_LEN(rows));
+	uint32_t count = 0, len;
+
+	if (!at)
+		return fl_fail(err, FL_E_NOMEM, "no memory for the options");
+	for (uint32_t i = 0; i < FL_LEN(rows); i++) {
+		const struct fl_str *texts = texts_of(&of, &rows[i], &len);
+
+		if (!texts)
+			continue;
+		FL_SET(&at[count], name, fl_str(rows[i].name));
+		if (!FL_ELEMENTS(&at[count], arena, values, len))
+			return fl_fail(err, FL_E_NOMEM, "no memory for the options");
+		memcpy(at[count++].values.at, texts, len * sizeof *texts);
+	}
+	given->options.len = count;
+	return fl_feed_put(fl_loop_feed(loop, &fl_given_kind), given, err);
+}
+
+static void take_given(const struct fl_given *from, struct given_of *ret)
+{
+	for (uint32_t i = 0; i < from->options.len; i++) {
+		const struct fl_given_option *option = &from->options.at[i];
+
+		for (uint32_t j = 0; j < FL_LEN(rows); j++) {
+			char *member = (char *)ret + rows[j].offset;
+
+			if (!fl_str_eq(option->name, fl_str(rows[j].name)))
+				continue;
+			if (rows[j].kind == FL_OPTION_STRS)
+				*(struct fl_strs *)(void *)member =
+					(struct fl_strs){ option->values.at, option->values.len, option->values.len };
+			else if (option->values.len)
+				*(struct fl_str *)(void *)member = option->values.at[0];
+		}
+	}
+}
+
+static const struct fl_owner owner = {
+	.manager = "fairlead-config", .kind = &fl_settings_kind,
+	.paths = (const char *const[]){
+		"node", "boot", "unpooled", "pools", "migStrategy", "deviceListStrategy", "deviceIDStrategy",
+		"withoutCDI", "passDeviceSpecs", "sharedDevicesAllocationPolicy", "sharing",
+		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
+		"driverRoot", "devRoot", "cdiKind", "cdiAnnotationPrefix", "hook", "recoveryWait", "cleanLooks",
+		"message",
+		NULL,
+	},
+};
+static const struct fl_owner *const owners[] = { &owner, NULL };
+
+/* ---- the decision ---- */
+
+struct config_facts {
+	const struct fl_given *given;
+	const struct fl_config_file *files;
+	uint32_t file_len;
+	struct fl_str label;
+	const struct fl_settings *before;
+};
+
+static void once(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	fl_dirty_key(dirty, FL_S(""), FL_S(""));
+}
+
+static struct fl_str label_of(struct fl_view *view, struct fl_str name)
+{
+	const struct fl_own_node *node = fl_view_get(view, &fl_own_node_kind, FL_S(""), name);
+
+	for (uint32_t i = 0; node && i < node->meta.labels.len; i++)
+		if (fl_str_eq(node->meta.labels.at[i].key, FL_S(FL_SETTINGS_LABEL)))
+			return node->meta.labels.at[i].value;
+	return FL_S("");
+}
+
+static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct config_facts *facts = facts_;
+	struct fl_each each = fl_view_all(view, &fl_config_file_kind);
+	void *files;
+
+	(void)key;
+	facts->given = fl_view_get(view, &fl_given_kind, FL_S(""), one);
+	if (!facts->given)
+		return false;
+	facts->file_len = fl_each_array(&each, &files);
+	facts->files = files;
+	facts->label = label_of(view, facts->given->node);
+	facts->before = fl_view_get(view, &fl_settings_kind, FL_S(""), settings_name);
+	return true;
+}
+
+/* The file that counts; NULL: none does. FL_E_NOTFOUND: the one that is asked for is not there. */
+static int choose(const struct config_facts *facts, struct fl_arena *arena, const struct fl_config_file **ret,
+		  struct fl_err *err)
+{
+	struct fl_str *names = fl_arena_get_n(arena, facts->file_len + 1, sizeof *names);
+	uint32_t at;
+
+	*ret = NULL;
+	if (!names)
+		return fl_fail(err, FL_E_NOMEM, "no memory for the configuration");
+	for (uint32_t i = 0; i < facts->file_len; i++) {
+		names[i] = facts->files[i].meta.name;
+		if (facts->given->has.file && fl_str_eq(names[i], facts->given->file))
+			*ret = &facts->files[i];
+	}
+	if (facts->given->has.file)
+		return *ret ? 0 : fl_fail(err, FL_E_NOTFOUND, "there is no file '%.*s'", FL_ARG(facts->given->file));
+	if (fl_settings_choose(names, facts->file_len, facts->label, facts->given->fallback, &at, err) < 0)
+		return -(int)err->code;
+	*ret = at == UINT32_MAX ? NULL : &facts->files[at];
+	return 0;
+}
+
+static void plan(const void *facts_, struct fl_plan *plan)
+{
+	const struct config_facts *facts = facts_;
+	const struct fl_config_file *file;
+	struct fl_settings settings = { 0 };
+	struct fl_err err = { 0 };
+	struct given_of of = { 0 };
+	struct fl_settings_from from = { .given = &of.given, .last = facts->before, .node = facts->given->node,
+					 .boot = facts->given->boot };
+	struct fl_ref ref = { &fl_settings_kind, FL_S(""), settings_name, FL_S("") };
+	int r = choose(facts, plan->arena, &file, &err);
+
+	take_given(facts->given, &of);
+	if (file) {
+		from.name = file->meta.name;
+		from.text = file->text;
+		if (file->has.why)
+			r = fl_fail(&err, FL_E_INVALID, "'%.*s': %.*s", FL_ARG(file->meta.name), FL_ARG(file->why));
+	}
+	/* Without the file that counts, what was in force last is; at the start that is what was given. */
+	if (r < 0 && facts->before)
+		settings = *facts->before;
+	else if (fl_settings_make(&from, plan->arena, &settings, NULL) < 0)
+		plan->failed = true;
+	if (r < 0)
+		FL_SET(&settings, message, fl_plan_printf(plan, "%s", err.text));
+	FL_SET(FL_IN(&settings, meta), name, settings_name);
+	fl_want(plan, &owner, ref, &settings);
+	fl_say(plan, ref, r < 0 || settings.message.len ? "Invalid" : "Read", "%.*s", FL_ARG(settings.message));
+}
+
+static const struct fl_watched watches[] = {
+	{ &fl_given_kind, once, false }, { &fl_config_file_kind, once, false }, { &fl_own_node_kind, once, true },
+	{ &fl_settings_kind, once, false }, { 0 },
+};
+
+const struct fl_capability fl_node_config = {
+	.name = "config", .watches = watches, .owners = owners, .once = true, .facts_size = sizeof(struct config_facts),
+	.gather = gather, .plan = plan,
+};
+
+/* ---- the feeders ---- */
+
+static int parse(void *arg, const struct fl_folder_file *from, struct fl_arena *arena, void *object, struct fl_err *err)
+{
+	struct fl_config_file *file = object;
+
+	(void)arg;
+	(void)err;
+	if (from->why) {
+		struct fl_str why = fl_arena_str(arena, fl_str(from->why->text));
+
+		FL_SET(file, why, why);
+		return why.p ? 1 : -FL_E_NOMEM;
+	}
+	FL_SET(file, text, from->content);
+	return 1;
+}
+
+static int start_folder(struct fl_config *config, struct fl_io *io, struct fl_loop *loop,
+			const struct fl_config_options *options, struct fl_given *given, struct fl_err *err)
+{
+	const char *path = options->file ? options->file : options->dir;
+	const char *slash = options->file ? strrchr(path, '/') : NULL;
+	struct fl_buf dir = FL_BUF_IN(config->dir);
+
+	if (options->file)
+		FL_SET(given, file, fl_str(slash ? slash + 1 : path));
+	if (slash)
+		fl_buf_printf(&dir, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	else
+		fl_buf_str(&dir, fl_str(options->file ? "." : path));
+	if (dir.failed || (options->file && !given->file.len))
+		return fl_fail(err, FL_E_INVALID, "'%s' is not the path of a configuration file",
+			       path);
+	config->folder = (struct fl_folder){ .dir = config->dir, .parse = parse };
+	fl_folder_start(io, &config->folder, fl_loop_feed(loop, &fl_config_file_kind));
+	return 0;
+}
+
+static int boot_id(struct fl_io *io, char *buf, size_t size, struct fl_str *ret, struct fl_err *err)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	const struct fl_fs *fs = fl_io_fs(io);
+	int fd = fs->open(fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	int64_t len = fd < 0 ? fd : fl_fs_read_all(fs, fd, buf, size);
+
+	if (fd >= 0)
+		fs->close(fs, fd);
+	if (len < 0)
+		return fl_fail_sys(err, (int)-len, "read %s", path);
+	*ret = fl_str_trim((struct fl_str){ buf, (uint32_t)len });
+	return 0;
+}
+
+int fl_config_start(struct fl_config *config, struct fl_io *io, struct fl_loop *loop,
+		    const struct fl_config_options *options, struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_settings_from from = { .given = options->given, .node = options->node };
+	struct fl_settings settings = { 0 };
+	struct fl_given given = { 0 };
+	struct fl_str boot;
+	char text[64];
+
+	if (options->file && options->dir)
+		return fl_fail(err, FL_E_INVALID, "--config-file and --config-dir exclude each other");
+	if (boot_id(io, text, sizeof text, &boot, err) < 0 || fl_settings_read(&from, &arena, &settings, err) < 0)
+		return -(int)(err ? err->code : FL_E_INVALID);
+	FL_SET(FL_IN(&given, meta), name, one);
+	FL_SET(&given, node, options->node);
+	FL_SET(&given, boot, boot);
+	if (options->fallback.len)
+		FL_SET(&given, fallback, options->fallback);
+	fl_memory_begin(loop, &fl_settings_kind);
+	if (!options->file && !options->dir)
+		fl_memory_begin(loop, &fl_config_file_kind);
+	else if (start_folder(config, io, loop, options, &given, err) < 0)
+		return -FL_E_INVALID;
+	fl_feed_begin(fl_loop_feed(loop, &fl_given_kind));
+	if (put_given(loop, options, &given, &arena, err) < 0)
+		return -FL_E_NOMEM;
+	fl_feed_synced(fl_loop_feed(loop, &fl_given_kind));
+	return 0;
+}
+
+void fl_config_stop(struct fl_config *config)
+{
+	fl_folder_stop(&config->folder);
+}
