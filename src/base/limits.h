@@ -158,6 +158,7 @@
 #define FL_HTTP_REPLAYS 3                           /* a server that refuses a stream so often means it */
 #define FL_HTTP_GOAWAY_WAIT (1 * FL_NS_PER_S)       /* between the polite GOAWAY and the one for good */
 
+#define FL_TLS_CA_STEP 2                            /* certificates read in one turn: 0.2 to 0.4 ms each */
 #define FL_FILES_TEXT_MAX (256 * FL_KIB)            /* a CA bundle of a hundred certificates */
 #define FL_FILES_SETTLE (50 * FL_NS_PER_MS)         /* after a change: whoever writes two files is not done yet */
 #define FL_FILES_RETRY (5 * FL_NS_PER_S)            /* after a failure, if nothing changes before */
@@ -215,6 +216,14 @@
  * each; the largest boards have 16. Beyond, the best of so many beginnings. */
 #define FL_PREFER_EXACT 16
 #define FL_PREFER_BEGINNINGS 64
+
+/* ---- node: what it decides by ---- */
+
+#define FL_SETTINGS_FILE_MAX (1 * FL_MIB)     /* NVIDIA's configuration: a ConfigMap holds no more */
+#define FL_SETTINGS_LIST 64                   /* shared resources, pools, XIDs: more than there are of any */
+#define FL_SETTINGS_WAIT (30 * FL_NS_PER_S)   /* one return of a card in so long: who flaps is not trusted ... */
+#define FL_SETTINGS_WAIT_MAX (3600 * FL_NS_PER_S)   /* ... and nobody waits longer for one that is well */
+#define FL_SETTINGS_LOOKS 3                   /* the driver answers a sick card now and then */
 
 /* ---- run ---- */
 
@@ -320,7 +329,7 @@
 #define FL_GPU_PARTS_MAX 64                  /* of one card: hardware has 8 at most */
 #define FL_GPU_CAPS_MAX (256 * FL_KIB)       /* mig-minors: 32 cards with all instances that there could be: 170 KiB */
 #define FL_GPU_FAULTS_MAX 256                /* kept at once: 16 cards with each XID that is known; more are counted */
-#define FL_GPU_STORM 64                      /* kinds of event that a child remembers to tell repeated ones together */
+#define FL_GPU_STORM 64                      /* kinds of event that a child remembers, to tell repeated ones at once */
 /* Idle, the whole agent has 60 us a second: eight cards looked at take 3 ms, and events do not wait for a look. */
 #define FL_GPU_LOOK_EVERY (30 * FL_NS_PER_S)
 /* Bad news at once, and a card that comes back is not kept waiting; only those that need it are looked at so often. */
@@ -363,7 +372,7 @@
 #define FL_PLUGIN_REFUSED_LAST (60 * FL_NS_PER_S)    /* one that says no, for as long as nothing changes */
 #define FL_PLUGIN_STEADY (5 * FL_NS_PER_S)           /* a stream that lived so long had nothing wrong with it */
 #define FL_PLUGIN_REGISTER_TIMEOUT (60 * FL_NS_PER_S)   /* a kubelet under load has taken 30 s */
-#define FL_PLUGIN_WATCHED_WITHIN (10 * FL_NS_PER_S)  /* of being registered; it is a matter of ms */
+#define FL_PLUGIN_WATCHED_WITHIN (2 * FL_NS_PER_S)   /* of being registered; it is a matter of ms */
 #define FL_PLUGIN_LOOK_EVERY (30 * FL_NS_PER_S)      /* into the folder, in case the kernel's hints were lost */
 #define FL_PLUGIN_PROBE_TIMEOUT (200 * FL_NS_PER_MS) /* of a socket that may be nobody's: the kernel answers at once */
 #define FL_PLUGIN_SOCKETS_MAX 1024                   /* in the kubelet's folder: a leak is told, and not followed */

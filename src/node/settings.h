@@ -1,0 +1,103 @@
+/* settings.h - how this node hands out its GPUs: the command line, the environment, and NVIDIA's configuration file.
+ *
+ * The command line and the environment come before the file, and the file before the defaults, as NVIDIA's plugin has
+ * it. Its flags, environment names and file (version v1) are understood; what we do not do is refused by its name, so
+ * that nobody believes to have it. Options of ours that NVIDIA does not have are FAIRLEAD_* in the environment.
+ *
+ *     struct options { struct fl_settings_given given; ... };
+ *     static const struct fl_option options[] = { FL_SETTINGS_OPTIONS(struct options, given), ... };
+ *
+ *     fl_settings_make(&(struct fl_settings_from){ &config->given, name, text, last }, &arena, &settings, err);
+ *     fl_feed_put(fl_loop_feed(loop, &fl_settings_kind), &settings, err);
+ *
+ * Pure: files are read, and labels watched, by whoever calls.
+ */
+#pragma once
+#include "api/node.h"
+#include "base/option.h"
+
+/* What was given on the command line or in the environment, as it was written; .p NULL: it was not. Of a list the
+ * command line's items are one text each, and any of them may be parted by commas. */
+struct fl_settings_given {
+	struct fl_str mig_strategy, id_strategy, pass_specs, share_policy, annotation_prefix, hook, without_cdi;
+	struct fl_str unpooled, pre_start, disable_health, enable_health, discovery, fail_on_init;
+	struct fl_str gdrcopy, gds, mofed, imex_channels, imex_required, mps_root, cdi_kind, recovery_wait, clean_looks;
+	struct fl_strs list_strategy;
+	struct fl_strs pools;                  /* RESOURCE=CARD,CARD... */
+};
+
+#define FL_SETTINGS_OPTIONS(type, m) \
+	FL_OPT_STR(type, m.mig_strategy, "mig-strategy", "How MIG partitions are called: none, single or mixed.", \
+		   .env = "MIG_STRATEGY"), \
+	FL_OPT_STRS(type, m.list_strategy, "device-list-strategy", \
+		    "How containers get devices: cdi-cri, cdi-annotations, envvar, volume-mounts, device-specs.", \
+		    .env = "DEVICE_LIST_STRATEGY"), \
+	FL_OPT_STR(type, m.id_strategy, "device-id-strategy", "What containers are told of a device: uuid or index.", \
+		   .env = "DEVICE_ID_STRATEGY"), \
+	FL_OPT_STR(type, m.pass_specs, "pass-device-specs", "Hand out device nodes too, whatever the strategy.", \
+		   .env = "PASS_DEVICE_SPECS", .value = "true|false"), \
+	FL_OPT_STR(type, m.share_policy, "shared-devices-allocation-policy", \
+		   "Which shares are handed out first: distributed or packed.", \
+		   .env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
+	FL_OPT_STR(type, m.annotation_prefix, "cdi-annotation-prefix", "Of annotations that name CDI devices.", \
+		   .env = "CDI_ANNOTATION_PREFIX"), \
+	FL_OPT_STR(type, m.hook, "cdi-hook-path", \
+		   "This program on the host, for links in containers; none: mounts and LD_LIBRARY_PATH instead."), \
+	FL_OPT_STR(type, m.without_cdi, "without-cdi", \
+		   "What to do where the container runtime has CDI off: device-specs or refuse."), \
+	FL_OPT_STR(type, m.unpooled, "unpooled", \
+		   "Serve cards that are in no pool as nvidia.com/gpu and nvidia.com/mig-*.", .value = "true|false"), \
+	FL_OPT_STRS(type, m.pools, "pool", "A resource and its cards: gpu.deckhouse.io/train=0,1 or ...=all."), \
+	FL_OPT_STR(type, m.pre_start, "pre-start", "Be asked before each start of a container; see the manual first.", \
+		   .value = "true|false"), \
+	FL_OPT_STR(type, m.disable_health, "disable-health-checks", \
+		   "XIDs to be ignored besides those that applications cause; all: no report of a card counts.", \
+		   .env = "DP_DISABLE_HEALTHCHECKS"), \
+	FL_OPT_STR(type, m.enable_health, "enable-health-checks", "XIDs to be heeded after all; all: each of them.", \
+		   .env = "DP_ENABLE_HEALTHCHECKS"), \
+	FL_OPT_STR(type, m.cdi_kind, "cdi-kind", "Vendor and class of the CDI devices."), \
+	FL_OPT_STR(type, m.recovery_wait, "recovery-wait", "Between two returns of a card, at least: 30s."), \
+	FL_OPT_STR(type, m.clean_looks, "clean-looks", "Looks without a fault before a card comes back."), \
+	FL_OPT_STR(type, m.fail_on_init, "fail-on-init-error", "Taken, and of no effect: no driver is waited for.", \
+		   .env = "FAIL_ON_INIT_ERROR", .hidden = true), \
+	FL_OPT_STR(type, m.discovery, "device-discovery-strategy", "auto or nvml.", \
+		   .env = "DEVICE_DISCOVERY_STRATEGY", .hidden = true), \
+	FL_OPT_STR(type, m.gdrcopy, "gdrcopy-enabled", "Not supported.", .env = "GDRCOPY_ENABLED", .hidden = true), \
+	FL_OPT_STR(type, m.gds, "gds-enabled", "Not supported.", .env = "GDS_ENABLED", .hidden = true), \
+	FL_OPT_STR(type, m.mofed, "mofed-enabled", "Not supported.", .env = "MOFED_ENABLED", .hidden = true), \
+	FL_OPT_STR(type, m.imex_channels, "imex-channel-ids", "Not supported.", .env = "IMEX_CHANNEL_IDS", \
+		   .hidden = true), \
+	FL_OPT_STR(type, m.imex_required, "imex-required", "Not supported.", .env = "IMEX_REQUIRED", .hidden = true), \
+	FL_OPT_STR(type, m.mps_root, "mps-root", "Not supported.", .env = "MPS_ROOT", .hidden = true)
+
+struct fl_settings_from {
+	const struct fl_settings_given *given; /* NULL: nothing */
+	struct fl_str name, text;              /* of NVIDIA's configuration file; text .p NULL: there is none */
+	const struct fl_settings *last;        /* the last good ones; NULL: there were none */
+	struct fl_str node, boot;              /* the Node's name, the kernel's boot_id */
+};
+
+/* What follows from them, or FL_E_INVALID with the path of what is wrong and what to write instead. Texts lie in the
+ * arena or where they came from. */
+int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
+		     struct fl_err *err) FL_MUSTUSE;
+
+/* The same, and a mistake is no end: then the last good ones stay in force, or what is right without the file, and
+ * their message says what is wrong. FL_E_NOMEM only. */
+int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
+		     struct fl_err *err) FL_MUSTUSE;
+
+/* Without anything given: cards by UUID over CDI, damped by 30 s and three looks; nothing is served that nobody asked
+ * for. */
+int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct fl_err *err) FL_MUSTUSE;
+
+/* Which of several named configurations a node has: the one that its label nvidia.com/device-plugin.config names, else
+ * `fallback`, else the one that is called default, else the only one. FL_E_NOTFOUND names those that there are; *ret is
+ * UINT32_MAX where nothing names one and there are none, which is no mistake. */
+#define FL_SETTINGS_LABEL "nvidia.com/device-plugin.config"
+int fl_settings_choose(const struct fl_str *names, uint32_t count, struct fl_str label, struct fl_str fallback,
+		       uint32_t *ret, struct fl_err *err) FL_MUSTUSE;
+
+/* NVIDIA's file alone, laid over what is there; for fl_settings_read, and for fuzzing. */
+int fl_settings_file(struct fl_str text, struct fl_arena *arena, struct fl_settings *settings,
+		     struct fl_err *err) FL_MUSTUSE;
