@@ -1,6 +1,7 @@
 #include "http/files.h"
 #include "base/hmap.h"
 #include "base/limits.h"
+#include "http/tls_prepare.h"
 #include "io/io.h"
 
 static void read_next(struct fl_files *files);
@@ -214,17 +215,31 @@ static void tls_changed(struct fl_files *base, const struct fl_str *texts)
 	tls_failed(base, &err);
 }
 
+static void prepared(struct fl_op *op)
+{
+	(void)op;
+}
+
 int fl_tls_files_start(struct fl_io *io, struct fl_tls_files *files, struct fl_err *err)
 {
+	int r;
+
 	files->files.changed = tls_changed;
 	files->files.failed = tls_failed;
 	files->files.paths[CERT] = files->cert;
 	files->files.paths[KEY] = files->key;
 	files->files.paths[CA] = files->ca;
-	return fl_files_start(io, &files->files, err);
+	r = fl_files_start(io, &files->files, err);
+	if (r < 0)
+		return r;
+	/* In the lane of files, behind the first of them: a server has two, so it is over before a context is made. */
+	files->prepare = (struct fl_op){ .done = prepared };
+	fl_tls_prepare(io, &files->prepare);
+	return 0;
 }
 
 void fl_tls_files_stop(struct fl_tls_files *files)
 {
+	fl_op_cancel(&files->prepare);
 	fl_files_stop(&files->files);
 }

@@ -49,6 +49,7 @@ struct fl_tls_files {
 	struct fl_tls_config config;        /* all but the texts */
 
 	struct fl_files files;
+	struct fl_op prepare;
 };
 int fl_tls_files_start(struct fl_io *io, struct fl_tls_files *files, struct fl_err *err) FL_MUSTUSE;
 void fl_tls_files_stop(struct fl_tls_files *files);

@@ -27,6 +27,14 @@ struct fl_tls_config {
 /* FL_E_INVALID says which text is wrong and how: no PEM, key of another certificate, expired ... */
 struct fl_tls_context *fl_tls_context_new(const struct fl_tls_config *config, int64_t wall_ns,
 					  struct fl_err *err) FL_MUSTUSE;
+
+/* The same in steps of under a millisecond each, for a bundle of many CAs: begin, then step until it does not say 1 any
+ * more. 0: it is made; < 0: it is not, let go of it. Until then `config->ca` is borrowed and the context is for
+ * nothing else. */
+struct fl_tls_context *fl_tls_context_begin(const struct fl_tls_config *config, int64_t wall_ns,
+					    struct fl_err *err) FL_MUSTUSE;
+int fl_tls_context_step(struct fl_tls_context *context, struct fl_err *err) FL_MUSTUSE;
+
 struct fl_tls_context *fl_tls_context_ref(struct fl_tls_context *context);
 struct fl_tls_context *fl_tls_context_free(struct fl_tls_context *context);   /* one reference; NULL-safe */
 FL_DEFINE_AUTO(fl_tls_context, struct fl_tls_context *, fl_tls_context_free);

@@ -1,3 +1,4 @@
+#include "base/limits.h"
 #include "http/tls_in.h"
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -85,25 +86,37 @@ static int use_key(struct fl_tls_context *context, struct fl_str pem, struct fl_
 	return result;
 }
 
-static int use_ca(struct fl_tls_context *context, struct fl_str pem, struct fl_err *err)
+static int add_ca(struct fl_tls_context *context, X509 *cert, struct fl_err *err)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(context->ssl);
-	BIO *bio = bio_of(pem);
-	X509 *cert = NULL;
-	int count = 0, result = 0;
 
-	while (bio && result == 0 && (cert = PEM_read_bio_X509(bio, NULL, no_password, NULL)) != NULL) {
-		if (!X509_STORE_add_cert(store, cert) ||
-		    (context->server && !SSL_CTX_add_client_CA(context->ssl, cert)))
-			result = fl_tls_fail(err, FL_E_INVALID, "a CA certificate cannot be used");
+	if (!X509_STORE_add_cert(store, cert) || (context->server && !SSL_CTX_add_client_CA(context->ssl, cert)))
+		return fl_tls_fail(err, FL_E_INVALID, "a CA certificate cannot be used");
+	return 0;
+}
+
+int fl_tls_context_step(struct fl_tls_context *context, struct fl_err *err)
+{
+	int result = 0;
+
+	for (unsigned i = 0; context->ca && i < FL_TLS_CA_STEP; i++) {
+		X509 *cert = PEM_read_bio_X509(context->ca, NULL, no_password, NULL);
+
+		if (!cert) {
+			if (!context->ca_count || ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+				result = fl_tls_fail(err, FL_E_INVALID, "the CA certificates are no PEM");
+			ERR_clear_error();
+			BIO_free(context->ca);
+			context->ca = NULL;
+			return result;
+		}
+		result = add_ca(context, cert, err);
 		X509_free(cert);
-		count++;
+		if (result < 0)
+			return result;
+		context->ca_count++;
 	}
-	BIO_free(bio);
-	if (result == 0 && (!count || ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE))
-		result = fl_tls_fail(err, FL_E_INVALID, "the CA certificates are no PEM");
-	ERR_clear_error();
-	return result;
+	return context->ca != NULL;
 }
 
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
@@ -140,7 +153,10 @@ static int set_peer(struct fl_tls_context *context, const struct fl_tls_config *
 	SSL_CTX_set_verify(context->ssl, mode, fl_tls_on_verify);
 	if (mode != SSL_VERIFY_NONE && !config->ca.len)
 		return fl_fail(err, FL_E_INVALID, "no CA is given to verify the peer with");
-	return mode != SSL_VERIFY_NONE ? use_ca(context, config->ca, err) : 0;
+	if (mode == SSL_VERIFY_NONE)
+		return 0;
+	context->ca = bio_of(config->ca);
+	return context->ca ? 0 : fl_tls_fail(err, FL_E_NOMEM, "no memory for the CA certificates");
 }
 
 static int set_up(struct fl_tls_context *context, const struct fl_tls_config *config, int64_t wall_ns,
@@ -169,7 +185,7 @@ static int set_up(struct fl_tls_context *context, const struct fl_tls_config *co
 	return result == 0 ? set_peer(context, config, err) : result;
 }
 
-struct fl_tls_context *fl_tls_context_new(const struct fl_tls_config *config, int64_t wall_ns, struct fl_err *err)
+struct fl_tls_context *fl_tls_context_begin(const struct fl_tls_config *config, int64_t wall_ns, struct fl_err *err)
 {
 	FL_AUTO(fl_tls_context) struct fl_tls_context *context = fl_zalloc(sizeof *context);
 
@@ -190,6 +206,16 @@ struct fl_tls_context *fl_tls_context_new(const struct fl_tls_config *config, in
 	return set_up(context, config, wall_ns, err) == 0 ? fl_steal(&context) : NULL;
 }
 
+struct fl_tls_context *fl_tls_context_new(const struct fl_tls_config *config, int64_t wall_ns, struct fl_err *err)
+{
+	FL_AUTO(fl_tls_context) struct fl_tls_context *context = fl_tls_context_begin(config, wall_ns, err);
+	int more = context ? 1 : -1;
+
+	while (more > 0)
+		more = fl_tls_context_step(context, err);
+	return more == 0 ? fl_steal(&context) : NULL;
+}
+
 struct fl_tls_context *fl_tls_context_ref(struct fl_tls_context *context)
 {
 	context->refs++;
@@ -200,6 +226,7 @@ struct fl_tls_context *fl_tls_context_free(struct fl_tls_context *context)
 {
 	if (!context || --context->refs)
 		return NULL;
+	BIO_free(context->ca);
 	SSL_CTX_free(context->ssl);
 	BIO_meth_free(context->bio);
 	fl_free(context);

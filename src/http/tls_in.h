@@ -7,6 +7,8 @@
 struct fl_tls_context {
 	SSL_CTX *ssl;
 	BIO_METHOD *bio;           /* ours: reads from what was fed, writes into `out` */
+	BIO *ca;                   /* what is left of the CAs while the context is being made */
+	uint32_t ca_count;
 	int64_t expires;
 	uint32_t refs;
 	bool server;

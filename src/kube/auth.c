@@ -1,6 +1,7 @@
 #include "kube/auth.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "http/tls_prepare.h"
 #include "json/time.h"
 
 static const char *const part_names[] = { [FL_AUTH_TOKEN] = "token", [FL_AUTH_CERT] = "client certificate",
@@ -40,6 +41,8 @@ void fl_auth_free(struct fl_auth *auth)
 	fl_timer_stop(auth->io, &auth->begin);
 	fl_op_cancel(&auth->read.op);
 	fl_exec_free(&auth->exec);
+	fl_op_cancel(&auth->prepare);
+	auth->context = fl_tls_context_free(auth->context);
 	auth->http = fl_http_client_free(auth->http);
 	for (unsigned part = 0; part < FL_AUTH_PART_COUNT_; part++) {
 		fl_buf_free(&auth->texts[part]);
@@ -57,32 +60,38 @@ static bool same(const struct fl_auth *auth, unsigned part)
 	return fl_str_eq(fl_buf_view(&auth->texts[part]), fl_buf_view(&auth->fresh[part]));
 }
 
+/* A new one where anything of it is new, and where there was none. */
+static bool needs_context(const struct fl_auth *auth)
+{
+	return auth->config->tls && !(auth->http && same(auth, FL_AUTH_CERT) && same(auth, FL_AUTH_KEY) &&
+				      same(auth, FL_AUTH_CA));
+}
+
+static struct fl_tls_context *begin_context(const struct fl_auth *auth, struct fl_err *err)
+{
+	struct fl_tls_config tls = {
+		.peer = auth->config->insecure ? FL_TLS_PEER_TRUST : FL_TLS_PEER_VERIFY,
+		.cert = fl_buf_view(&auth->fresh[FL_AUTH_CERT]), .key = fl_buf_view(&auth->fresh[FL_AUTH_KEY]),
+		.ca = fl_buf_view(&auth->fresh[FL_AUTH_CA]),
+	};
+
+	return fl_tls_context_begin(&tls, fl_wall(auth->io), err);
+}
+
 static int use_tls(struct fl_auth *auth, struct fl_err *err)
 {
 	const struct fl_kube_config *config = auth->config;
 	struct fl_http_client_options options = {
 		.url = config->server, .user_agent = auth->user_agent, .server_name = fl_str(config->server_name),
 		.max_conns = FL_KUBE_CONNS, .ping_every = FL_KUBE_PING_EVERY, .ping_within = FL_KUBE_PING_WITHIN,
+		.tls = auth->context,
 	};
-	struct fl_tls_config tls = {
-		.peer = config->insecure ? FL_TLS_PEER_TRUST : FL_TLS_PEER_VERIFY,
-		.cert = fl_buf_view(&auth->fresh[FL_AUTH_CERT]), .key = fl_buf_view(&auth->fresh[FL_AUTH_KEY]),
-		.ca = fl_buf_view(&auth->fresh[FL_AUTH_CA]),
-	};
-	FL_AUTO(fl_tls_context) struct fl_tls_context *context = NULL;
 
-	if (auth->http && same(auth, FL_AUTH_CERT) && same(auth, FL_AUTH_KEY) && same(auth, FL_AUTH_CA))
-		return 0;
-	if (config->tls) {
-		context = fl_tls_context_new(&tls, fl_wall(auth->io), err);
-		if (!context)
-			return -(int)err->code;
-	}
-	if (auth->http && context)
-		fl_http_client_use(auth->http, context);
-	options.tls = context;
 	if (!auth->http)
 		auth->http = fl_http_client_new(auth->io, &options, err);
+	else if (auth->context)
+		fl_http_client_use(auth->http, auth->context);
+	auth->context = fl_tls_context_free(auth->context);
 	return auth->http ? 0 : -(int)err->code;
 }
 
@@ -121,11 +130,55 @@ static void over(struct fl_auth *auth, const struct fl_err *failure)
 	auth->ready(auth);
 }
 
+static void make_context(struct fl_timer *timer)
+{
+	struct fl_auth *auth = fl_container(timer, struct fl_auth, begin);
+	struct fl_err err = { 0 };
+	int more = fl_tls_context_step(auth->context, &err);
+
+	fl_io_name(auth->io, "TLS");
+	if (more > 0) {
+		fl_timer_set(auth->io, &auth->begin, fl_now(auth->io));
+		return;
+	}
+	if (more < 0) {
+		auth->context = fl_tls_context_free(auth->context);
+		(void)fl_wrap(&err, "credentials of %.*s", FL_ARG(auth->config->source));
+	}
+	over(auth, more < 0 || use(auth, &err) < 0 ? &err : NULL);
+}
+
+static void start_context(struct fl_auth *auth)
+{
+	struct fl_err err = { 0 };
+
+	auth->context = begin_context(auth, &err);
+	if (auth->context) {
+		auth->begin = (struct fl_timer){ .fire = make_context };
+		fl_timer_set(auth->io, &auth->begin, fl_now(auth->io));
+	} else {
+		(void)fl_wrap(&err, "credentials of %.*s", FL_ARG(auth->config->source));
+		over(auth, &err);
+	}
+}
+
+static void prepared(struct fl_op *op)
+{
+	start_context(fl_container(op, struct fl_auth, prepare));
+}
+
 static void finish(struct fl_auth *auth)
 {
 	struct fl_err err = { 0 };
 
-	over(auth, use(auth, &err) < 0 ? &err : NULL);
+	if (!needs_context(auth)) {
+		over(auth, use(auth, &err) < 0 ? &err : NULL);
+	} else if (auth->http) {
+		start_context(auth);
+	} else {
+		auth->prepare = (struct fl_op){ .done = prepared };
+		fl_tls_prepare(auth->io, &auth->prepare);
+	}
 }
 
 /* ---- the plugin ---- */

@@ -32,6 +32,8 @@ struct fl_auth {
 	bool busy;
 	struct fl_timer begin;                 /* never from inside of whoever asks */
 	unsigned part;                         /* the one being read */
+	struct fl_op prepare;                  /* OpenSSL, before the first context */
+	struct fl_tls_context *context;        /* being made of what was read: a turn takes a few CAs */
 	struct fl_buf texts[FL_AUTH_PART_COUNT_];
 	struct fl_buf fresh[FL_AUTH_PART_COUNT_];
 	struct fl_file_read read;

@@ -1,7 +1,9 @@
 #include "base/limits.h"
 #include "certs.h"
 #include "http/tls.h"
+#include "http/tls_prepare.h"
 #include "test.h"
+#include "test_io.h"
 #include <time.h>
 
 static int64_t wall(void)
@@ -317,4 +319,39 @@ TEST(plain_http_is_no_tls)
 	fl_tls_feed(ends.client, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
 	REFUSED(fl_tls_handshake(ends.client, &ends.client_err), FL_E_INVALID);
 	CHECK_STR(fl_str(ends.client_err.text), "the peer does not speak TLS: wrong version number");
+}
+
+TEST(a_bundle_of_many_is_read_in_steps)
+{
+	FL_AUTO(fl_buf) struct fl_buf ca = FL_BUF(FL_MIB);
+	FL_AUTO(fl_tls_context) struct fl_tls_context *context = NULL;
+	struct fl_tls_config config = { 0 };
+	struct fl_err err = { 0 };
+	int steps = 0, more = 1;
+
+	for (int i = 0; i < 3 * FL_TLS_CA_STEP; i++)
+		fl_buf_str(&ca, fl_str(test_certs()->ca.cert));
+	OK(fl_buf_check(&ca, "the bundle", NULL));
+	config.ca = fl_buf_view(&ca);
+	context = fl_tls_context_begin(&config, wall(), &err);
+	GOT(context);
+	for (; more > 0; steps++)
+		more = fl_tls_context_step(context, &err);
+	OK_ERR(more, &err);
+	CHECK_INT(steps, 4);
+	OK_ERR(fl_tls_context_step(context, &err), &err);   /* there is nothing more to do */
+}
+
+TEST(openssl_is_made_ready_off_the_loop)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	struct fl_op op = { 0 };
+
+	GOT(io);
+	fl_tls_prepare(io, &op);
+	CHECK(fl_op_busy(&op));
+	OK(test_op(io, &op));
+	fl_tls_prepare(io, &op);
+	fl_op_cancel(&op);
+	CHECK(!fl_op_busy(&op));
 }
