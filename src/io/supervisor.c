@@ -31,7 +31,7 @@ struct fl_supervised_ {
 	uint64_t ready_at;
 	struct fl_err err;
 	uint32_t id;                    /* of the request that it works on */
-	bool busy, paused;              /* paused: that is what it was killed for */
+	bool busy;
 	struct fl_request *request;     /* NULL although busy: it was given up, its deadline still counts */
 	uint32_t line_len;
 	char line[FL_SUPERVISOR_LINE_MAX];
@@ -332,7 +332,7 @@ static void exited(struct fl_op *op)
 {
 	struct fl_supervised_ *kid = fl_container(op, struct fl_supervised_, wait.op);
 	struct fl_supervisor *s = kid->s;
-	bool was_stuck = kid->stage == STUCK, paused = kid->paused, unasked;
+	bool was_stuck = kid->stage == STUCK, unasked;
 	int pid = pid_of(kid);
 	char how[60];
 
@@ -362,7 +362,7 @@ static void exited(struct fl_op *op)
 		tell(s, FL_CHILD_ENDED, "%s: process %d %s", s->config.name, pid, how);
 	} else if (was_stuck) {
 		tell(s, FL_CHILD_REAPED, "%s: process %d has ended at last", s->config.name, pid);
-	} else if (paused) {
+	} else if (s->state.paused) {
 		tell(s, FL_CHILD_LET_GO, "%s: process %d has let go", s->config.name, pid);
 	}
 	go_on(s);
@@ -719,7 +719,6 @@ void fl_supervisor_pause(struct fl_supervisor *s)
 		s->kid = NULL;
 		kid_free(kid);
 	} else if (kid) {
-		kid->paused = true;
 		set_aside(kid);
 		kill_kid(kid);
 		fail_current(kid, FL_E_RETRY, "paused");

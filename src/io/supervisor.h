@@ -19,7 +19,7 @@ enum fl_supervisor_news {
 	FL_CHILD_STUCK,        /* was killed and does not die */
 	FL_CHILD_REAPED,       /* one that was stuck has ended at last */
 	FL_CHILD_CEILING,      /* too many are stuck: none is started until one of them ends */
-	FL_CHILD_LET_GO,       /* one that a pause killed has ended */
+	FL_CHILD_LET_GO,       /* paused, and one that was killed has ended */
 	FL_CHILD_NEWS_COUNT_
 };
 extern const struct fl_names fl_supervisor_news_names;

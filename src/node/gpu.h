@@ -4,13 +4,16 @@
  * time and each by a deadline; one does nothing but wait for events; one is made for each deep check and thrown away.
  * Whatever they do, this side goes on:
  *   - no library, or no kernel module: Driver says Absent, cards are told as far as the bus tells them, and it is
- *     looked for again (a change in the directories where it would be, and the clock);
+ *     looked for again every FL_GPU_FIND_EVERY;
  *   - a call that does not return costs its child; the card that it was about is left out by the next one, and answers
- *     again only after a deep check of its own has seen it do so (FL_GPU_HUNG_RETRY_*);
- *   - a crash is a fact about the driver for as long as its replacement is not there, never an outage;
+ *     again only after a deep check of its own has seen it do so (FL_GPU_HUNG_RETRY_*). So is a card on which the
+ *     library has crashed twice;
+ *   - a crash whose replacement is there within FL_GPU_CRASH_GRACE is a line in the log and a number; a longer one
+ *     makes the Driver Sick;
  *   - the driver's files change under us (upgrade, unload): children let go within FL_GPU_LET_GO, and start anew.
  * Cards are looked at every FL_GPU_LOOK_EVERY, and every FL_GPU_LOOK_SOON while one has a fault or is coming back; an
- * event is told at once. A look that finds nothing new changes nothing.
+ * event is told at once. A look that finds nothing new changes nothing. What a card was is kept while it does not
+ * answer: its UUID is how its holders know it.
  */
 #pragma once
 #include "io/io.h"
@@ -19,12 +22,21 @@
 struct fl_gpu;
 struct fl_log;
 
+/* How often, and how long: ns; 0 is the FL_GPU_* of base/limits.h that is named beside. */
+struct fl_gpu_pace {
+	uint64_t look_every, look_soon, find_every;         /* LOOK_EVERY, LOOK_SOON, FIND_EVERY */
+	uint64_t start, card, links, check;                 /* *_DEADLINE */
+	uint64_t links_every, hung_first, hung_last, grace; /* LINKS_EVERY, HUNG_RETRY_FIRST, _LAST, CRASH_GRACE */
+};
+
 struct fl_gpu_options {
 	const char *program;          /* of the children: ourselves; borrowed, like all here */
 	const char *const *roots;     /* where to look for the driver, in order: "/", "/run/nvidia/driver"; NULL ends */
 	const char *dev_root;         /* NULL: the driver's root */
 	const char *sysfs, *proc;     /* "/sys", "/proc": others in tests and with a containerised driver */
-	const char *const *env;       /* for the children, beside what they need; NULL: none */
+	const char *const *env;       /* of the children; NULL: empty */
+	bool cuda;                    /* a deep check makes a CUDA context */
+	struct fl_gpu_pace pace;
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };
@@ -34,10 +46,27 @@ struct fl_gpu_options {
 struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct fl_gpu_options *options,
 			  struct fl_err *err) FL_MUSTUSE;
 struct fl_gpu *fl_gpu_free(struct fl_gpu *gpu);    /* children are killed. NULL-safe, returns NULL */
+FL_DEFINE_AUTO(fl_gpu, struct fl_gpu *, fl_gpu_free);
 
-extern const struct fl_sink fl_gpu_fault_sink;     /* its self is a struct fl_gpu */
+extern const struct fl_sink fl_gpu_fault_sink;     /* its self is a struct fl_gpu **: the source comes first */
 
-/* Let go of the driver: children are gone when done() is called, within FL_GPU_LET_GO; and take it up again. Reasons
- * are counted: who pauses twice resumes twice. `why` is for people. */
-void fl_gpu_pause(struct fl_gpu *gpu, const char *why, void (*done)(void *arg), void *arg);
+/* Look at the bus, the driver's files and all cards now, as after a change that somebody knows of. */
+void fl_gpu_look(struct fl_gpu *gpu);
+
+/* Let go of the driver, and take it up again. Pauses are counted: who pauses twice resumes twice, cancelled or not.
+ * result: 0 when all children are gone; FL_E_TIMEOUT when one of them hangs in the kernel, and the driver cannot be
+ * unloaded for that reason. A deadline of FL_GPU_LET_GO is kept by itself. `why` is for people. */
+struct fl_gpu_pause {
+	struct fl_op op;
+	struct fl_gpu_pause *next;    /* the feeder's */
+};
+void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *why);
 void fl_gpu_resume(struct fl_gpu *gpu);
+
+/* Processes, for tests and `status`; 0: there is none now. */
+struct fl_gpu_state {
+	int calls, events, check;     /* pids */
+	unsigned stuck;               /* that hang in the kernel */
+	uint64_t asked;               /* requests that were answered */
+};
+struct fl_gpu_state fl_gpu_state(const struct fl_gpu *gpu);

@@ -1,0 +1,213 @@
+/* What there is around us: the driver's files, the kernel's part, the bus. In a worker, for all of it may block. */
+#include "base/log.h"
+#include "io/job.h"
+#include "node/gpu_in.h"
+#include <stdio.h>
+
+struct around_job {
+	struct fl_job job;
+	struct fl_gpu_found found;
+	struct fl_pci pci;
+	const char *dev_root, *proc, *sysfs, *roots;   /* into the texts */
+	char texts[];
+};
+
+static void run(struct fl_job *job, const struct fl_fs *fs)
+{
+	struct around_job *around = fl_container(job, struct around_job, job);
+
+	fl_gpu_find(fs, around->roots, around->dev_root, around->proc, &around->found);
+	fl_pci_look(fs, around->sysfs, &around->pci);
+	job->result = 0;
+}
+
+/* ---- what it found ---- */
+
+/* Did somebody change what our children have loaded, or what they talk to? */
+static bool is_other(const struct fl_gpu_found *a, const struct fl_gpu_found *b)
+{
+	return a->print != b->print || strcmp(a->library, b->library) != 0 || strcmp(a->kernel, b->kernel) != 0;
+}
+
+static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
+{
+	bool other = is_other(&gpu->found, found);
+
+	gpu->kernel_seen |= found->kernel[0] != '\0';
+	if (!other) {
+		gpu->found.node = found->node;
+		return;
+	}
+	if (gpu->looked)
+		fl_log(gpu->options.log, FL_INFO, "the driver has changed", FL_KV_TEXT("library", found->library),
+		       FL_KV_TEXT("version", found->version), FL_KV_TEXT("kernel", found->kernel));
+	gpu->found = *found;
+	gpu_forget(gpu);
+}
+
+static const struct fl_pci_card *on_bus(const struct fl_pci *pci, const char *address)
+{
+	for (uint32_t i = 0; i < pci->len; i++)
+		if (strcmp(pci->at[i].address, address) == 0)
+			return &pci->at[i];
+	return NULL;
+}
+
+static bool take_card(struct fl_gpu *gpu, const struct fl_pci_card *bus)
+{
+	struct gpu_card *card = gpu_card_add(gpu, bus->address);
+	bool foreign = bus->bound[0] && strcmp(bus->bound, "nvidia") != 0;
+	char why[80] = "";
+
+	if (!card)
+		return false;
+	card->on_bus = true;
+	if (foreign) {
+		(void)snprintf(why, sizeof why, "the kernel's driver '%s' has it", bus->bound);
+		card->answer = FL_CARD_UNASKED;
+		card->clean = 0;
+		card->hash = 0;
+	} else if (card->foreign) {
+		card->look_at = fl_now(gpu->io);
+	}
+	card->foreign = foreign;
+	return gpu_put_card(gpu, card, &(struct gpu_change){ .bus = bus, .message = foreign ? why : NULL }) == 0;
+}
+
+static void take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
+{
+	uint64_t digest = fl_pci_digest(pci);
+	bool whole = true;
+
+	if (pci->error) {
+		struct fl_err err = { 0 };
+
+		(void)fl_fail_sys(&err, pci->error, "the bus cannot be looked at");
+		fl_log(gpu->options.log, FL_WARN, "cards on the bus are not seen, will look again", FL_KV_ERR(&err));
+		return;
+	}
+	gpu->bus_names = pci->names;
+	if (gpu->looked && digest == gpu->bus_digest)
+		return;
+	if (pci->cut && !gpu->bus_cut)
+		fl_log(gpu->options.log, FL_WARN, "more cards on the bus than are looked at",
+		       FL_KV_INT("cards", FL_GPU_CARDS_MAX));
+	gpu->bus_cut = pci->cut;
+	for (uint32_t i = 0; i < pci->len; i++)
+		whole &= take_card(gpu, &pci->at[i]);
+	for (uint32_t i = gpu->cards.len; i-- > 0;) {
+		struct gpu_card *card = &gpu->cards.at[i];
+
+		if (on_bus(pci, card->address))
+			continue;
+		card->on_bus = false;
+		if (card->listed)
+			continue;   /* a machine without sysfs: the driver alone knows it */
+		fl_log(gpu->options.log, FL_WARN, "a card has left the bus", FL_KV_TEXT("card", card->address));
+		gpu_drop_card(gpu, fl_str(card->address));
+		fl_vec_remove(&gpu->cards, i);
+	}
+	gpu->links_at = 0;
+	gpu->bus_digest = whole ? digest : 0;
+}
+
+static void looked(struct fl_gpu *gpu)
+{
+	uint64_t now = fl_now(gpu->io);
+	bool settled = gpu->found.library[0] && gpu->found.kernel[0] && !gpu->pauses &&
+		       (gpu->word == GPU_WORD_FINE || gpu->word == GPU_WORD_NONE);
+
+	gpu->around_at = now + (settled ? gpu->pace.look_every : gpu->pace.find_every);
+	if (!gpu->bus_digest)   /* not all of it could be told */
+		gpu->around_at = now + gpu->pace.look_soon;
+	if (!gpu->looked) {
+		gpu->looked = true;
+		gpu_say_driver(gpu);
+		fl_feed_synced(gpu->drivers);
+		fl_feed_synced(gpu->cards_feed);
+		fl_feed_synced(gpu->faults_feed);
+	}
+	gpu_wake(gpu);
+}
+
+static void finish(struct fl_job *job, struct fl_op *op)
+{
+	struct around_job *around = fl_container(job, struct around_job, job);
+	struct fl_gpu *gpu = fl_container(op, struct fl_gpu, around);
+
+	take_found(gpu, &around->found);
+	take_bus(gpu, &around->pci);
+	fl_op_end(op, 0);
+}
+
+static void release(struct fl_job *job)
+{
+	fl_free(fl_container(job, struct around_job, job));
+}
+
+static void done(struct fl_op *op)
+{
+	struct fl_gpu *gpu = fl_container(op, struct fl_gpu, around);
+
+	if (op->result < 0)
+		fl_log(gpu->options.log, FL_WARN, "cannot look for the driver, will try again",
+		       FL_KV_ERR(&gpu->around_err));
+	looked(gpu);
+}
+
+/* ---- the start ---- */
+
+static char *put_text(char **at, const char *text)
+{
+	char *put = *at;
+	size_t size = strlen(text) + 1;
+
+	memcpy(put, text, size);
+	*at += size;
+	return put;
+}
+
+static struct around_job *around_new(const struct fl_gpu *gpu)
+{
+	const struct fl_gpu_options *o = &gpu->options;
+	const char *dev_root = o->dev_root ? o->dev_root : "";
+	size_t size = strlen(dev_root) + strlen(o->proc) + strlen(o->sysfs) + 4;
+	struct around_job *job;
+	char *at;
+
+	for (const char *const *root = o->roots; *root; root++)
+		size += strlen(*root) + 1;
+	job = fl_zalloc(sizeof *job + size);
+	if (!job)
+		return NULL;
+	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	at = job->texts;
+	job->dev_root = put_text(&at, dev_root);
+	job->proc = put_text(&at, o->proc);
+	job->sysfs = put_text(&at, o->sysfs);
+	job->roots = at;
+	for (const char *const *root = o->roots; *root; root++)
+		(void)put_text(&at, *root);
+	/* The worker may be short: it reads what is known again, and all only when names have changed. */
+	job->pci.names = gpu->bus_names;
+	fl_vec_each (card, &gpu->cards)
+		if (card->on_bus)
+			memcpy(job->pci.at[job->pci.len++].address, card->address, sizeof card->address);
+	return job;
+}
+
+void gpu_around(struct fl_gpu *gpu)
+{
+	struct around_job *job;
+
+	if (fl_op_busy(&gpu->around) || fl_now(gpu->io) < gpu->around_at)
+		return;
+	gpu->around = (struct fl_op){ .done = done, .err = &gpu->around_err,
+				      .deadline = fl_now(gpu->io) + FL_FILES_DEADLINE };
+	job = around_new(gpu);
+	if (!job) {
+		gpu->around_at = fl_now(gpu->io) + gpu->pace.look_soon;
+		return;
+	}
+	fl_job_start(gpu->io, &gpu->around, &job->job, FL_LANE_NOTIFY);
+}

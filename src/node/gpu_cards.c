@@ -1,0 +1,304 @@
+/* What is told of cards, of their faults and of the driver: objects for the caches, made of what is there and what is
+ * new. No copies are kept here. */
+#include "node/gpu_in.h"
+#include <stdio.h>
+
+#define KEEP(card, old, member) ((card)->member = (old)->member, (card)->has.member = (old)->has.member)
+
+/* What is told a second time in other words would make a card at rest change. */
+static void set_text(struct fl_card *card, const char *text)
+{
+	FL_UNSET(card, message);
+	if (text && text[0])
+		FL_SET(card, message, fl_str(text));
+}
+
+static int set_bus(struct fl_gpu *gpu, struct fl_card *card, const struct fl_pci_card *bus)
+{
+	FL_SET(card, vendor, fl_str(bus->vendor));
+	FL_SET(card, device, fl_str(bus->device));
+	FL_SET(card, pci_class, fl_str(bus->class));
+	FL_UNSET(card, bound);
+	FL_UNSET(card, numa);
+	FL_UNSET(card, dri);
+	if (bus->bound[0])
+		FL_SET(card, bound, fl_str(bus->bound));
+	if (bus->numa >= 0)
+		FL_SET(card, numa, bus->numa);
+	if (!bus->dri_len)
+		return 0;
+	if (!FL_ELEMENTS(card, &gpu->arena, dri, bus->dri_len))
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < bus->dri_len; i++)
+		card->dri.at[i] = fl_str(bus->dri[i]);
+	return 0;
+}
+
+/* What the bus and we say of it, which the driver's answer does not hold. */
+static void keep_ours(struct fl_card *card, const struct fl_card *old)
+{
+	KEEP(card, old, vendor);
+	KEEP(card, old, device);
+	KEEP(card, old, pci_class);
+	KEEP(card, old, bound);
+	KEEP(card, old, numa);
+	KEEP(card, old, dri);
+	KEEP(card, old, links);
+}
+
+/* Was this look a clean one? */
+static void count_clean(struct gpu_card *card, const struct fl_card *fresh, const struct fl_card *old)
+{
+	bool worse = old->has.ecc && fresh->ecc > old->ecc;
+
+	if (card->answer != FL_CARD_ANSWERS || fresh->recovery != FL_RECOVERY_NONE || worse)
+		card->clean = 0;
+	else if (card->clean < FL_CARD_CLEAN_MAX)
+		card->clean++;
+}
+
+int gpu_put_card(struct fl_gpu *gpu, struct gpu_card *card, const struct gpu_change *change)
+{
+	static const struct fl_card none = { 0 };
+	struct fl_view view = fl_loop_view(gpu->loop, &gpu->arena);
+	const struct fl_card *old = fl_view_get(&view, &fl_card_kind, FL_S(""), fl_str(card->address));
+	const char *message = change->message;
+	char text[FL_ERR_TEXT];
+	struct fl_card put;
+
+	if (view.failed)
+		return -FL_E_NOMEM;
+	if (!old)
+		old = &none;
+	/* What answers no more is what it was: holders know it by its UUID. */
+	put = change->fresh && (change->fresh->answer == FL_CARD_ANSWERS || !old->has.uuid) ? *change->fresh : *old;
+	if (change->fresh) {
+		count_clean(card, change->fresh, old);
+		(void)snprintf(text, sizeof text, "%.*s", FL_ARG(change->fresh->message));
+		message = text;
+	} else if (!message && card->answer == old->answer) {
+		(void)snprintf(text, sizeof text, "%.*s", FL_ARG(old->message));
+		message = text;
+	}
+	keep_ours(&put, old);
+	if (change->bus && set_bus(gpu, &put, change->bus) < 0)
+		return -FL_E_NOMEM;
+	if (change->links)
+		FL_SET(&put, links, change->links->links);
+	FL_SET(FL_IN(&put, meta), name, fl_str(card->address));
+	FL_SET(&put, answer, card->answer);
+	FL_SET(&put, events, card->reports);
+	FL_SET(&put, clean, card->clean);
+	set_text(&put, message);
+	return fl_feed_put(gpu->cards_feed, &put, NULL);
+}
+
+/* ---- faults ---- */
+
+void gpu_drop_card(struct fl_gpu *gpu, struct fl_str address)
+{
+	struct fl_view view = fl_loop_view(gpu->loop, &gpu->arena);
+	struct fl_each each = fl_view_all(&view, &fl_card_fault_kind);
+	const struct fl_card_fault *fault;
+	struct fl_str names[FL_GPU_FAULTS_MAX];
+	uint32_t len = 0;
+
+	while ((fault = fl_each_next(&each)) && len < FL_GPU_FAULTS_MAX)
+		if (fl_str_eq(fault->card, address))
+			names[len++] = fault->meta.name;
+	for (uint32_t i = 0; i < len; i++) {
+		fl_feed_gone(gpu->faults_feed, FL_S(""), names[i]);
+		gpu->faults -= gpu->faults > 0;
+	}
+	fl_feed_gone(gpu->cards_feed, FL_S(""), address);
+}
+
+/* Bad news at once: first that the card is no longer clean, or the fault would look like one of long ago. */
+static void put_fault(struct fl_gpu *gpu, struct fl_card_fault *fault)
+{
+	FL_AUTO(fl_buf) struct fl_buf name = FL_BUF(FL_RUN_NAME);
+	struct gpu_card *card = gpu_card(gpu, fault->card);
+	struct fl_view view = fl_loop_view(gpu->loop, &gpu->arena);
+	const struct fl_card_fault *old;
+	struct fl_err err = { 0 };
+	int r;
+
+	if (card) {
+		card->clean = 0;
+		card->hash = 0;
+		card->look_at = 0;
+		if (gpu_put_card(gpu, card, &(struct gpu_change){ 0 }) < 0)
+			gpu->bus_digest = 0;
+	}
+	fl_gpu_fault_name(fault, &name);
+	old = fl_view_get(&view, &fl_card_fault_kind, FL_S(""), fl_buf_view(&name));
+	if (!old && gpu->faults >= FL_GPU_FAULTS_MAX) {
+		fl_log(gpu->options.log, FL_WARN, "a fault is not kept: there are too many",
+		       FL_KV_STR("fault", fl_buf_view(&name)));
+		return;
+	}
+	FL_SET(FL_IN(fault, meta), name, fl_buf_view(&name));
+	FL_SET(fault, count, fault->count + (old ? old->count : 0));
+	FL_SET(fault, last, (int64_t)fl_now(gpu->io));
+	r = fl_buf_check(&name, "a fault", &err);
+	if (r >= 0)
+		r = fl_feed_put(gpu->faults_feed, fault, &err);
+	if (r < 0)   /* the card is not clean, and is looked at now: it is not taken for well */
+		fl_log(gpu->options.log, FL_ERROR, "a fault was lost for want of memory", FL_KV_ERR(&err));
+	else
+		gpu->faults += !old;
+}
+
+void gpu_event(void *kid_, uint16_t kind, struct fl_str payload)
+{
+	struct gpu_kid *kid = kid_;
+	struct fl_gpu *gpu = kid->gpu;
+	struct fl_card_fault fault;
+	struct fl_err err = { 0 };
+
+	fl_arena_reset(&gpu->arena);
+	if (kind == FL_GPU_TELL_CHANGED) {
+		fl_vec_each (card, &gpu->cards)
+			if (!payload.len || fl_str_eq(fl_str(card->address), payload))
+				card->look_at = 0;
+	} else if (kind != FL_GPU_TELL_FAULT) {
+		fl_log(gpu->options.log, FL_WARN, "a child tells what nobody knows", FL_KV_INT("kind", kind));
+	} else if (fl_gpu_take_fault(payload, &gpu->arena, &fault, &err) < 0) {
+		fl_log(gpu->options.log, FL_WARN, "what a child tells makes no sense", FL_KV_ERR(&err));
+	} else {
+		gpu_count_fault(gpu, &fault);
+		put_fault(gpu, &fault);
+	}
+	fl_arena_reset(&gpu->arena);
+	gpu_wake(gpu);
+}
+
+/* A plan wants a fault gone: it goes in the next turn, as nothing may end from inside. */
+struct going {
+	struct fl_timer timer;
+	struct fl_write *write;
+	struct fl_gpu *gpu;
+};
+
+static void goes(struct fl_timer *timer)
+{
+	struct going *going = fl_container(timer, struct going, timer);
+	struct fl_write *write = going->write;
+	struct fl_gpu *gpu = going->gpu;
+	const struct fl_err refused = { .code = FL_E_UNSUPPORTED, .text = "faults are told by cards; they can only be "
+									  "taken away" };
+
+	if (write->what != FL_WANT_GONE) {
+		fl_write_failed(write, &refused);
+		return;
+	}
+	fl_feed_gone(gpu->faults_feed, write->ref.space, write->ref.name);
+	gpu->faults -= gpu->faults > 0;
+	fl_write_gone(write);
+}
+
+static void fault_start(void *self, struct fl_write *write)
+{
+	struct going *going = write->held;
+
+	*going = (struct going){ .timer = { .fire = goes }, .write = write, .gpu = *(struct fl_gpu **)self };
+	fl_timer_set(going->gpu->io, &going->timer, 0);
+}
+
+static void fault_cancel(void *self, struct fl_write *write)
+{
+	struct going *going = write->held;
+
+	(void)self;
+	fl_timer_stop(going->gpu->io, &going->timer);
+}
+
+const struct fl_sink fl_gpu_fault_sink = { .start = fault_start, .cancel = fault_cancel,
+					   .room = sizeof(struct going) };
+
+/* ---- the driver ---- */
+
+static bool two_versions(const struct fl_gpu_found *f)
+{
+	return f->version[0] && f->kernel[0] && f->kernel[0] != '?' && strcmp(f->version, f->kernel) != 0;
+}
+
+/* How we get on with it, and words for a person. */
+static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
+{
+	const struct fl_gpu_found *f = &gpu->found;
+	unsigned stuck = gpu_stuck(gpu);
+
+	if (gpu->pauses) {
+		fl_buf_printf(why, "let go of: %s", gpu->why);
+		return FL_DRIVER_PAUSED;
+	}
+	if (!f->library[0]) {
+		fl_buf_printf(why, "there is no libnvidia-ml.so.1 under %s; install the vendor's driver, or say where",
+			      gpu->options.roots[0] ? gpu->options.roots[0] : "any root");
+		return FL_DRIVER_ABSENT;
+	}
+	if (two_versions(f)) {
+		fl_buf_printf(why, "the library is of version %s, the kernel's part of %s; load the new one, or restart",
+			      f->version, f->kernel);
+		return FL_DRIVER_MISMATCH;
+	}
+	if (!f->kernel[0] && (gpu->kernel_seen || !f->node)) {
+		fl_buf_str(why, FL_S("the kernel's part of the driver is not loaded (modprobe nvidia)"));
+		return FL_DRIVER_ABSENT;
+	}
+	if (stuck >= FL_SUPERVISOR_STUCK_MAX) {
+		fl_buf_printf(why, "%u processes hang in the driver and do not die, so no other is started; if it does "
+				   "not come back, restart the machine",
+			      stuck);
+		return FL_DRIVER_SICK;
+	}
+	switch (gpu->word) {
+	case GPU_WORD_NO_DRIVER: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_ABSENT;
+	case GPU_WORD_MISMATCH: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_MISMATCH;
+	case GPU_WORD_SICK: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_SICK;
+	case GPU_WORD_NONE:
+	case GPU_WORD_FINE: break;
+	}
+	if (gpu->out && fl_now(gpu->io) >= gpu->out_at + gpu->pace.grace) {
+		fl_buf_printf(why, "its library hangs or crashes: %s", gpu->said.code ? gpu->said.text : "see the log");
+		return FL_DRIVER_SICK;
+	}
+	return gpu->ready ? FL_DRIVER_READY : FL_DRIVER_STARTING;
+}
+
+void gpu_say_driver(struct fl_gpu *gpu)
+{
+	static const uint64_t seed[2] = { 0x6472697665727361u, 0x7969736865726521u };
+	FL_AUTO(fl_buf) struct fl_buf why = FL_BUF(FL_PLAN_TEXT);
+	struct fl_driver driver = { 0 };
+	const char *version = gpu->version[0] && gpu->known ? gpu->version : gpu->found.version;
+	char digest[FL_PLAN_TEXT + 3 * FL_GPU_PATH_MAX];
+	enum fl_driver_state state;
+	uint64_t hash;
+
+	if (!gpu->looked)
+		return;
+	state = judge(gpu, &why);
+	if (state == FL_DRIVER_READY && gpu->version[0])
+		version = gpu->version;
+	(void)snprintf(digest, sizeof digest, "%d %s %d %s %s %.*s", (int)state, version, gpu->cuda, gpu->found.library,
+		       gpu->found.root, FL_ARG(fl_buf_view(&why)));
+	hash = fl_siphash13(seed, digest, strlen(digest));
+	if (hash == gpu->told || why.failed)
+		return;
+	FL_SET(FL_IN(&driver, meta), name, FL_S("driver"));
+	FL_SET(&driver, state, state);
+	if (version[0])
+		FL_SET(&driver, version, fl_str(version));
+	if (gpu->cuda)
+		FL_SET(&driver, cuda, gpu->cuda);
+	if (gpu->found.library[0]) {
+		FL_SET(&driver, library, fl_str(gpu->found.library));
+		FL_SET(&driver, root, fl_str(gpu->found.root));
+	}
+	if (why.len)
+		FL_SET(&driver, message, fl_buf_view(&why));
+	if (fl_feed_put(gpu->drivers, &driver, NULL) == 0)
+		gpu->told = hash;
+}
