@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 static const char crd_path[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+static const char names_alone[] = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 static const char only_metadata[] = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /* The server is asked to end a watch; one that does not is cut so much later. */
@@ -29,6 +30,7 @@ struct fl_watch {
 	struct fl_timer timer;             /* the next step */
 	struct fl_timer quiet;
 	struct fl_kube_call call;
+	struct fl_buf path;                /* of a check */
 	struct fl_discover ask;
 	struct fl_kube_call crd;           /* while the kind is absent: has its definition come? */
 	char crd_name[FL_HOST_MAX + 16];
@@ -295,6 +297,30 @@ static void start_call(struct fl_watch *watch)
 	fl_kube_start(watch->kube, &watch->call);
 }
 
+/* One object that is as new as our version, any: a server that has not seen it says so, and another starts the
+ * watch. */
+static void start_check(struct fl_watch *watch)
+{
+	const struct fl_watch_options *o = &watch->options;
+
+	watch->began = fl_now(watch->io);
+	watch->bookmarked = watch->progress = watch->told_begin = false;
+	watch->path.max = FL_KUBE_TARGET_MAX;
+	fl_buf_clear(&watch->path);
+	fl_kind_path(o->kind, o->kind->cluster_scoped ? FL_S("") : fl_str(o->space), FL_S(""), NULL, &watch->path);
+	fl_buf_printf(&watch->path, "?limit=1&resourceVersion=%.*s&resourceVersionMatch=NotOlderThan",
+		      (int)watch->version_len, watch->version);
+	if (fl_buf_check(&watch->path, "a watch's path", &watch->err) < 0) {
+		decide(watch, FL_OUT_FAILED);
+		return;
+	}
+	watch->call = (struct fl_kube_call){
+		.op = { .done = call_done, .err = &watch->call_err, .deadline = watch->began + OVERTIME },
+		.verb = FL_KUBE_GET, .path = watch->path.p, .accept = names_alone, .once = true,
+	};
+	fl_kube_start(watch->kube, &watch->call);
+}
+
 static void asked(struct fl_op *op)
 {
 	struct fl_watch *watch = fl_container(op, struct fl_watch, ask.op);
@@ -360,6 +386,8 @@ static void next_step(struct fl_timer *timer)
 
 	if (watch->step == FL_STEP_ASK)
 		start_ask(watch);
+	else if (watch->step == FL_STEP_CHECK)
+		start_check(watch);
 	else
 		start_call(watch);
 }
@@ -455,6 +483,7 @@ struct fl_watch *fl_watch_free(struct fl_watch *watch)
 	fl_op_cancel(&watch->crd.op);
 	fl_op_cancel(&watch->ask.op);
 	fl_arena_free(&watch->arena);
+	fl_buf_free(&watch->path);
 	fl_free(watch->object);
 	fl_free(watch);
 	return NULL;

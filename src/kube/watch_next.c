@@ -5,7 +5,7 @@
 FL_NAMES(fl_watch_state_names, FL_WATCH_STATE_COUNT_, [FL_WATCH_STARTING] = "starting", [FL_WATCH_READING] = "reading",
 	 [FL_WATCH_LIVE] = "live", [FL_WATCH_BROKEN] = "broken", [FL_WATCH_ABSENT] = "absent");
 FL_NAMES(fl_watch_step_names, FL_WATCH_STEP_COUNT_, [FL_STEP_STREAM] = "stream", [FL_STEP_LIST] = "list",
-	 [FL_STEP_WATCH] = "watch", [FL_STEP_ASK] = "ask");
+	 [FL_STEP_WATCH] = "watch", [FL_STEP_CHECK] = "check", [FL_STEP_ASK] = "ask");
 FL_NAMES(fl_watch_outcome_names, FL_WATCH_OUTCOME_COUNT_, [FL_OUT_START] = "start", [FL_OUT_DONE] = "done",
 	 [FL_OUT_LOST] = "lost", [FL_OUT_EXPIRED] = "expired", [FL_OUT_AHEAD] = "ahead",
 	 [FL_OUT_NO_STREAM] = "no stream", [FL_OUT_ABSENT] = "absent", [FL_OUT_DENIED] = "denied",
@@ -13,6 +13,8 @@ FL_NAMES(fl_watch_outcome_names, FL_WATCH_OUTCOME_COUNT_, [FL_OUT_START] = "star
 
 /* So many failures in a row cast doubt on the version itself: a server restored from a backup never reaches it. */
 enum { DOUBT = 6 };
+/* A server that has not seen our version has waited for it for seconds before it says so. */
+enum { DOUBT_BEHIND = 2 };
 
 static uint64_t grown(uint64_t first, uint64_t last, uint32_t failures)
 {
@@ -36,8 +38,10 @@ static void full_state(struct fl_watch_plan *plan)
 
 static void go_on(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
+	bool other = facts->outcome == FL_OUT_LOST || facts->step == FL_STEP_CHECK;
+
 	if (facts->has_version)
-		plan->step = FL_STEP_WATCH;
+		plan->step = other ? FL_STEP_CHECK : FL_STEP_WATCH;   /* it may be another server by now */
 	else
 		full_state(plan);
 }
@@ -46,6 +50,7 @@ static void go_on(const struct fl_watch_facts *facts, struct fl_watch_plan *plan
 static void again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
 	uint32_t failures = facts->progress ? 0 : facts->failures;
+	uint32_t doubt = facts->outcome == FL_OUT_AHEAD ? DOUBT_BEHIND : DOUBT;
 
 	go_on(facts, plan);
 	plan->broken = true;
@@ -53,7 +58,7 @@ static void again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan
 	if (plan->delay < facts->retry_after)
 		plan->delay = facts->retry_after;
 	plan->failures = failures + 1;
-	if (facts->has_version && failures >= DOUBT && facts->outcome != FL_OUT_LOST)
+	if (facts->has_version && failures >= doubt && facts->outcome != FL_OUT_LOST)
 		full_state(plan);
 }
 
@@ -61,6 +66,9 @@ static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan 
 {
 	if (facts->step == FL_STEP_LIST) {
 		plan->step = FL_STEP_WATCH;
+	} else if (facts->step == FL_STEP_CHECK && facts->has_version) {
+		plan->step = FL_STEP_WATCH;
+		plan->failures = facts->failures;   /* of the watch, which has not yet shown that it is better now */
 	} else if (facts->step == FL_STEP_ASK) {
 		full_state(plan);
 	} else if (facts->progress || facts->took >= FL_NS_PER_S) {

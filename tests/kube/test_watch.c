@@ -9,6 +9,9 @@
 #define MAPS "/api/v1/configmaps"
 #define STREAM MAPS "?watch=true&allowWatchBookmarks=true&sendInitialEvents=true" \
 		    "&resourceVersionMatch=NotOlderThan&timeout*"
+#define CHECK_PATH(version) MAPS "?limit=1&resourceVersion=" version "&resourceVersionMatch=NotOlderThan"
+#define CHECK_AT(version) { CHECK_PATH(version), 200, "{}" }
+#define BEHIND "{\"reason\":\"Timeout\",\"details\":{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\"}]}}"
 #define AFTER(version) MAPS "?watch=true&resourceVersion=" version "&allowWatchBookmarks=true&timeout*"
 #define OBJECT(name, version) \
 	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"s\",\"resourceVersion\":\"" version "\"}}"
@@ -90,11 +93,11 @@ static const struct {
 	  "begin synced", FL_WATCH_LIVE, "7" },
 	{ "after a lost connection it resumes, and tells nothing twice",
 	  { { STREAM, 200, EVENT("ADDED", "a", "1") END_OF_STATE("9"), .cut = true },
-	    { AFTER("9"), 200, EVENT("MODIFIED", "a", "11"), .stay = true } },
+	    CHECK_AT("9"), { AFTER("9"), 200, EVENT("MODIFIED", "a", "11"), .stay = true } },
 	  "begin +a synced +a", FL_WATCH_LIVE, "11" },
 	{ "a bookmark moves on where it resumes",
 	  { { STREAM, 200, END_OF_STATE("9") BOOKMARK("50"), .cut = true },
-	    { AFTER("50"), 200, EVENT("ADDED", "a", "51"), .stay = true } },
+	    CHECK_AT("50"), { AFTER("50"), 200, EVENT("ADDED", "a", "51"), .stay = true } },
 	  "begin synced +a", FL_WATCH_LIVE, "51" },
 	{ "a state that was cut is told anew, from its beginning",
 	  { { STREAM, 200, EVENT("ADDED", "a", "1"), .cut = true },
@@ -102,7 +105,7 @@ static const struct {
 	  "begin +a begin +b synced", FL_WATCH_LIVE, "9" },
 	{ "a forgotten version as an answer",
 	  { { STREAM, 200, EVENT("ADDED", "a", "1") END_OF_STATE("9"), .cut = true },
-	    { AFTER("9"), 410, "{\"reason\":\"Expired\"}" },
+	    CHECK_AT("9"), { AFTER("9"), 410, "{\"reason\":\"Expired\"}" },
 	    { STREAM, 200, EVENT("ADDED", "b", "2") END_OF_STATE("90"), .stay = true } },
 	  "begin +a synced begin +b synced", FL_WATCH_LIVE, "90" },
 	{ "a forgotten version as an event",
@@ -115,10 +118,7 @@ static const struct {
 	    { MAPS "?limit=500", 200, LIST("8", "", OBJECT("b", "1")) }, { AFTER("8"), 200, "", .stay = true } },
 	  "begin +a begin +b synced", FL_WATCH_LIVE, "8", .no_stream = true },
 	{ "a version that the server has not seen yet is not given up",
-	  { { STREAM, 200, END_OF_STATE("9"), .cut = true },
-	    { AFTER("9"), 504,
-			"{\"reason\":\"Timeout\",\"details\":{\"causes\":[{\"reason\":"
-			"\"ResourceVersionTooLarge\"}]}}" },
+	  { { STREAM, 200, END_OF_STATE("9"), .cut = true }, { CHECK_PATH("9"), 504, BEHIND }, CHECK_AT("9"),
 	    { AFTER("9"), 200, EVENT("ADDED", "a", "10"), .stay = true } },
 	  "begin synced +a", FL_WATCH_LIVE, "10" },
 	{ "a kind that is not there, and comes",

@@ -35,19 +35,32 @@ static const struct {
 	  .broken = true },
 	{ "the first of those is no reason to call it broken",
 	  { FL_STEP_WATCH, FL_OUT_DONE, .has_version = true, .took = 5 * MS }, FL_STEP_WATCH, 200 * MS, 1 },
-	{ "a lost connection resumes at the version that we have",
-	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .progress = true }, FL_STEP_WATCH, 200 * MS, 1,
+	{ "a lost connection may have been another server's: has the next one seen our version?",
+	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .progress = true }, FL_STEP_CHECK, 200 * MS, 1,
 			.broken = true },
 	{ "a connection lost again and again is tried less and less often",
-	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .failures = 5 }, FL_STEP_WATCH, 6400 * MS, 6,
+	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .failures = 5 }, FL_STEP_CHECK, 6400 * MS, 6,
 			.broken = true },
 	{ "never less often than each half minute, and the version is kept: the server may come back with it",
-	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .failures = 99 }, FL_STEP_WATCH, 30 * S, 100,
+	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .failures = 99 }, FL_STEP_CHECK, 30 * S, 100,
 			.broken = true },
 	{ "what came meanwhile makes the back-off begin anew",
-	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .progress = true, .failures = 9 }, FL_STEP_WATCH,
+	  { FL_STEP_WATCH, FL_OUT_LOST, .has_version = true, .progress = true, .failures = 9 }, FL_STEP_CHECK,
 			200 * MS, 1,
 	  .broken = true },
+	{ "it has: the watch goes on there, and what has failed before still counts",
+	  { FL_STEP_CHECK, FL_OUT_DONE, .has_version = true, .failures = 3 }, FL_STEP_WATCH, 0, 3 },
+	{ "it has not: perhaps it will in a moment",
+	  { FL_STEP_CHECK, FL_OUT_AHEAD, .has_version = true }, FL_STEP_CHECK, 200 * MS, 1, .broken = true },
+	{ "it has not, again and again: it was restored from a backup, and our version means nothing",
+	  { FL_STEP_CHECK, FL_OUT_AHEAD, .has_version = true, .failures = 2 }, FL_STEP_STREAM, 800 * MS, 3,
+	  .forget = true, .broken = true },
+	{ "a server that cannot say gives a new full state",
+	  { FL_STEP_CHECK, FL_OUT_NO_STREAM, .has_version = true, .failures = 6 }, FL_STEP_STREAM, 12800 * MS, 7,
+	  .forget = true, .broken = true },
+	{ "a kind that is gone by then",
+	  { FL_STEP_CHECK, FL_OUT_ABSENT, .has_version = true }, FL_STEP_ASK, 1 * S, 1,
+	  .forget = true, .absent = true },
 	{ "a full state that was cut begins anew",
 	  { FL_STEP_STREAM, FL_OUT_LOST, .progress = true }, FL_STEP_STREAM, 200 * MS, 1, .forget = true,
 			.broken = true },
@@ -126,7 +139,8 @@ TEST(no_outcome_leads_astray)
 											    outcome == FL_OUT_DONE),
 								.no_stream = bits & 2, .failures = bits & 4 ? 8 : 0 };
 				struct fl_watch_plan plan = fl_watch_next(&facts);
-				bool good = outcome == FL_OUT_DONE && (step == FL_STEP_LIST || step == FL_STEP_ASK);
+				bool good = outcome == FL_OUT_DONE && (step == FL_STEP_LIST || step == FL_STEP_ASK ||
+								       step == FL_STEP_CHECK);
 				bool other = outcome == FL_OUT_NO_STREAM && step == FL_STEP_STREAM;
 
 				CHECK(plan.step != FL_STEP_WATCH || (facts.has_version && !plan.forget));
