@@ -233,6 +233,9 @@
 #define FL_RUN_STEPS 16              /* objects looked through between two looks at the clock: some 30 us */
 /* On their way at once: keeps a connection full at 1 ms, and is under any server's share. */
 #define FL_RUN_WRITES 64
+/* Keys that wait while the rest of a beginning is still in the cache: several rounds of writes. All of 50,000 at once
+ * would take 10 MB. */
+#define FL_RUN_QUEUE 512
 /* Of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each. */
 #define FL_RUN_NAME 1024
 #define FL_RUN_WATCHES 16            /* kinds that one capability reads */
@@ -368,7 +371,7 @@
 #define FL_PLUGIN_NAME_SHOWN 30              /* bytes of a resource's name in its socket's: a path has 107 in all */
 /* Until the next try: the end of an old stream may take a new one with it, which is over in a few ms; ... */
 #define FL_PLUGIN_RETRY_FIRST (10 * FL_NS_PER_MS)
-#define FL_PLUGIN_RETRY_LAST (700 * FL_NS_PER_MS)    /* ... and with jitter a kubelet that is back is asked within 1.1 s */
+#define FL_PLUGIN_RETRY_LAST (600 * FL_NS_PER_MS)    /* ... and with jitter a kubelet is asked within 0.9 s */
 #define FL_PLUGIN_REFUSED_LAST (60 * FL_NS_PER_S)    /* one that says no, for as long as nothing changes */
 #define FL_PLUGIN_STEADY (5 * FL_NS_PER_S)           /* a stream that lived so long had nothing wrong with it */
 #define FL_PLUGIN_REGISTER_TIMEOUT (60 * FL_NS_PER_S)   /* a kubelet under load has taken 30 s */
@@ -384,4 +387,18 @@
 #define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
 #define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
-#define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind that are kept for a person to see */
+#define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind, kept for a person to see */
+
+/* ---- node: the host, the agent ---- */
+
+#define FL_HOST_PATH_MAX 192         /* of a driver's file inside its root, of a root: real ones have 80 */
+#define FL_HOST_NAME_MAX 64          /* of a library */
+#define FL_HOST_LINKS 4              /* libcuda.so, libcuda.so.1, and some to spare */
+#define FL_HOST_FILES_MAX 192        /* libraries, programs, firmware of one driver: 60 */
+#define FL_HOST_NODES_MAX 512        /* 16 cards with seven partitions of two capabilities each, and their DRI nodes */
+#define FL_HOST_DEADLINE (20 * FL_NS_PER_S)      /* a root on a disk that is slow and not dead */
+#define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
+#define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
+#define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */
+#define FL_AGENT_OPEN_FIRST (250 * FL_NS_PER_MS) /* a journal that cannot be opened: a disk that is full heals ... */
+#define FL_AGENT_OPEN_LAST (10 * FL_NS_PER_S)    /* ... when somebody comes */

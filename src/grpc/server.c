@@ -430,28 +430,44 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 
 /* ---- the server ---- */
 
+/* Listens under `made`, which becomes addr's path. */
+static int listen_as(struct fl_grpc_server *server, const struct fl_addr *made, struct fl_err *err)
+{
+	const struct fl_grpc_server_options *options = &server->options;
+	const struct fl_fs *fs = fl_io_fs(server->io);
+	const char *path = options->addr.path;
+	int result = fl_listener_start(server->io, &server->listener, made, options->mode ? options->mode : 0600, err);
+
+	if (result < 0)
+		return result;
+	result = fs->stat(fs, AT_FDCWD, made->path, AT_SYMLINK_NOFOLLOW, &server->file);
+	if (result == 0 && options->made_as)
+		result = fs->rename(fs, AT_FDCWD, made->path, AT_FDCWD, path, 0);
+	if (result == 0)
+		return 0;
+	if (options->made_as)
+		(void)fs->unlink(fs, AT_FDCWD, made->path, 0);
+	fl_listener_stop(&server->listener);
+	return fl_fail_sys(err, -result, "socket '%s'", path);
+}
+
 struct fl_grpc_server *fl_grpc_server_new(struct fl_io *io, const struct fl_grpc_server_options *options,
 					  struct fl_err *err)
 {
 	FL_AUTO(fl_mem) struct fl_grpc_server *server = fl_zalloc(sizeof *server);
-	const struct fl_fs *fs = fl_io_fs(io);
-	int result;
+	struct fl_addr made = options->addr;
 
 	if (!server) {
 		(void)fl_fail(err, FL_E_NOMEM, "gRPC server: out of memory");
 		return NULL;
 	}
+	if (options->made_as && fl_addr_unix(&made, fl_str(options->made_as), err) < 0)
+		return NULL;
 	server->io = io;
 	server->options = *options;
 	server->listener.accepted = accepted;
-	if (fl_listener_start(io, &server->listener, &options->addr, options->mode ? options->mode : 0600, err) < 0)
+	if (listen_as(server, &made, err) < 0)
 		return NULL;
-	result = fs->stat(fs, AT_FDCWD, options->addr.path, AT_SYMLINK_NOFOLLOW, &server->file);
-	if (result < 0) {
-		fl_listener_stop(&server->listener);
-		(void)fl_fail_sys(err, -result, "socket '%s'", options->addr.path);
-		return NULL;
-	}
 	return fl_steal(&server);
 }
 

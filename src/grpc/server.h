@@ -21,6 +21,9 @@ struct fl_grpc_handler {
 struct fl_grpc_server_options {
 	struct fl_addr addr;                     /* FL_ADDR_UNIX */
 	unsigned mode;                           /* of the socket's path; 0: 0600 */
+	/* Make the socket under this path, in the same folder, and rename it to addr's when it listens, over whatever
+	 * is there: who sees its name can connect. NULL: make it in place. Borrowed until it listens. */
+	const char *made_as;
 	const struct fl_grpc_handler *handlers;
 	size_t handler_count;
 	void *service;                           /* the handlers find it with fl_grpc_call_service */

@@ -1,10 +1,15 @@
 /* holders.h - who has which device: the kubelet's PodResources as a feeder of Holder.
  *
- * Lists when asked to (fl_holders_look: something was allocated, a Pod may have ended), and every FL_HOLDERS_EVERY
- * without being asked; what comes while a look is under way makes one more. The kubelet throttles List: who is refused
- * waits, ever longer. A kubelet that has just started may know of nobody yet: what it does not tell is kept for
- * FL_HOLDERS_GRACE after its socket was made. The same resource in several entries (one a NUMA node) is one Holder, no
- * device twice.
+ * Lists when asked to (fl_holders_look: something was allocated, a Pod may have ended), when the kubelet's socket is
+ * made anew, and every FL_HOLDERS_EVERY without being asked. What comes within FL_HOLDERS_SOON, or while a look is
+ * under way, is one more look. The kubelet throttles List: who is refused waits, ever longer.
+ *
+ * A kubelet that has just started may know of nobody yet: what it does not tell is kept until FL_HOLDERS_GRACE after
+ * its socket was made. The first look is a full state whatever comes of it, so that nothing waits for a kubelet that is
+ * not there: it starts after us, and asks us.
+ *
+ * The same resource in several entries (one a NUMA node) is one Holder, no device twice. Claims are not looked at: they
+ * are no device plugin's.
  */
 #pragma once
 #include "io/io.h"
@@ -14,12 +19,18 @@ struct fl_holders;
 struct fl_log;
 
 struct fl_holders_options {
-	const char *dir;              /* the folder of the kubelet's socket; NULL: /var/lib/kubelet/pod-resources */
+	const char *dir;              /* of the kubelet's socket, borrowed; NULL: /var/lib/kubelet/pod-resources */
 	struct fl_log *log;
-	struct fl_metrics *metrics;
+	struct fl_metrics *metrics;   /* NULL: none are kept */
 };
 
+/* The loop must have a source for fl_holder_kind. */
 struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const struct fl_holders_options *options,
 				  struct fl_err *err) FL_MUSTUSE;
 struct fl_holders *fl_holders_free(struct fl_holders *holders);    /* NULL-safe, returns NULL */
+FL_DEFINE_AUTO(fl_holders, struct fl_holders *, fl_holders_free);
+
 void fl_holders_look(struct fl_holders *holders);
+
+/* What the last look came to; FL_OK: the kubelet has told. For a condition and /readyz. */
+const struct fl_err *fl_holders_why(const struct fl_holders *holders);

@@ -1,11 +1,16 @@
 /* records.h - objects that outlive the process: a kind kept in the journal, as feeder and sink in one.
  *
- *     fl_records_new(io, loop, &(struct fl_records_options){ .journal = journal, .kind = &fl_health_kind }, err);
- *     source: { &fl_health_kind, by, &fl_records_sink, records }
+ *     static struct fl_records *records;
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_health_kind, by, &fl_records_sink, &records }, err);
+ *     records = fl_records_new(io, loop, &(struct fl_records_options){ .journal = journal,
+ *                                                                      .kind = &fl_health_kind }, err);
  *
  * What the journal holds of the kind is fed at the start; each write is on the disk before it is done. An object is
- * kept as JSON by its table, under "<kind>/<namespace>/<name>". One that cannot be read any more (another version wrote
- * it) is left out, told by the kind's name and a reason, and removed; others stay.
+ * kept as JSON by its table, under "<kind>/<namespace>/<name>"; the record's number of its kind is that of this format.
+ *
+ * One that cannot be read any more (damaged, of another version, over a bound of its table) is not fed: it is set aside
+ * under "aside/<kind>/<namespace>/<name>", where it stays as it was until it is replaced by another of its name, and
+ * told. Only the first FL_RECORDS_ASIDE_MAX of a kind are kept so; others are told and removed.
  */
 #pragma once
 #include "io/journal.h"
@@ -20,9 +25,14 @@ struct fl_records_options {
 	struct fl_log *log;           /* NULL: silent */
 };
 
-/* Its source may name it before it is there: give the sink's argument as the address of the pointer that gets it. */
+/* Make it before the loop turns and free it before loop and journal. */
 struct fl_records *fl_records_new(struct fl_io *io, struct fl_loop *loop, const struct fl_records_options *options,
 				  struct fl_err *err) FL_MUSTUSE;
 struct fl_records *fl_records_free(struct fl_records *records);    /* NULL-safe, returns NULL */
+FL_DEFINE_AUTO(fl_records, struct fl_records *, fl_records_free);
 
-extern const struct fl_sink fl_records_sink;       /* its self is a struct fl_records ** */
+extern const struct fl_sink fl_records_sink;       /* its self is a struct fl_records **, see above */
+
+/* How many could not be read at the start; of the first one, which and why (*ret, untouched when there is none). For a
+ * condition. */
+uint32_t fl_records_unread(const struct fl_records *records, struct fl_err *ret);

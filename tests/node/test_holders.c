@@ -1,0 +1,310 @@
+/* Who has which device, as a kubelet of ours tells it, in a world with a clock of its own. */
+#include "api/node.h"
+#include "base/limits.h"
+#include "grpc/kubelet.h"
+#include "grpc/podresources.pb-c.h"
+#include "grpc/server.h"
+#include "node/holders.h"
+#include "node_world.h"
+#include "test.h"
+#include "test_io.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the kubelet tells: "ns/pod/container resource id,id", one entry a text. */
+struct kubelet {
+	struct fl_grpc_server *server;
+	const char *const *entries;   /* NULL ends them; of one Pod and container one after the other */
+	bool throttles;
+	int calls;
+};
+
+struct world {
+	struct node_world node;
+	struct fl_io *io;          /* the node's */
+	struct fl_loop *loop;
+	struct fl_holders *holders;
+	struct kubelet kubelet;
+	struct fl_buf text;
+	struct fl_err err;
+};
+
+static void world_auto_(struct world *w)
+{
+	fl_buf_free(&w->text);
+	fl_grpc_server_free(w->kubelet.server);
+	w->holders = fl_holders_free(w->holders);
+	w->loop = fl_loop_free(w->loop);
+	node_world_end(&w->node);
+}
+
+/* ---- the kubelet ---- */
+
+static char *word(struct fl_arena *arena, struct fl_str *rest, char separator)
+{
+	struct fl_str part = { NULL, 0 };
+
+	(void)fl_str_split(rest, separator, &part);
+	return (char *)(uintptr_t)fl_arena_str(arena, part).p;
+}
+
+static bool read_entry(struct fl_arena *arena, const char *entry, V1__PodResources *pod)
+{
+	V1__ContainerResources *container = fl_arena_get(arena, sizeof *container);
+	V1__ContainerDevices *devices = fl_arena_get(arena, sizeof *devices);
+	struct fl_str rest = fl_str(entry);
+
+	v1__pod_resources__init(pod);
+	pod->containers = fl_arena_get(arena, sizeof *pod->containers);
+	pod->namespace_ = word(arena, &rest, '/');
+	pod->name = word(arena, &rest, '/');
+	if (!container || !devices || !pod->containers)
+		return false;
+	v1__container_resources__init(container);
+	v1__container_devices__init(devices);
+	pod->n_containers = 1;
+	pod->containers[0] = container;
+	container->name = word(arena, &rest, ' ');
+	container->n_devices = 1;
+	container->devices = fl_arena_get(arena, 8 * sizeof *container->devices);
+	devices->resource_name = word(arena, &rest, ' ');
+	devices->device_ids = fl_arena_get(arena, 8 * sizeof *devices->device_ids);
+	if (!container->devices || !devices->device_ids)
+		return false;
+	container->devices[0] = devices;
+	while (rest.p && rest.len) {
+		devices->device_ids[devices->n_device_ids] = word(arena, &rest, ',');
+		if (!devices->device_ids[devices->n_device_ids++])
+			return false;
+	}
+	return pod->namespace_ && pod->name && container->name && devices->resource_name;
+}
+
+/* Of the same container as the one before: one more of its devices, as for another NUMA node. */
+static bool join(V1__PodResources *before, const V1__PodResources *pod)
+{
+	V1__ContainerResources *container = before->containers[0];
+
+	if (strcmp(before->name, pod->name) != 0 || strcmp(container->name, pod->containers[0]->name) != 0)
+		return false;
+	container->devices[container->n_devices++] = pod->containers[0]->devices[0];
+	return true;
+}
+
+static void list(struct fl_grpc_call *call, const ProtobufCMessage *request)
+{
+	struct kubelet *kubelet = fl_grpc_call_service(call);
+	struct fl_arena *arena = fl_grpc_call_arena(call);
+	V1__ListPodResourcesResponse reply = V1__LIST_POD_RESOURCES_RESPONSE__INIT;
+	V1__PodResources pods[8], *at[8];
+
+	(void)request;
+	kubelet->calls++;
+	if (kubelet->throttles) {
+		fl_grpc_call_end(call, FL_GRPC_RESOURCE_EXHAUSTED, "rejected by rate limit");
+		return;
+	}
+	for (const char *const *entry = kubelet->entries; entry && *entry; entry++) {
+		if (!read_entry(arena, *entry, &pods[reply.n_pod_resources])) {
+			fl_grpc_call_end(call, FL_GRPC_INTERNAL, "out of memory");
+			return;
+		}
+		at[reply.n_pod_resources] = &pods[reply.n_pod_resources];
+		if (reply.n_pod_resources == 0 || !join(at[reply.n_pod_resources - 1], at[reply.n_pod_resources]))
+			reply.n_pod_resources++;
+	}
+	reply.pod_resources = at;
+	fl_grpc_call_reply(call, &reply.base);
+}
+
+static const struct fl_grpc_handler handlers[] = { { &fl_pods_list, list } };
+
+static int kubelet_start(struct world *w)
+{
+	const struct fl_grpc_server_options how = { .addr = { .kind = FL_ADDR_UNIX, .path = "/pods/kubelet.sock" },
+						    .handlers = handlers, .handler_count = FL_LEN(handlers),
+						    .service = &w->kubelet };
+
+	w->kubelet.server = fl_grpc_server_new(w->io, &how, &w->err);
+	return w->kubelet.server ? 0 : -(int)w->err.code;
+}
+
+static void kubelet_stop(struct world *w)
+{
+	w->kubelet.server = fl_grpc_server_free(w->kubelet.server);
+}
+
+/* ---- us ---- */
+
+static int world_start(struct world *w)
+{
+	const struct fl_holders_options options = { .dir = "/pods" };
+
+	w->text = FL_BUF(4 * FL_KIB);
+	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
+		return -FL_E_IO;
+	w->io = w->node.io;
+	if (sim_file_put(w->node.host, "/pods/x", "", 0) < 0)
+		return -FL_E_IO;
+	w->loop = fl_loop_new(w->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
+	if (!w->loop || fl_loop_source(w->loop, &(struct fl_source){ .kind = &fl_holder_kind }, &w->err) < 0)
+		return -FL_E_NOMEM;
+	w->holders = fl_holders_new(w->io, w->loop, &options, &w->err);
+	return w->holders ? 0 : -(int)w->err.code;
+}
+
+#define WORLD(w) \
+	FL_AUTO(world) struct world w = { 0 }; \
+	OK_ERR(world_start(&w), &w.err)
+#define TELLS(w, ...) ((w).kubelet.entries = (const char *const[]){ __VA_ARGS__, NULL })
+
+static int by_text(const void *a, const void *b)
+{
+	return fl_str_cmp(((const struct fl_holder *)a)->meta.name, ((const struct fl_holder *)b)->meta.name);
+}
+
+/* Who is known to have what: "name=id,id name=id", by name. */
+static struct fl_str known(struct world *w)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_holder_kind);
+	const struct fl_holder *holder;
+	struct fl_holder all[16];
+	size_t len = 0;
+
+	while ((holder = fl_each_next(&each)) && len < FL_LEN(all))
+		all[len++] = *holder;
+	qsort(all, len, sizeof *all, by_text);
+	fl_buf_clear(&w->text);
+	for (size_t i = 0; i < len; i++) {
+		fl_buf_printf(&w->text, "%s%.*s=", i ? " " : "", FL_ARG(all[i].meta.name));
+		for (uint32_t k = 0; k < all[i].devices.len; k++)
+			fl_buf_printf(&w->text, "%s%.*s", k ? "," : "", FL_ARG(all[i].devices.at[k]));
+	}
+	return view.failed || w->text.failed ? FL_S("out of memory") : fl_buf_view(&w->text);
+}
+
+struct awaited {
+	struct world *w;
+	const char *text;
+};
+
+static bool has_come(void *awaited_)
+{
+	struct awaited *awaited = awaited_;
+
+	return fl_str_eq(known(awaited->w), fl_str(awaited->text));
+}
+
+static bool comes(struct world *w, const char *text, uint64_t within)
+{
+	struct awaited awaited = { w, text };
+
+	return node_until(&w->node, within, has_come, &awaited);
+}
+
+static void pass(struct world *w, uint64_t ns)
+{
+	node_pass(&w->node, ns);
+}
+
+#define A "default/a/main nvidia.com/gpu GPU-0"
+#define KNOWN_A "default/a/main/nvidia.com/gpu=GPU-0"
+
+TEST(who_has_a_device_is_known_and_who_has_no_more_is_not)
+{
+	WORLD(w);
+
+	TELLS(w, A, "default/b/main nvidia.com/gpu GPU-2,GPU-1");
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A " default/b/main/nvidia.com/gpu=GPU-1,GPU-2", 3 * FL_NS_PER_S));
+	pass(&w, FL_HOLDERS_GRACE);
+	TELLS(w, A);
+	CHECK(comes(&w, KNOWN_A, FL_HOLDERS_EVERY + 2 * FL_NS_PER_S));
+}
+
+TEST_ONCE(entries_of_one_resource_are_one_holder_without_repeats)
+{
+	WORLD(w);
+
+	TELLS(w, "ns/p/c a/b X,Y", "ns/p/c a/b Y,Z", "ns/p/c a/c Q");
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, "ns/p/c/a/b=X,Y,Z ns/p/c/a/c=Q", 2 * FL_NS_PER_S));
+}
+
+TEST_ONCE(a_kubelet_that_has_just_started_is_not_believed_when_it_knows_nobody)
+{
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A, 2 * FL_NS_PER_S));
+	pass(&w, FL_HOLDERS_GRACE + FL_NS_PER_S);
+	kubelet_stop(&w);
+	pass(&w, FL_NS_PER_S);
+	w.kubelet.entries = NULL;
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, FL_HOLDERS_GRACE - 2 * FL_NS_PER_S);
+	CHECK_STR(known(&w), KNOWN_A);
+	CHECK(comes(&w, "", 4 * FL_NS_PER_S));
+}
+
+TEST_ONCE(who_comes_within_the_grace_is_known_at_once)
+{
+	WORLD(w);
+
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, FL_NS_PER_S);
+	TELLS(w, A);
+	fl_holders_look(w.holders);
+	CHECK(comes(&w, KNOWN_A, FL_NS_PER_S));
+}
+
+TEST_ONCE(many_who_ask_are_one_look)
+{
+	int calls;
+	WORLD(w);
+
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, 2 * FL_HOLDERS_GRACE);
+	calls = w.kubelet.calls;
+	for (int i = 0; i < 100; i++)
+		fl_holders_look(w.holders);
+	pass(&w, FL_NS_PER_S);
+	CHECK_INT(w.kubelet.calls, calls + 1);
+}
+
+TEST_ONCE(a_kubelet_that_throttles_is_asked_ever_later)
+{
+	int calls;
+	WORLD(w);
+
+	w.kubelet.throttles = true;
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, 60 * FL_NS_PER_S);
+	CHECK(w.kubelet.calls >= 6 && w.kubelet.calls <= 12);
+	CHECK(strstr(fl_holders_why(w.holders)->text, "rate limit"));
+	calls = w.kubelet.calls;
+	for (int i = 0; i < 100; i++) {
+		fl_holders_look(w.holders);
+		pass(&w, 10 * FL_NS_PER_MS);
+	}
+	CHECK(w.kubelet.calls <= calls + 1);
+	w.kubelet.throttles = false;
+	TELLS(w, A);
+	CHECK(comes(&w, KNOWN_A, FL_HOLDERS_EVERY * 2));
+	CHECK_INT(fl_holders_why(w.holders)->code, FL_OK);
+}
+
+TEST_ONCE(nothing_waits_for_a_kubelet_that_is_not_there)
+{
+	WORLD(w);
+
+	pass(&w, FL_NS_PER_S);
+	CHECK(fl_feed_known(fl_loop_feed(w.loop, &fl_holder_kind)));
+	CHECK(fl_holders_why(w.holders)->code != FL_OK);
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A, FL_NS_PER_S));
+}

@@ -1,0 +1,517 @@
+/* The device plugin and a kubelet that does what the real one does, in a world with a clock of its own. */
+#include "base/limits.h"
+#include "fake_kubelet.h"
+#include "grpc/deviceplugin.pb-c.h"
+#include "grpc/kubelet.h"
+#include "node/plugin_in.h"
+#include "node_world.h"
+#include "test.h"
+#include "test_io.h"
+#include "wishes.h"
+#include <stdio.h>
+
+static const char dir[] = "/plugins";
+
+struct world {
+	struct node_world node;
+	struct fl_io *io;          /* the node's */
+	struct fl_loop *loop;
+	struct fl_plugins *plugins;
+	struct fake_kubelet kubelet;
+	int allocated;
+	struct fl_err err;
+};
+
+static void world_auto_(struct world *w)
+{
+	fake_kubelet_stop(&w->kubelet);
+	w->plugins = fl_plugins_free(w->plugins);
+	w->loop = fl_loop_free(w->loop);
+	node_world_end(&w->node);
+}
+
+static void was_allocated(void *world)
+{
+	((struct world *)world)->allocated++;
+}
+
+/* The agent; without a kubelet. */
+static int agent_start(struct world *w)
+{
+	const struct fl_plugins_options options = { .dir = dir, .allocated = was_allocated, .arg = w };
+
+	w->loop = fl_loop_new(w->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
+	if (!w->loop || wishes_sources(w->loop, &w->plugins, &w->err) < 0)
+		return -FL_E_NOMEM;
+	w->plugins = fl_plugins_new(w->io, w->loop, &options, &w->err);
+	return w->plugins ? 0 : -(int)w->err.code;
+}
+
+static int world_start(struct world *w)
+{
+	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
+		return -FL_E_IO;
+	w->io = w->node.io;
+	if (sim_file_put(w->node.host, "/plugins/DEPRECATION", "", 0) < 0)
+		return -FL_E_IO;
+	return agent_start(w);
+}
+
+#define WORLD(w) \
+	FL_AUTO(world) struct world w = { 0 }; \
+	OK_ERR(world_start(&w), &w.err)
+#define KUBELET(w) OK_ERR(fake_kubelet_start(&(w).kubelet, (w).io, dir, &(w).err), &(w).err)
+#define WISH(w, json) OK_ERR(wishes_put((w).loop, FL_S(json), &(w).err), &(w).err)
+
+/* Everything that comes within this time. */
+static void pass(struct world *w, uint64_t ns)
+{
+	node_pass(&w->node, ns);
+}
+
+struct awaited {
+	struct world *w;
+	const char *resource, *devices;
+};
+
+static bool has_come(void *awaited_)
+{
+	struct awaited *awaited = awaited_;
+
+	return strcmp(fake_kubelet_devices(&awaited->w->kubelet, awaited->resource), awaited->devices) == 0;
+}
+
+/* Does the kubelet come to have this list within the time? */
+static bool comes(struct world *w, const char *resource, const char *devices, uint64_t within)
+{
+	struct awaited awaited = { w, resource, devices };
+
+	return node_until(&w->node, within, has_come, &awaited);
+}
+
+#define TWO \
+	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
+	"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true,\"shown\":\"GPU-0\"},{\"id\":\"GPU-1\",\"healthy\":true," \
+	"\"shown\":\"GPU-1\"}]}]"
+#define ONE_SICK \
+	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
+	"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true,\"shown\":\"GPU-0\"},{\"id\":\"GPU-1\",\"healthy\":false," \
+	"\"why\":\"XID 79; drain the node\",\"shown\":\"GPU-1\"}]}]"
+#define GPU "nvidia.com/gpu"
+
+/* What a failed call costs is a retry, and those are within this. */
+#define SOON (4 * FL_NS_PER_S)
+
+/* ---- the list ---- */
+
+TEST(a_resource_is_registered_and_its_list_follows)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	CHECK(!fl_plugins_unwatched(w.plugins, NULL));
+	WISH(w, ONE_SICK);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1!", SOON));
+	WISH(w, "[]");
+	CHECK(comes(&w, GPU, "(none)", SOON));
+	pass(&w, 2 * FL_PLUGIN_WATCHED_WITHIN);
+	CHECK(test_tortured() || w.kubelet.registered == 1);
+	CHECK_INT(w.kubelet.repeated, 0);
+}
+
+TEST_ONCE(shares_and_numa_nodes_are_told)   /* as the first one, for those who call and are called */
+{
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, "[{\"metadata\":{\"name\":\"a/b\"},\"units\":[{\"id\":\"X\",\"healthy\":true,\"replicas\":3},"
+		"{\"id\":\"Y\",\"healthy\":true,\"numaNode\":1}]}]");
+	CHECK(comes(&w, "a/b", "X::0 X::1 X::2 Y@1", SOON));
+}
+
+TEST_ONCE(what_is_no_other_list_is_not_sent_again)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	WISH(w, "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"envvar\"],"
+		"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true},{\"id\":\"GPU-1\",\"healthy\":true}]}]");
+	pass(&w, FL_NS_PER_S);
+	CHECK_INT(w.kubelet.lists, 1);
+	CHECK_INT(w.kubelet.registered, 1);
+}
+
+TEST_ONCE(a_list_that_the_kubelet_would_not_take_is_refused)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, "[{\"metadata\":{\"name\":\"a/b\"},\"units\":[{\"id\":\"X\",\"healthy\":true,\"replicas\":200000}]}]");
+	pass(&w, SOON);
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, "a/b")), "(none)");
+	CHECK_INT(w.kubelet.registered, 0);
+}
+
+TEST_ONCE(several_resources_register_side_by_side)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	w.kubelet.slow = 5 * FL_NS_PER_S;
+	WISH(w, "[{\"metadata\":{\"name\":\"a/b\"},\"units\":[{\"id\":\"X\",\"healthy\":true}]},"
+		"{\"metadata\":{\"name\":\"a/c\"},\"units\":[{\"id\":\"Y\",\"healthy\":true}]},"
+		"{\"metadata\":{\"name\":\"a/d\"},\"units\":[{\"id\":\"Z\",\"healthy\":true}]}]");
+	pass(&w, 5500 * FL_NS_PER_MS);
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, "a/b")), "X");
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, "a/c")), "Y");
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, "a/d")), "Z");
+}
+
+/* ---- whatever the kubelet does ---- */
+
+struct happening {
+	const char *says;
+	void (*happens)(struct world *w);
+	uint64_t within;           /* until the resource is there again */
+	int registered;            /* times, all in all */
+};
+
+static void stream_ends(struct world *w)
+{
+	struct fake_stream *stream = fake_kubelet_find(&w->kubelet, GPU);
+
+	if (stream)
+		fake_kubelet_end(stream);
+}
+
+static void kubelet_restarts(struct world *w)
+{
+	fake_kubelet_stop(&w->kubelet);
+	w->kubelet = (struct fake_kubelet){ 0 };
+	pass(w, 3 * FL_NS_PER_S);
+	(void)fake_kubelet_start(&w->kubelet, w->io, dir, NULL);
+}
+
+static void kubelet_restarts_unseen(struct world *w)
+{
+	sim_faults(w->node.host)->no_notify = true;
+	kubelet_restarts(w);
+}
+
+static void wipe(struct world *w)
+{
+	const struct fl_fs *fs = fl_io_fs(w->io);
+
+	for (struct plugin *plugin = w->plugins->first; plugin; plugin = plugin->next)
+		(void)fs->unlink(fs, AT_FDCWD, plugin->addr.path, 0);
+}
+
+static void kubelet_restarts_and_wipes(struct world *w)
+{
+	fake_kubelet_stop(&w->kubelet);
+	w->kubelet = (struct fake_kubelet){ 0 };
+	wipe(w);
+	pass(w, FL_NS_PER_S);
+	(void)fake_kubelet_start(&w->kubelet, w->io, dir, NULL);
+}
+
+static void folder_goes_and_comes(struct world *w)
+{
+	const struct fl_fs *fs = fl_io_fs(w->io);
+
+	fake_kubelet_stop(&w->kubelet);
+	w->kubelet = (struct fake_kubelet){ 0 };
+	wipe(w);
+	(void)fs->unlink(fs, AT_FDCWD, "/plugins/DEPRECATION", 0);
+	(void)fs->unlink(fs, AT_FDCWD, "/plugins", AT_REMOVEDIR);
+	pass(w, 5 * FL_NS_PER_S);
+	(void)fs->mkdir(fs, AT_FDCWD, "/plugins", 0750);
+	(void)fake_kubelet_start(&w->kubelet, w->io, dir, NULL);
+}
+
+static void refuses_for_a_while(struct world *w)
+{
+	w->kubelet.refuses = true;
+	stream_ends(w);
+	pass(w, 300 * FL_NS_PER_MS);
+	w->kubelet.refuses = false;
+}
+
+static void is_slow(struct world *w)
+{
+	w->kubelet.slow = 30 * FL_NS_PER_S;
+	stream_ends(w);
+}
+
+/* The new client is there, and then the end of the old stream is seen. */
+static void old_stream_ends_late(struct world *w)
+{
+	struct fake_stream *stream = fake_kubelet_find(&w->kubelet, GPU);
+
+	if (!stream)
+		return;
+	stream->current = false;
+	plugins_kubelet_is_new(w->plugins, fl_wall(w->io) + 1);
+}
+
+static const struct happening happenings[] = {
+	{ "the stream ends", stream_ends, 100 * FL_NS_PER_MS, 2 },
+	{ "the kubelet restarts", kubelet_restarts, FL_NS_PER_S, 1 },
+	{ "the kubelet restarts, and no hint of the folder comes", kubelet_restarts_unseen, 1200 * FL_NS_PER_MS, 1 },
+	{ "the kubelet restarts and removes all sockets", kubelet_restarts_and_wipes, FL_NS_PER_S, 1 },
+	{ "our socket is unlinked by somebody", wipe, 100 * FL_NS_PER_MS, 2 },
+	{ "the folder goes and comes back", folder_goes_and_comes, 3 * FL_NS_PER_S, 1 },
+	{ "the kubelet refuses for a while", refuses_for_a_while, FL_NS_PER_S, 2 },
+	{ "the kubelet takes half a minute to answer", is_slow, 31 * FL_NS_PER_S, 2 },
+	{ "the end of an old stream takes the new one with it", old_stream_ends_late, FL_NS_PER_S, 2 },
+};
+
+static void comes_back(const struct happening *row)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	row->happens(&w);
+	pass(&w, FL_NS_PER_MS);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", row->within));
+	pass(&w, 2 * FL_PLUGIN_LOOK_EVERY + FL_PLUGIN_WATCHED_WITHIN);
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, GPU)), "GPU-0 GPU-1");
+	CHECK(w.kubelet.registered >= row->registered && w.kubelet.registered <= row->registered + 2);
+	CHECK_INT(w.kubelet.repeated, 0);
+	WISH(w, ONE_SICK);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1!", FL_NS_PER_S));
+}
+
+TEST_ONCE(whatever_happens_the_resource_comes_back)   /* nine worlds; one of them is tortured below */
+{
+	EACH_ROW (row, happenings) {
+		comes_back(row);
+		if (test_failed())
+			return;
+	}
+}
+
+TEST(a_stream_that_ends_is_registered_again)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	stream_ends(&w);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	wipe(&w);
+	pass(&w, SOON);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+}
+
+TEST_ONCE(without_a_kubelet_it_waits_and_costs_little)
+{
+	struct fl_err why = { 0 };
+	uint64_t events;
+	WORLD(w);
+
+	WISH(w, TWO);
+	pass(&w, 10 * FL_NS_PER_S);
+	CHECK_STR(fl_str(fl_plugins_unwatched(w.plugins, &why)), GPU);
+	CHECK(why.code != FL_OK);
+	events = sim_events(w.node.sim);
+	pass(&w, 100 * FL_NS_PER_S);
+	CHECK(sim_events(w.node.sim) - events < 1000);
+	KUBELET(w);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", FL_NS_PER_S));
+}
+
+TEST_ONCE(options_are_the_same_in_both_places_and_a_change_is_registered)
+{
+	struct fake_stream *stream;
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	stream = fake_kubelet_find(&w.kubelet, GPU);
+	CHECK(!stream->pre_start && !stream->said_pre_start);
+	WISH(w, "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"preStart\":true,"
+		"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true},{\"id\":\"GPU-1\",\"healthy\":true}]}]");
+	pass(&w, SOON);
+	stream = fake_kubelet_find(&w.kubelet, GPU);
+	CHECK(stream && stream->pre_start && stream->said_pre_start && stream->lists == 1);
+}
+
+/* ---- the folder ---- */
+
+TEST_ONCE(what_a_former_process_left_is_removed_and_others_are_told)
+{
+	static const struct fl_addr left = { .kind = FL_ADDR_UNIX, .path = "/plugins/fairlead-gpu-1234-abcd.sock" },
+				    made = { .kind = FL_ADDR_UNIX, .path = "/plugins/.fairlead-gpu-1234-abcd.sock" },
+				    live = { .kind = FL_ADDR_UNIX, .path = "/plugins/nvidia-gpu.sock" },
+				    dead = { .kind = FL_ADDR_UNIX, .path = "/plugins/dead.sock" };
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_fs *fs;
+	struct fl_view view;
+	const struct fl_plugin_socket *sock;
+	struct fl_stat stat;
+	WORLD(w);
+
+	fs = fl_io_fs(w.io);
+	fl_close(w.io, fl_listen(w.io, &left, 0600, NULL));
+	fl_close(w.io, fl_listen(w.io, &made, 0600, NULL));
+	fl_close(w.io, fl_listen(w.io, &dead, 0600, NULL));
+	CHECK(fl_listen(w.io, &live, 0600, NULL) >= 0);
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	pass(&w, FL_NS_PER_S);
+	CHECK(fs->stat(fs, AT_FDCWD, left.path, 0, &stat) < 0);
+	CHECK(fs->stat(fs, AT_FDCWD, made.path, 0, &stat) < 0);
+	CHECK_INT(fs->stat(fs, AT_FDCWD, dead.path, 0, &stat), 0);
+	view = fl_loop_view(w.loop, &arena);
+	sock = fl_view_get(&view, &fl_plugin_socket_kind, FL_S(""), FL_S("nvidia-gpu.sock"));
+	CHECK(sock && sock->live && !sock->ours && sock->made);
+	sock = fl_view_get(&view, &fl_plugin_socket_kind, FL_S(""), FL_S("dead.sock"));
+	CHECK(sock && !sock->live && !sock->ours);
+	sock = fl_view_get(&view, &fl_plugin_socket_kind, FL_S(""), fl_str(w.plugins->first->file));
+	CHECK(sock && sock->live && sock->ours);
+	CHECK(!fl_view_get(&view, &fl_plugin_socket_kind, FL_S(""), FL_S("kubelet.sock")));
+	CHECK_INT(fs->stat(fs, AT_FDCWD, w.plugins->first->addr.path, 0, &stat), 0);
+	CHECK_INT(stat.mode & 0777, 0600);
+}
+
+TEST_ONCE(a_folder_whose_path_is_too_long_is_refused)
+{
+	char deep[120];
+	struct fl_plugins_options options = { .dir = deep };
+	struct fl_err err = { 0 };
+	WORLD(w);
+
+	memset(deep, 'd', sizeof deep);
+	deep[0] = '/';
+	deep[sizeof deep - 1] = 0;
+	CHECK(!fl_plugins_new(w.io, w.loop, &options, &err));
+	CHECK_INT(err.code, FL_E_TOOBIG);
+}
+
+/* ---- who gets what ---- */
+
+struct call {
+	struct fl_grpc_request request;
+	struct fl_err err;
+	bool done;
+};
+
+static void call_auto_(struct call *call)
+{
+	fl_op_cancel(&call->request.op);
+	fl_arena_free(&call->request.arena);
+}
+
+static void call_done(struct fl_op *op)
+{
+	fl_container(op, struct call, request.op)->done = true;
+}
+
+static bool is_done(void *call)
+{
+	return ((struct call *)call)->done;
+}
+
+/* By the connection that the kubelet has: its result. */
+static int64_t ask(struct world *w, struct call *call, const struct fl_grpc_method *method,
+		   const ProtobufCMessage *message)
+{
+	struct fake_stream *stream = fake_kubelet_find(&w->kubelet, GPU);
+
+	if (!stream)
+		return -FL_E_CLOSED;
+	call_auto_(call);
+	*call = (struct call){ .request = { .method = method, .message = message } };
+	call->request.op = (struct fl_op){ .done = call_done, .err = &call->err };
+	fl_grpc_start(stream->client, &call->request);
+	(void)node_until(&w->node, SOON, is_done, call);
+	return call->request.op.result;
+}
+
+static int64_t allocate(struct world *w, struct call *call, char **ids, size_t len)
+{
+	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
+	V1beta1__ContainerAllocateRequest *containers[1] = { &container };
+	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
+
+	container.n_devices_ids = len;
+	container.devices_ids = ids;
+	request.n_container_requests = 1;
+	request.container_requests = containers;
+	return ask(w, call, &fl_plugin_allocate, &request.base);
+}
+
+static int64_t pre_start(struct world *w, struct call *call, char **ids, size_t len)
+{
+	V1beta1__PreStartContainerRequest request = V1BETA1__PRE_START_CONTAINER_REQUEST__INIT;
+
+	request.n_devices_ids = len;
+	request.devices_ids = ids;
+	return ask(w, call, &fl_plugin_pre_start, &request.base);
+}
+
+static int64_t prefer(struct world *w, struct call *call, char **ids, size_t len, int32_t size)
+{
+	V1beta1__ContainerPreferredAllocationRequest container =
+		V1BETA1__CONTAINER_PREFERRED_ALLOCATION_REQUEST__INIT;
+	V1beta1__ContainerPreferredAllocationRequest *containers[1] = { &container };
+	V1beta1__PreferredAllocationRequest request = V1BETA1__PREFERRED_ALLOCATION_REQUEST__INIT;
+
+	container.n_available_deviceids = len;
+	container.available_deviceids = ids;
+	container.allocation_size = size;
+	request.n_container_requests = 1;
+	request.container_requests = containers;
+	return ask(w, call, &fl_plugin_preferred, &request.base);
+}
+
+TEST_ONCE(what_is_asked_for_is_answered_from_the_list_that_was_sent)   /* memory: test_grpc and those of the plan */
+{
+	char gpu0[] = "GPU-0", gpu1[] = "GPU-1", gpu9[] = "GPU-9", *first[] = { gpu0 }, *both[] = { gpu0, gpu1 };
+	char *unknown[] = { gpu9 }, *sick[] = { gpu1 };
+	const V1beta1__AllocateResponse *reply;
+	const V1beta1__PreferredAllocationResponse *preferred;
+	WORLD(w);
+	FL_AUTO(call) struct call call = { 0 };
+
+	KUBELET(w);
+	WISH(w, ONE_SICK);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1!", SOON));
+	for (int i = 0; i < 2; i++) {   /* the same twice */
+		CHECK_INT(allocate(&w, &call, first, 1), 0);
+		reply = (const void *)call.request.reply;
+		CHECK(reply);
+		CHECK_INT(reply->n_container_responses, 1);
+		CHECK_INT(reply->container_responses[0]->n_cdi_devices, 1);
+		CHECK_STR(fl_str(reply->container_responses[0]->cdi_devices[0]->name), "test.dev/gpu=GPU-0");
+	}
+	CHECK_INT(w.allocated, 2);
+	(void)allocate(&w, &call, unknown, 1);
+	CHECK_INT(call.request.status, FL_GRPC_INVALID_ARGUMENT);
+	CHECK(strstr(call.err.text, "GPU-9"));
+	(void)allocate(&w, &call, both, 2);
+	CHECK_INT(call.request.status, FL_GRPC_UNAVAILABLE);
+	CHECK(strstr(call.err.text, "GPU-1") && strstr(call.err.text, "drain the node"));
+	CHECK_INT(w.allocated, 2);
+	CHECK_INT(pre_start(&w, &call, first, 1), 0);
+	(void)pre_start(&w, &call, sick, 1);
+	CHECK_INT(call.request.status, FL_GRPC_UNAVAILABLE);
+	CHECK_INT(prefer(&w, &call, both, 2, 1), 0);
+	preferred = (const void *)call.request.reply;
+	CHECK(preferred);
+	CHECK_INT(preferred->container_responses[0]->n_deviceids, 1);
+	(void)prefer(&w, &call, both, 2, 3);
+	CHECK_INT(call.request.status, FL_GRPC_INVALID_ARGUMENT);
+	(void)prefer(&w, &call, unknown, 1, 1);
+	CHECK_INT(call.request.status, FL_GRPC_INVALID_ARGUMENT);
+}
