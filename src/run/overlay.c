@@ -262,12 +262,16 @@ bool overlay_undo(struct fl_feed *feed)
 /* 0: not known, or not there. */
 static int told_version(struct fl_feed *feed, const struct overlay *overlay, uint64_t *ret)
 {
-	void *object = fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size);
+	/* Where nothing is laid over it, the cache shows what was told: the event came before the answer. */
+	const struct fl_entry *told = overlay->told ? overlay->told : overlay->laid ? NULL :
+				      fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
+	void *object;
 
 	*ret = 0;
-	if (!overlay->told)
+	if (!told)
 		return 0;
-	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0)
+	object = fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size);
+	if (!object || fl_entry_unpack(&feed->cache, told, &feed->loop->feeding, object, NULL) < 0)
 		return -FL_E_NOMEM;
 	*ret = run_version(run_meta(feed, object)->resource_version);
 	return 0;
