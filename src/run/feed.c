@@ -156,6 +156,7 @@ int run_put(struct fl_feed *feed, const void *object, struct fl_cache_change *re
 
 	if (r == 0 && !change.same)
 		run_tell(feed, change.before, object);
+	feed->unchanged += change.same;
 	if (ret)
 		*ret = change;
 	else
@@ -206,7 +207,7 @@ bool run_begin_keys(struct cap *cap, uint32_t steps)
 		struct fl_feed *feed = run_feed(cap->loop, cap->row->watches[i].kind);
 		const struct fl_entry *entry = NULL;
 
-		while (cap->sweeps[i].sweeping && steps-- > 0) {
+		while (cap->sweeps[i].sweeping && cap->queue.len < FL_RUN_QUEUE && steps-- > 0) {
 			const void *object;
 
 			fl_arena_reset(&cap->loop->feeding);
@@ -222,7 +223,7 @@ bool run_begin_keys(struct cap *cap, uint32_t steps)
 		}
 		fl_arena_reset(&cap->loop->feeding);
 		if (cap->sweeps[i].sweeping)
-			return true;
+			return cap->begins || cap->queue.len < FL_RUN_QUEUE;
 	}
 	return cap->begins;
 }
@@ -259,6 +260,12 @@ void run_check_active(struct fl_loop *loop)
 
 /* ---- feeders ---- */
 
+static void note_told(struct fl_feed *feed)
+{
+	feed->told++;
+	feed->told_at = fl_now(feed->loop->io);
+}
+
 int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err)
 {
 	const struct fl_meta_names *meta = run_meta(feed, object);
@@ -266,6 +273,7 @@ int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err)
 	int r = overlay ? overlay_told(feed, overlay, object, err) : run_put(feed, object, NULL, err);
 
 	fl_arena_reset(&feed->loop->feeding);
+	note_told(feed);
 	return r;
 }
 
@@ -278,6 +286,7 @@ void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name)
 	else
 		run_remove(feed, space, name);
 	fl_arena_reset(&feed->loop->feeding);
+	note_told(feed);
 }
 
 void fl_feed_begin(struct fl_feed *feed)
@@ -291,6 +300,8 @@ void fl_feed_synced(struct fl_feed *feed)
 {
 	feed->state = FEED_SYNCED;
 	feed->telling = false;
+	feed->full_states++;
+	feed->told_at = fl_now(feed->loop->io);
 	overlay_synced(feed);
 	sweep_from_here(feed);
 	run_check_active(feed->loop);

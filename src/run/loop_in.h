@@ -35,6 +35,7 @@ struct fl_feed {
 	uint32_t sweep_at;
 	bool undone;                   /* an overlay is */
 	struct fl_hmap overlays;
+	uint64_t told, unchanged, full_states, told_at;   /* for the metrics */
 };
 
 /* A change that those who watch could not be told of for want of memory: it is told later. */
@@ -100,6 +101,7 @@ struct slot {
 	struct fl_told_event *events;
 	uint32_t event_count;
 	uint64_t hash;                 /* of what is wanted */
+	uint64_t began;
 	bool started;
 	struct slot *next, **from;
 };
@@ -136,7 +138,7 @@ struct fl_loop {
 	struct contest *oldest, *newest;
 	size_t said_bytes;
 	struct fl_buf packing;
-	struct fl_family *families[16];
+	struct fl_family *families[24];
 };
 
 /* ---- loop.c ---- */

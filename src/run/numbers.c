@@ -2,8 +2,8 @@
 #include "run/loop_in.h"
 
 enum {
-	DEPTH, ADDS, RETRIES, QUEUED, WORKED, PLANS, WRITES, OBJECTS, BYTES, KEYS, CONTESTED, OVERLAYS, SYNCED,
-	REFUSED, COUNT_,
+	DEPTH, ADDS, RETRIES, QUEUED, WORKED, UNFINISHED, LONGEST, PLANS, WRITES, OBJECTS, BYTES, KEYS, CONTESTED,
+	OVERLAYS, SYNCED, FULL_STATES, TOLD, UNCHANGED, SILENT, REFUSED, COUNT_,
 };
 
 static void each_cap(struct fl_scrape *scrape, void *loop_, double (*value)(const struct cap *cap))
@@ -28,74 +28,62 @@ static void each_feed(struct fl_scrape *scrape, void *loop_, double (*value)(con
 	}
 }
 
-static double depth_of(const struct cap *cap)
-{
-	return cap->queue.len;
-}
-static void depth(struct fl_scrape *scrape, void *loop)
-{
-	each_cap(scrape, loop, depth_of);
-}
+/* A collect() that asks a value of each capability, or of each feed. */
+#define OF_CAPS(name_, value) \
+	static double name_##_of(const struct cap *cap) \
+	{ \
+		return (double)(value); \
+	} \
+	static void name_(struct fl_scrape *scrape, void *loop) \
+	{ \
+		each_cap(scrape, loop, name_##_of); \
+	}
+#define OF_FEEDS(name_, value) \
+	static double name_##_of(const struct fl_feed *feed) \
+	{ \
+		return (double)(value); \
+	} \
+	static void name_(struct fl_scrape *scrape, void *loop) \
+	{ \
+		each_feed(scrape, loop, name_##_of); \
+	}
 
-static double keys_of(const struct cap *cap)
+static uint32_t count_contested(const struct cap *cap)
 {
-	return cap->keys.len;
-}
-static void keys(struct fl_scrape *scrape, void *loop)
-{
-	each_cap(scrape, loop, keys_of);
-}
+	uint32_t count = 0;
 
-static double contested_of(const struct cap *cap)
-{
-	const struct contest *contest = cap->loop->oldest;
-	double count = 0;
-
-	for (; contest; contest = contest->next)
+	for (const struct contest *contest = cap->loop->oldest; contest; contest = contest->next)
 		for (const struct fl_owner *const *owner = cap->row->owners; contest->is && owner && *owner; owner++)
 			count += strcmp(contest->text, (*owner)->manager) == 0;
 	return count;
 }
-static void contested(struct fl_scrape *scrape, void *loop)
+
+/* A plan is over in the turn in which it was called; what goes on is its writes. */
+static double seconds_written(const struct cap *cap, bool longest)
 {
-	each_cap(scrape, loop, contested_of);
+	uint64_t now = fl_now(cap->loop->io), sum = 0;
+
+	for (const struct slot *slot = cap->loop->slots; slot; slot = slot->next) {
+		uint64_t took = slot->cap == cap ? now - slot->began : 0;
+
+		sum = longest ? (took > sum ? took : sum) : sum + took;
+	}
+	return (double)sum / 1e9;
 }
 
-static double objects_of(const struct fl_feed *feed)
-{
-	return feed->cache.len;
-}
-static void objects(struct fl_scrape *scrape, void *loop)
-{
-	each_feed(scrape, loop, objects_of);
-}
-
-static double bytes_of(const struct fl_feed *feed)
-{
-	return (double)fl_cache_bytes(&feed->cache);
-}
-static void bytes(struct fl_scrape *scrape, void *loop)
-{
-	each_feed(scrape, loop, bytes_of);
-}
-
-static double overlays_of(const struct fl_feed *feed)
-{
-	return feed->overlays.len;
-}
-static void overlays(struct fl_scrape *scrape, void *loop)
-{
-	each_feed(scrape, loop, overlays_of);
-}
-
-static double synced_of(const struct fl_feed *feed)
-{
-	return feed->state == FEED_SYNCED;
-}
-static void synced(struct fl_scrape *scrape, void *loop)
-{
-	each_feed(scrape, loop, synced_of);
-}
+OF_CAPS(depth, cap->queue.len)
+OF_CAPS(keys, cap->keys.len)
+OF_CAPS(contested, count_contested(cap))
+OF_CAPS(unfinished, seconds_written(cap, false))
+OF_CAPS(longest, seconds_written(cap, true))
+OF_FEEDS(objects, feed->cache.len)
+OF_FEEDS(bytes, fl_cache_bytes(&feed->cache))
+OF_FEEDS(overlays, feed->overlays.len)
+OF_FEEDS(synced, feed->state == FEED_SYNCED)
+OF_FEEDS(full_states, feed->full_states)
+OF_FEEDS(told, feed->told)
+OF_FEEDS(unchanged, feed->unchanged)
+OF_FEEDS(silent, feed->told_at ? (double)(fl_now(feed->loop->io) - feed->told_at) / 1e9 : 0)
 
 static const struct fl_metric rows[] = {
 	[DEPTH] = { "workqueue_depth", "Keys that wait to be planned.", FL_GAUGE, { "name" }, .collect = depth },
@@ -106,6 +94,10 @@ static const struct fl_metric rows[] = {
 	[WORKED] = { "workqueue_work_duration_seconds", "To gather, plan and see what differs.", FL_HISTOGRAM,
 		     { "name" },
 		     FL_METRIC_BUCKETS(fl_latency_buckets) },
+	[UNFINISHED] = { "workqueue_unfinished_work_seconds", "Seconds of all writes that are on their way, together.",
+			 FL_GAUGE, { "name" }, .collect = unfinished },
+	[LONGEST] = { "workqueue_longest_running_processor_seconds", "Of the write that is longest on its way.",
+		      FL_GAUGE, { "name" }, .collect = longest },
 	[PLANS] = { "fairlead_plans_total", "Plans that were called; at rest this stands still.", FL_COUNTER,
 		    { "name" } },
 	[WRITES] = { "fairlead_writes_total", "Writes that ended.", FL_COUNTER, { "name", "kind", "what", "outcome" } },
@@ -122,6 +114,15 @@ static const struct fl_metric rows[] = {
 		       .collect = overlays },
 	[SYNCED] = { "fairlead_cache_synced", "1 when all objects of the kind are known.", FL_GAUGE, { "kind" },
 		     .collect = synced },
+	[FULL_STATES] = { "fairlead_cache_full_states_total",
+			  "Full states that came: at the start, and where a watch could not go on.", FL_COUNTER,
+			  { "kind" }, .collect = full_states },
+	[TOLD] = { "fairlead_cache_told_total", "Objects a feeder has told of, gone ones too.", FL_COUNTER, { "kind" },
+		   .collect = told },
+	[UNCHANGED] = { "fairlead_cache_unchanged_total", "Of these, as they were known already.", FL_COUNTER,
+			{ "kind" }, .collect = unchanged },
+	[SILENT] = { "fairlead_cache_silent_seconds", "Since a feeder has said anything of the kind.", FL_GAUGE,
+		     { "kind" }, .collect = silent },
 	[REFUSED] = { "fairlead_keys_refused_total", "Keys that were too long to be planned.", FL_COUNTER, { "name" } },
 };
 

@@ -365,6 +365,7 @@ static void start(struct turn *t)
 			slot->next->from = &slot->next;
 		loop->slots = slot;
 		slot->key->writing++;
+		slot->began = fl_now(loop->io);
 		overlay_lay(slot->feed, slot->overlay);
 		slot->feed->source.sink->start(slot->feed->source.sink_arg, &slot->write);
 		slot->started = true;

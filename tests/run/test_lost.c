@@ -265,3 +265,46 @@ TEST(what_is_too_long_is_refused_and_said)
 	CHECK(strstr(out.p, "a plan of longs wants a Rocket with a name of 1024 bytes; at most 1023 can be") ||
 	      test_tortured());
 }
+
+/* ---- the numbers of it ---- */
+
+static const char *const numbers[] = {
+	"workqueue_depth{name=\"names\"} 0\n", "workqueue_adds_total{name=\"names\"} ",
+	"workqueue_unfinished_work_seconds{name=\"names\"} 10\n",
+	"workqueue_longest_running_processor_seconds{name=\"names\"} 10\n",
+	"workqueue_queue_duration_seconds_count{name=\"names\"} ",
+	"workqueue_work_duration_seconds_count{name=\"names\"} ",
+	"fairlead_cache_full_states_total{kind=\"Rocket\"} 2\n", "fairlead_cache_told_total{kind=\"Rocket\"} 3\n",
+	"fairlead_cache_silent_seconds{kind=\"Rocket\"} 10\n", "fairlead_overlays{kind=\"Rocket\"} 1\n",
+};
+
+TEST(what_dashboards_know_is_counted)
+{
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_MIB);
+	RIG(rig, &names);
+
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"}}"));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	OK(rig_tell_all(&rig));
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	OK(fl_metrics_write(rig.metrics, &out, NULL));
+	for (size_t i = 0; i < FL_LEN(numbers) && !test_tortured(); i++) {
+		test_row(numbers[i]);
+		CHECK(strstr(out.p, numbers[i]));
+	}
+}
+
+/* A full state of what is known already costs no plan and no unpacking: it is counted as such. */
+TEST(what_is_told_again_changes_nothing)
+{
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_MIB);
+	RIG(rig, &hosts);
+
+	OK(set_up(&rig));
+	OK(rig_tell_all(&rig));
+	rig_sleep(&rig, FL_NS_PER_S);
+	CHECK(planned.len == 0 || test_tortured());
+	OK(fl_metrics_write(rig.metrics, &out, NULL));
+	CHECK(strstr(out.p, "fairlead_cache_unchanged_total{kind=\"Rocket\"} 2\n") || test_tortured());
+}
