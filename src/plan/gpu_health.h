@@ -28,7 +28,8 @@ extern const struct fl_owner fl_gpu_health_owner;
 void fl_gpu_health_plan(const void *facts, struct fl_plan *plan);
 
 /* What an XID means for a card; the ignored ones of the settings never get here. */
-enum fl_xid_class { FL_XID_APPLICATION, FL_XID_LOOK, FL_XID_RESET, FL_XID_REBOOT, FL_XID_HARDWARE, FL_XID_CLASS_COUNT_ };
+enum fl_xid_class { FL_XID_APPLICATION, FL_XID_LOOK, FL_XID_RESET, FL_XID_REBOOT, FL_XID_HARDWARE,
+  FL_XID_CLASS_COUNT_ };
 struct fl_xid {
 	int64_t number;
 	enum fl_xid_class class;

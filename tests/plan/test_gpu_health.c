@@ -1,0 +1,318 @@
+/* Is a card fit to be handed out? I6, I7, I9: bad news at once, good news damped, always with a remedy. */
+#include "plan/gpu_health.h"
+#include "gpu_facts.h"
+
+#define A "0000:01:00.0"
+#define READY "metadata: {name: driver}\nstate: Ready\n"
+#define FINE "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\nclean: 10\n"
+#define SOON "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\nclean: 2\n"
+#define CUT FINE "mig: true\npartitions: [{uuid: MIG-1, gi: 1, ci: 0, profile: 1g.10gb}, " \
+	    "{uuid: MIG-2, gi: 2, ci: 0, profile: 1g.10gb}, {uuid: MIG-3, gi: 2, ci: 1, profile: 1c.2g.10gb}]\n"
+#define XID(n) "metadata: {name: " A "/xid-" n "}\ncard: " A "\nwhat: Xid\nxid: " n "\ncount: 1\nlast: 90000000000\n"
+#define NEW_XID(n) "metadata: {name: " A "/xid-" n "}\ncard: " A "\nwhat: Xid\nxid: " n "\ncount: 1\nlast: " \
+	  "100000000000\n"
+#define WAS(state, more) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\nsince: 50000000000\n" more
+#define HELD "metadata: {name: t/p/c/nvidia.com-gpu}\nresource: nvidia.com/gpu\ndevices: [GPU-a]\npodNamespace: " \
+	  "team\n" \
+	     "pod: job\ncontainer: c\n"
+#define HOLDS(id) "metadata: {name: h}\nresource: nvidia.com/gpu\ndevices: [" id "]\npodNamespace: team\npod: job\n" \
+		  "container: c\n"
+
+static const struct {
+	const char *says, *driver, *card, *faults, *before, *holders, *settings, *got;
+} rows[] = {
+	{ "nobody has looked for the driver: nothing is said", "", FINE, "", "", "", "", "" },
+	{ "the first look is good enough", READY, FINE, "", "", "", "", A ": Healthy since 100\n" },
+	{ "what is well stays well, and nothing changes", READY, FINE, "", WAS("Healthy", ""), "", "",
+	  A ": Healthy since 50, told\n" },
+	{ "what nobody could ask yet has no health yet", READY, "metadata: {name: " A "}\nanswer: Unasked\n", "", "",
+	  "",
+	  "", "" },
+
+	{ "a card that fell off the bus, with who holds it", READY, FINE, XID("79"), "", HELD, "cleanLooks: 11",
+	  A ": Unhealthy Xid79 since 100, warned: XID 79: the card has fallen off the bus: drain the node and reboot "
+	    "it; "
+	    "if it comes again, drain the node and have the card looked at by its vendor; it may have to be replaced; "
+	    "held by team/job\n" },
+	{ "an XID that asks for a look is a suspicion", READY, SOON, XID("32"), WAS("Healthy", ""), "", "",
+	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the card: nothing, unless "
+	    "it "
+	    "comes again: then reset the card (nvidia-smi -r -i INDEX) when nobody uses it\nagain at 130\n" },
+	{ "an XID that nobody knows is a suspicion", READY, SOON, XID("999"), WAS("Healthy", ""), "", "",
+	  A ": Suspect Xid999 since 100, warned: XID 999: the card has reported something that is not known here: look "
+	    "the number up in NVIDIA's list of XIDs; ignore it with --disable-health-checks if it is harmless\n"
+	    "again at 130\n" },
+	{ "a suspicion that stays is none any more", READY, SOON, XID("32"),
+	  "metadata: {name: " A "}\nstate: Suspect\ncause: Xid32\ncard: " A "\nboot: b1\nsince: 70000000000", "", "",
+	  A ": Unhealthy Xid32 since 100, warned: XID 32: *\n" },
+	{ "a suspicion waits for its time", READY, SOON, XID("32"),
+	  "metadata: {name: " A "}\nstate: Suspect\ncause: Xid32\ncard: " A "\nboot: b1\nsince: 71000000000", "", "",
+	  A ": Suspect Xid32 since 71, warned: XID 32: *\nagain at 101\n" },
+	{ "what came twice is no suspicion", READY, SOON,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 32\ncount: 2\nlast: 1\n", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy Xid32 since 100, warned: XID 32: *\n" },
+	{ "an application's XID is none of the card's, and goes", READY, FINE, XID("31"), "", "", "",
+	  "gone Fault " A "/xid-31\n" A ": Healthy since 100\n" },
+	{ "an application's XID is heeded where somebody says so", READY, SOON, XID("31"), WAS("Healthy", ""), "",
+	  "ignoredXids: [13]", A ": Suspect Xid31 since 100, warned: XID 31: *\nagain at 130\n" },
+	{ "reports that are not to be looked at", READY, SOON, XID("79"), WAS("Healthy", ""), "", "healthChecks: false",
+	  "gone Fault " A "/xid-79\n" A ": Healthy since 50, told\n" },
+	{ "reports that are not to be looked at, but for one", READY, SOON, XID("79") "---\n" XID("48"),
+	  WAS("Healthy", ""), "", "healthChecks: false\nheededXids: [79]",
+	  "gone Fault " A "/xid-48\n" A ": Unhealthy Xid79 since 100, warned: XID 79: *\n" },
+	{ "a harmless report never ends a fatal one", READY, SOON, XID("79") "---\n" XID("31") "---\n" XID("32"),
+	  WAS("Unhealthy", "cause: Xid79"), "", "",
+	  "gone Fault " A "/xid-31\n" A ": Unhealthy Xid79 since 50, warned: XID 79: *\n" },
+	{ "of two the worse one counts, whatever came last", READY, SOON, XID("32") "---\n" XID("48"),
+	  WAS("Healthy", ""), "", "", A ": Unhealthy Xid48 since 100, warned: XID 48: *\n" },
+	{ "a suspicion makes nothing better", READY, SOON, XID("32"), WAS("Unhealthy", "cause: Xid79"), "", "",
+	  A ": Unhealthy Xid32 since 100, warned: XID 32: *\n" },
+	{ "a report that has only just come is not over, whatever was counted before", READY, FINE, NEW_XID("79"),
+	  WAS("Healthy", ""), "", "", A ": Unhealthy Xid79 since 100, warned: XID 79: *\nagain at 101\n" },
+
+	{ "it comes back when it was well for long enough, and the report goes", READY, FINE, XID("79"),
+	  WAS("Unhealthy", "cause: Xid79"), "", "",
+	  "gone Fault " A "/xid-79\n" A ": Healthy since 100 returned 100, told\n" },
+	{ "it proves itself first", READY, SOON, "", WAS("Unhealthy", "cause: Xid79"), "", "",
+	  A ": Recovering Xid79 since 100, warned: coming back after Xid79: it comes back by itself when it has been "
+	    "well "
+	    "for long enough\n" },
+	{ "two returns are apart", READY, FINE, "", WAS("Unhealthy", "cause: Lost\nreturned: 80000000000"), "", "",
+	  A ": Recovering Lost since 100 returned 80, warned: coming back after Lost: *\nagain at 110\n" },
+	{ "two returns that are apart", READY, FINE, "", WAS("Recovering", "cause: Lost\nreturned: 70000000000"), "",
+	  "",
+	  A ": Healthy since 100 returned 100, told\n" },
+	{ "bad news is never damped", READY, "metadata: {name: " A "}\nanswer: Lost\nmessage: it is lost\n", "",
+	  WAS("Healthy", "returned: 99000000000"), "", "",
+	  A ": Unhealthy Lost since 100 returned 99, warned: it is lost: drain the node and reset the card, or reboot "
+	    "the "
+	    "node\n" },
+	{ "the clock of another boot is none", READY, FINE, "",
+	  "metadata: {name: " A "}\nstate: Recovering\ncause: Lost\ncard: " A "\nboot: b0\nsince: 1\n"
+	  "returned: 99000000000",
+	  "", "", A ": Healthy since 100 returned 100, told\n" },
+	{ "a moment that has not come yet is none", READY, FINE, "",
+	  WAS("Recovering", "cause: Lost\nreturned: 900000000000"), "", "",
+	    A ": Healthy since 100 returned 100, told\n" },
+	{ "a driver's wish holds it back", READY, FINE "recovery: None\n", XID("48"), WAS("Unhealthy", "cause: Xid48"),
+	  "", "", "gone Fault " A "/xid-48\n" A ": Healthy since 100 returned 100, told\n" },
+	{ "a driver's wish is bad news", READY, FINE "recovery: Reset\n", XID("48"), WAS("Healthy", ""), "", "",
+	  A ": Unhealthy NeedsReset since 100, warned: the driver wants it reset: *\n" },
+	{ "the node is to be rebooted", READY, FINE "recovery: Reboot\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy NeedsReboot since 100, warned: the driver wants the node rebooted: *\n" },
+	{ "traffic between cards is to end", READY, FINE "recovery: DrainP2P\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy NeedsDrain since 100, warned: the driver wants traffic between cards to end: *\n" },
+	{ "drain and reset", READY, FINE "recovery: DrainAndReset\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy NeedsDrainAndReset since 100, warned: the driver wants it drained and reset: *\n" },
+	{ "an IMEX domain is not the card", READY, FINE "recovery: RecoverIMEX\n", "", WAS("Healthy", ""), "", "",
+	  A ": Healthy since 50, told: its IMEX domain needs recovery; work on this node alone is not concerned\n" },
+
+	{ "it hangs", READY, "metadata: {name: " A "}\nanswer: Hung\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy Hung since 100, warned: it does not answer the driver: it is asked again by itself; if it "
+	    "stays "
+	    "so, drain the node and reboot it\n" },
+	{ "it answers with errors", READY, "metadata: {name: " A "}\nanswer: Fails\nmessage: error 999\n", "",
+	  WAS("Healthy", ""), "", "", A ": Suspect Fails since 100, warned: error 999: *\nagain at 130\n" },
+	{ "a memory error was reported", READY, SOON,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Ecc\ncount: 1\nlast: 1\n",
+	  WAS("Healthy", ""), "", "", A ": Unhealthy Ecc since 100, warned: its memory had an error *\n" },
+	{ "the driver says that it cannot be used", READY, SOON,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Unavailable\ncount: 1\nlast: 1\n", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy Unavailable since 100, warned: the driver says that it cannot be used: *\n" },
+	{ "a wish of the driver was reported", READY, SOON,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Recovery\ncount: 1\nlast: 1\n", WAS("Healthy", ""), "", "",
+	  A ": Suspect Recovery since 100, warned: the driver wants something done about it: *\nagain at 130\n" },
+	{ "a row of memory could not be replaced", READY, FINE "remapFailed: true\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy RowRemapFailed since 100, warned: a row of its memory could not be replaced: *\n" },
+	{ "a row that will be replaced is a word, and no fault", READY, FINE "remapPending: true\n", "",
+	  WAS("Healthy", ""), "", "",
+	  A ": Healthy since 50, told: a row of its memory is replaced at the next reset: reset it when nobody uses "
+	    "it\n" },
+
+	{ "a fabric that is not there yet", READY, FINE "fabric: {state: 2}\n", "", "", "", "",
+	  A ": Suspect FabricNotReady since 100, warned: it has not joined its NVLink fabric yet: *\n" },
+	{ "and comes, which needs no proof", READY, SOON "fabric: {state: 3, status: 0}\n", "",
+	  WAS("Suspect", "cause: FabricNotReady"), "", "", A ": Healthy since 100 returned 100, told\n" },
+	{ "a fabric that it could not join", READY, FINE "fabric: {state: 3, status: 999}\n", "", WAS("Healthy", ""),
+	  "",
+	  "", A ": Unhealthy FabricFailed since 100, warned: it could not join its NVLink fabric: *\n" },
+	{ "a fabric in order: every question is answered with no", READY,
+	  FINE "fabric: {state: 3, status: 0, health: 426}\n", "", WAS("Healthy", ""), "", "",
+	  A ": Healthy since 50, told\n" },
+	{ "a route is broken", READY, FINE "fabric: {state: 3, health: 16}\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy FabricUnhealthy since 100, warned: its NVLink fabric cannot be reached: *\n" },
+	{ "the fabric times out", READY, FINE "fabric: {state: 3, health: 64}\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy FabricUnhealthy since 100, warned: its NVLink fabric cannot be reached: *\n" },
+	{ "the fabric is set up wrongly", READY, FINE "fabric: {state: 3, health: 1024}\n", "", WAS("Healthy", ""), "",
+	  "", A ": Unhealthy FabricMisconfigured since 100, warned: its NVLink fabric is set up wrongly: *\n" },
+	{ "routes are repaired", READY, FINE "fabric: {state: 3, health: 4}\n", "", WAS("Healthy", ""), "", "",
+	  A ": Suspect FabricRecovers since 100, warned: routes of its NVLink fabric are being repaired: *\n"
+	    "again at 130\n" },
+	{ "less bandwidth is a word, and no fault", READY, FINE "fabric: {state: 3, health: 1}\n", "",
+	  WAS("Healthy", ""), "", "",
+	    A ": Healthy since 50, told: its NVLink fabric has less bandwidth than it should\n" },
+
+	{ "no driver", "metadata: {name: driver}\nstate: Absent\n", "metadata: {name: " A "}\nanswer: Unasked\n", "",
+	  WAS("Healthy", ""), "", "",
+	  A ": Unhealthy DriverAbsent since 100, warned: its driver is not there: install or load the driver; it is "
+	    "taken "
+	    "up by itself\n" },
+	{ "the driver comes: no proof is wanted of a card that was not sick", READY, SOON, "",
+	  WAS("Unhealthy", "cause: DriverAbsent"), "", "", A ": Healthy since 100 returned 100, told\n" },
+	{ "we were asked to let go of it", "metadata: {name: driver}\nstate: Paused\n", SOON, "", WAS("Healthy", ""),
+	  "",
+	  "", A ": Unhealthy Paused since 100, warned: we were asked to let go of the driver: *\n" },
+	{ "an upgrade is under way", "metadata: {name: driver}\nstate: Mismatch\n", SOON, "", WAS("Healthy", ""), "",
+	  "",
+	  A ": Unhealthy DriverMismatch since 100, warned: the driver's library and its kernel module differ: *\n" },
+	{ "a child is replaced: nothing flaps", "metadata: {name: driver}\nstate: Sick\n", FINE, "", WAS("Healthy", ""),
+	  "", "", "" },
+	{ "the driver starts: nothing flaps", "metadata: {name: driver}\nstate: Starting\n",
+	  "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS("Unhealthy", "cause: Xid79"), "", "", "" },
+	{ "a fatal report while a child is replaced counts", "metadata: {name: driver}\nstate: Sick\n", SOON, XID("79"),
+	  WAS("Healthy", ""), "", "", A ": Unhealthy Xid79 since 100, warned: XID 79: *\n" },
+	{ "a sick card that also lost its driver must prove itself all the same", "metadata: {name: driver}\n"
+	  "state: Absent\n", SOON, XID("79"), WAS("Unhealthy", "cause: Xid79"), "", "",
+	  A ": Unhealthy Xid79 since 50, warned: XID 79: *\n" },
+
+	{ "a fault of a compute instance is that one's", READY, CUT,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 48\ncount: 1\ngi: 2\nci: 1\nlast: 99900000000\n",
+	  WAS("Healthy", "") "\n---\nmetadata: {name: MIG-3}\ncard: " A "\nstate: Healthy\n", HOLDS("MIG-1"), "",
+	  A ": Healthy since 50, told\nMIG-1: Healthy since 100\nMIG-2: Healthy since 100\n"
+	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\nagain at 100\n" },
+	{ "a fault of a GPU instance is that of all its parts", READY, CUT,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 48\ncount: 1\ngi: 2\nlast: 99900000000\n", "",
+	  HOLDS("'MIG-2::3'"), "",
+	  A ": Healthy since 100\nMIG-1: Healthy since 100\nMIG-2: Unhealthy Xid48 since 100, warned: *; held by "
+	    "team/job\n"
+	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\nagain at 100\n" },
+	{ "a fault of the card is that of all parts", READY, CUT, NEW_XID("79"), "", "", "",
+	  A ": Unhealthy Xid79 since 100, warned: *\nMIG-1: Unhealthy Xid79 since 100, warned: *\n"
+	    "MIG-2: Unhealthy Xid79 since 100, warned: *\nMIG-3: Unhealthy Xid79 since 100, warned: *\nagain at "
+	      "101\n" },
+
+	{ "a card that is gone and held by nobody", READY, "", "", WAS("Healthy", ""), "", "", "gone Health " A "\n" },
+	{ "a card that is gone and held stays, and is sick", READY, "", "", WAS("Healthy", ""), HELD, "",
+	  A ": Unhealthy Gone since 100, warned: it is not there any more: *; held by team/job\n" },
+	{ "a part that is gone and held by nobody", READY, FINE, "",
+	  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n", "", "",
+	    "gone Health MIG-9\n" A ": Healthy since 100\n" },
+	{ "a part that is gone and held stays, and is sick", READY, FINE, "",
+	  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n", HOLDS("'MIG-9::0'"), "",
+	  "MIG-9: Unhealthy Gone since 100, warned: it is not there any more: *; held by team/job\n"
+	  A ": Healthy since 100\n" },
+	{ "a part of which nobody can ask goes the way of its card",
+	  READY, "metadata: {name: " A "}\nanswer: Lost\n", "",
+	    "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n",
+	  "", "", "MIG-9: Unhealthy Lost since 100, warned: *\n" A ": Unhealthy Lost since 100, warned: *\n" },
+};
+
+/* ---- in few words ---- */
+
+static void print_health(const struct fl_want *want, struct fl_buf *out)
+{
+	const struct fl_health *h = want->object;
+	const struct fl_condition *condition = &h->status.conditions.at[0];
+
+	fl_buf_printf(out, "%.*s: %s%s%.*s since %lld", FL_ARG(want->ref.name),
+		      fl_name(&fl_health_state_names, (int)h->state), h->has.cause ? " " : "", FL_ARG(h->cause),
+		      (long long)h->since / (long long)FL_NS_PER_S);
+	if (h->has.returned)
+		fl_buf_printf(out, " returned %lld", (long long)h->returned / (long long)FL_NS_PER_S);
+	if (want->told)
+		fl_buf_printf(out, ", %s", want->told->tell == FL_TELL_WARNING ? "warned" : "told");
+	if (condition->message.len)
+		fl_buf_printf(out, ": %.*s", FL_ARG(condition->message));
+	fl_buf_char(out, '\n');
+	/* Reason and state say the same. */
+	if ((condition->status == FL_CONDITION_TRUE) != (h->state == FL_HEALTHY) || !condition->reason.len)
+		fl_buf_printf(out, "and the condition says something else\n");
+}
+
+static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
+{
+	for (const struct fl_want *want = plan->first; want; want = want->next) {
+		if (want->what == FL_WANT_OBJECT)
+			print_health(want, out);
+		else
+			fl_buf_printf(out, "gone %s %.*s\n", want->ref.kind->kind, FL_ARG(want->ref.name));
+	}
+	if (plan->at)
+		fl_buf_printf(out, "again at %llu\n", (unsigned long long)(plan->at / FL_NS_PER_S));
+}
+
+/* Is it as wanted, line by line? What stands for a * in a line is not looked at. */
+static bool is_like(struct fl_str got, struct fl_str want)
+{
+	struct fl_str a, b;
+
+	while (fl_str_split(&want, '\n', &b)) {
+		int64_t star = fl_str_find(b, '*');
+
+		if (!fl_str_split(&got, '\n', &a))
+			return false;
+		if (star < 0 ? !fl_str_eq(a, b) :
+			       !fl_str_starts(a, fl_str_sub(b, 0, (uint32_t)star)) ||
+				       !fl_str_ends(a, fl_str_sub(b, (uint32_t)star + 1, b.len)))
+			return false;
+	}
+	return !got.p;
+}
+
+static int gather(struct fl_arena *arena, const char *driver, const char *card, const char *faults, const char *before,
+		  const char *holders, const char *settings, struct fl_gpu_health_facts *ret)
+{
+	static const char defaults[] = "metadata: {name: settings}\nhealthChecks: true\nrecoveryWait: 30000000000\n";
+	struct fl_str given = fl_str(settings), all;
+
+	all = fl_arena_printf(arena, "%s%s%s%.*s\n", defaults, strstr(settings, "cleanLooks") ? "" : "cleanLooks: 3\n",
+			      strstr(settings, "ignored") ? "" : "ignoredXids: [13, 31, 43, 45, 68, 109]\n",
+			      FL_ARG(given));
+	if (strstr(settings, "healthChecks"))
+		all = fl_arena_printf(arena, "metadata: {name: s}\nrecoveryWait: 30000000000\ncleanLooks: 3\n%.*s\n",
+				      FL_ARG(given));
+	*ret = (struct fl_gpu_health_facts){ .address = FL_S(A), .boot = FL_S("b1"), .now = 100 * FL_NS_PER_S };
+	if (!all.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
+	    (*driver && !(ret->driver = facts_object(arena, fl_driver_bind(), fl_str(driver)))) ||
+	    (*card && !(ret->card = facts_object(arena, fl_card_bind(), fl_str(card)))) ||
+	    !(ret->faults = facts_list(arena, fl_card_fault_bind(), faults, &ret->fault_len)) ||
+	    !(ret->before = facts_list(arena, fl_health_bind(), before, &ret->before_len)) ||
+	    !(ret->holders = facts_list(arena, fl_holder_bind(), holders, &ret->holder_len)))
+		return -FL_E_NOMEM;
+	return 0;
+}
+
+TEST(health_from_facts)
+{
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+		struct fl_gpu_health_facts facts;
+		struct fl_plan plan;
+
+		OK(gather(&arena, row->driver, row->card, row->faults, row->before, row->holders, row->settings,
+			  &facts));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_health_plan(&facts, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		print_plan(&plan, &text);
+		OK(fl_buf_check(&text, "the plan", NULL));
+		if (!is_like(fl_buf_view(&text), fl_str(row->got)))
+			CHECK_STR(fl_buf_view(&text), row->got);
+	}
+}
+
+TEST(every_xid_has_words)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_err err = { 0 };
+
+	for (int64_t n = -1; n < 200; n++)
+		CHECK(fl_xid_find(n)->says && fl_xid_find(n)->remedy);
+	CHECK_INT(fl_xid_find(79)->class, FL_XID_REBOOT);
+	CHECK_INT(fl_xid_find(48)->class, FL_XID_RESET);
+	CHECK_INT(fl_xid_find(64)->class, FL_XID_HARDWARE);
+	CHECK_INT(fl_xid_find(13)->class, FL_XID_APPLICATION);
+	CHECK_INT(fl_xid_find(12345)->class, FL_XID_LOOK);
+	OK_ERR(fl_owner_check(&fl_gpu_health_owner, &err), &err);
+}
