@@ -294,6 +294,8 @@ int rig_serve(struct rig *rig)
 		fl_write_failed(write, &(struct fl_err){ .code = FL_E_RETRY, .text = "the server had no memory" });
 		return r;
 	}
+	if (rig->early && rig_tell(rig, name) < 0)
+		rig->nomem = true;
 	if (gone)
 		fl_write_gone(write);
 	else

@@ -28,6 +28,7 @@ struct rig {
 	uint64_t version;
 	bool mute;                                 /* changes are made, and nobody is told */
 	bool nomem;                                /* the rig itself was refused memory: the test ends quietly */
+	bool early;                                /* a write's event comes before its answer */
 	bool no_answer;                            /* the sink is not told what the object became */
 	struct fl_write *writes[RIG_HELD];         /* those that wait, oldest first */
 	uint32_t held, started, most;

@@ -243,6 +243,22 @@ TEST(a_server_that_was_set_back_is_believed_in_the_end)
 	SURE_INT(rig.started, 2);
 }
 
+TEST(a_write_whose_event_came_first_is_over_with_its_answer)
+{
+	RIG(rig, &capacity);
+
+	rig.early = rig.mute = true;
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	OK(rig_serve(&rig));
+	rig.version = 0;   /* set back: what is told now is older, and nothing is laid over it */
+	OK(rig_put(&rig, ROCKET("a", 5)));
+	OK(rig_tell(&rig, "a"));
+	rig_run(&rig);
+	SURE_INT(rig.started, 2);
+}
+
 TEST(a_sink_that_is_told_nothing_is_believed_until_a_feeder_speaks)
 {
 	RIG(rig, &capacity);
