@@ -20,6 +20,9 @@
  *     still on their way laid over it;
  *   - one write at a time for each object; what fails is tried again, ever later, with jitter; what somebody else takes
  *     away again and again is told (fl_view_contested, explain, metrics) and left alone for a while;
+ *   - new facts are planned at once, also of a key that failed and waits: they may be what was missing. If it fails
+ *     again, it waits longer than before all the same, so only who changes the facts can make it try more often;
+ *   - memory that is refused costs time and nothing else: no key, no end of an object, no failure of a write is lost;
  *   - capabilities take turns, and no turn of the loop takes longer than FL_RUN_SLICE and the one plan that is running;
  *   - events are sent once, after the write that changed a condition's status has succeeded.
  * The same inputs in the same order give the same calls in the same order.

@@ -199,6 +199,28 @@ TEST(a_write_that_failed_is_seen_as_not_done_and_tried_again)
 	CHECK(rig.started == 2 || test_tortured());
 }
 
+/* New facts may be what was missing; a failure more is a longer wait all the same. */
+TEST(new_facts_are_planned_at_once_and_a_new_failure_waits_longer)
+{
+	RIG(rig, &names);
+
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"}}"));
+	OK(rig_tell_all(&rig));
+	for (int i = 0; i < 4; i++) {   /* waits: 100, 200, 400 ms and up to half as much again */
+		rig_run(&rig);
+		CHECK(rig.held == 1 || test_tortured());
+		rig_refuse(&rig, FL_E_RETRY);
+		OK(rig_put(&rig, i % 2 ? "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"host\":\"x\"}}" :
+					 "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"host\":\"y\"}}"));
+	}
+	rig_run(&rig);
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_sleep(&rig, 1500 * FL_NS_PER_MS);
+	CHECK(rig.held == 0 || test_tortured());
+	rig_sleep(&rig, 1000 * FL_NS_PER_MS);
+	CHECK(rig.held == 1 || test_tortured());
+}
+
 /* The server has done it and the answer is lost; its word of it is the object as we have laid it. */
 TEST(an_echo_that_comes_before_the_failure_stays)
 {
