@@ -45,6 +45,7 @@ func electors(t *testing.T, c *cluster.Cluster, lease string) (a, b *driver) {
 }
 
 func TestOnlyOneLeads(t *testing.T) {
+	t.Parallel()
 	c := cluster.ForTest(t, cluster.Options{})
 	a, b := electors(t, c, "one")
 	time.Sleep(6 * time.Second) // twice the duration
@@ -67,6 +68,7 @@ func TestOnlyOneLeads(t *testing.T) {
 }
 
 func TestACleanEndHandsOver(t *testing.T) {
+	t.Parallel()
 	c := cluster.ForTest(t, cluster.Options{})
 	a, b := electors(t, c, "clean")
 	began := time.Now()
@@ -81,6 +83,7 @@ func TestACleanEndHandsOver(t *testing.T) {
 }
 
 func TestAKilledLeaderIsReplacedWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
 	c := cluster.ForTest(t, cluster.Options{})
 	a, b := electors(t, c, "killed")
 	began := time.Now()
@@ -94,9 +97,11 @@ func TestAKilledLeaderIsReplacedWhenItsTimeIsOver(t *testing.T) {
 
 // The leader is stopped for long; another leads; the first goes on. Not one write with the old term arrives.
 func TestAStoppedLeaderDoesNotWriteWhenItGoesOn(t *testing.T) {
+	t.Parallel()
 	c := cluster.ForTest(t, cluster.Options{})
 	for round, stop := range []time.Duration{5 * time.Second, 8 * time.Second, 60 * time.Second} {
-		t.Run(stop.String(), func(t *testing.T) {
+		t.Run("stopped for "+stop.String(), func(t *testing.T) {
+			t.Parallel()
 			a, b := electors(t, c, fmt.Sprint("stopped-", round))
 			watch, err := c.Client.CoreV1().ConfigMaps("default").Watch(t.Context(),
 				metav1.ListOptions{FieldSelector: fmt.Sprint("metadata.name=fence-stopped-", round)})
@@ -133,6 +138,7 @@ func TestAStoppedLeaderDoesNotWriteWhenItGoesOn(t *testing.T) {
 
 // Without the API server nobody leads for longer than it may be believed.
 func TestALeaderThatCannotRenewStops(t *testing.T) {
+	t.Parallel()
 	c := cluster.NewForTest(t, cluster.Options{})
 	a, _ := electors(t, c, "alone")
 	cluster.Must(t, c.APIServer.Stop())
@@ -146,6 +152,7 @@ func TestALeaderThatCannotRenewStops(t *testing.T) {
 }
 
 func TestEventsAsKubectlShowsThem(t *testing.T) {
+	t.Parallel()
 	c := cluster.ForTest(t, cluster.Options{})
 	about := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "subject"}}
 	about, err := c.Client.CoreV1().ConfigMaps("default").Create(t.Context(), about, metav1.CreateOptions{})

@@ -82,6 +82,7 @@ func pair(t *testing.T, c *cluster.Cluster, dir, user string, groups ...string) 
 
 // The certificate in its files becomes another one's while the client writes: from the next minute on it is the other one.
 func TestACertificateIsRotatedInFlight(t *testing.T) {
+	t.Parallel()
 	c := cluster.ForTest(t, cluster.Options{})
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config")
