@@ -61,6 +61,7 @@ struct fake_model {
 
 struct fake_ci {
 	uint32_t used, id, profile, start, size, generation;
+	uint32_t index;                 /* of its MIG device on the card */
 };
 
 struct fake_gi {
@@ -74,7 +75,7 @@ struct fake_process {
 };
 
 struct fake_link {
-	uint32_t on, peer_type;
+	uint32_t on, built, peer_type;  /* built: it is there, up or not */
 	int32_t peer;                   /* a GPU of this node, or -1: a switch */
 	uint64_t errors[5];
 };
@@ -85,7 +86,7 @@ struct fake_gpu {
 	uint32_t domain, bus, slot;
 	uint32_t minor, module;
 	int32_t numa;
-	uint32_t host_bridge;           /* GPUs with the same number share one */
+	uint32_t pcie_switch, host_bridge;      /* GPUs with the same number share one */
 	uint32_t lost;                  /* the code that every call on it answers, or 0 */
 	uint32_t gone;                  /* pulled out: not even counted */
 	uint32_t mig, mig_pending;
@@ -127,14 +128,17 @@ struct fake_event {
 
 struct fake_state {
 	uint32_t magic, version, size, calls_n;
+	uint64_t inode;                 /* of this file: names the cgroup of what stands frozen */
+	char path[256];                 /* of this file, as its maker called it */
 	pthread_mutex_t lock;
 	uint32_t bell;                  /* a futex: goes up with every event and with every change of the driver */
 	uint64_t made_ns;               /* CLOCK_REALTIME: where moving telemetry begins */
 	uint32_t driver;                /* what init and every call answer: 0, or a code (not loaded 9, mismatch 18) */
-	uint32_t driver_epoch;          /* goes up with each load: handles and sets of an older one are UNINITIALIZED */
-	char driver_version[32], nvml_version[32], name[64];
+	uint32_t driver_epoch;          /* goes up with each load: who called init before that is UNINITIALIZED */
+	char driver_version[32], nvml_version[40], name[64];
 	uint32_t cuda_version;
 	uint32_t no_privilege;          /* what changes the card answers NO_PERMISSION */
+	uint32_t newest;                /* the newest version of any struct that this driver knows */
 	uint32_t gpus_n;
 	struct fake_gpu gpus[FAKE_GPUS];
 	struct fake_fault faults[FAKE_FAULTS];
@@ -164,6 +168,11 @@ void fake_wait(struct fake_state *state, uint32_t bell, uint32_t timeout_ms);
 
 /* Tell an event; with the lock held. */
 void fake_tell(struct fake_state *state, uint32_t gpu, uint64_t type, uint64_t data, uint32_t gi, uint32_t ci);
+
+/* A share in the use of the driver, as an fd that is closed to let go; -1 with errno. While anybody holds one,
+ * fake_in_use() says true: a module in use cannot be unloaded. Whoever dies lets go. */
+int fake_use(const char *path);
+bool fake_in_use(const char *path);
 
 /* The number of a call by its member of struct fl_nv_calls or one of its symbols, or -1. */
 int fake_call_no(const char *name);
