@@ -5,13 +5,13 @@
  *     Card        a GPU, by its PCI address, with its MIG partitions: also one that no driver knows
  *     Fault       something that a card has reported: "<address>/<what>"
  *     Holder      a container that has devices of a resource, as PodResources tells
- *     Host        one, "host": the driver's files and device nodes, for CDI
  *     Runtime     one, "runtime": what the container runtime says of itself
  *     PluginSocket  a socket in the kubelet's folder, by its file name
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
  * Wanted, each carried out by one sink:
  *     Settings    one, "settings": how this node hands out its GPUs
+ *     Host        one, "host": the driver's files and device nodes, for CDI: to be looked at again
  *     Resource    a list of devices that the kubelet hands out, by its resource name
  *     Health      of a card (by address) or a partition (by UUID): kept on the disk
  *     CdiSpec     a file in the CDI directory (api/cdi.h)
@@ -172,11 +172,15 @@ FL_STRUCT(fl_host_path, FL_HOST_PATH);
 	X(I32, gid, "gid", .help = "Its group.")
 FL_STRUCT(fl_host_node, FL_HOST_NODE);
 
+/* version, root, devRoot and layout say what is to be looked at; the rest is what was found when they were as `seen`
+ * says ("<version>/<layout>"): until then a look is under way, and nothing should be made of it. */
 #define FL_HOST(X) \
 	FL_LOCAL(X) \
-	X(STR, version, "version", .help = "The driver's, from the names of its files.") \
+	X(STR, version, "version", .help = "The driver's, as its files are named.") \
+	X(STR, layout, "layout", .help = "A digest of the cards and partitions that there were.") \
 	X(STR, root, "root", .help = "Where the files lie on the host.") \
 	X(STR, dev_root, "devRoot", .help = "Where /dev lies on the host.") \
+	X(STR, seen, "seen", .help = "Version and layout that the rest was found for.") \
 	X(LIST(fl_host_path), paths, "paths", .help = "Files of the driver, sorted.") \
 	X(LIST(fl_host_node), nodes, "nodes", .help = "Device nodes of the driver, sorted by path.") \
 	X(STR, message, "message", .help = "What could not be looked at, and why.")

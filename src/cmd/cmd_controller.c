@@ -11,7 +11,7 @@ static const struct fl_role role = {
 };
 
 static const struct fl_option options[] = {
-	FL_ROLE_OPTIONS(struct fl_role_flags_of, flags),
+	FL_ROLE_OPTIONS(struct fl_role_flags_of, flags, "[::]:8080"),
 	FL_ROLE_LEASE_OPTIONS(struct fl_role_flags_of, flags, "fairlead-controller"),
 	FL_ROLE_WEBHOOK_OPTIONS(struct fl_role_flags_of, flags),
 };

@@ -28,7 +28,12 @@ static bool may_write(void *run_)
 
 static void event(void *run_, const struct fl_told_event *told)
 {
-	fl_kube_event(((struct fl_running *)run_)->events, told);
+	struct fl_running *run = run_;
+
+	if (run->role->event)
+		run->role->event(run, told);
+	else
+		fl_kube_event(run->events, told);
 }
 
 /* A Pod's host name is its own name. */
@@ -73,6 +78,8 @@ static int reach(struct fl_running *run, const char *const *env, struct fl_err *
 	struct fl_kube_options options = { .role = run->role->name, .metrics = run->metrics, .log = &run->log };
 
 	run->config = fl_kube_config_load(fl_io_fs(run->io), &where, err);
+	if (!run->config && run->role->alone && !flags->kubeconfig && err && err->code == FL_E_NOTFOUND)
+		return 0;
 	if (!run->config)
 		return failed(err);
 	options.config = run->config;
@@ -215,7 +222,9 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 
 static int start_watches(struct fl_running *run, struct fl_err *err)
 {
-	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind; kind++) {
+	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->role->alone; kind++)
+		fl_feed_absent(fl_loop_feed(run->loop, kind->kind));
+	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->kube; kind++) {
 		struct fl_watch_options options = { .kind = kind->kind, .labels = kind->labels, .fields = kind->fields,
 						    .to = &fl_feed_watch, .arg = fl_loop_feed(run->loop, kind->kind),
 						    .log = &run->log };
@@ -255,13 +264,16 @@ int fl_role_start(struct fl_running *run, struct fl_err *err)
 	for (const struct fl_capability *const *row = run->role->capabilities; *row; row++)
 		if (fl_loop_capability(run->loop, *row, err) < 0)
 			return failed(err);
-	run->events = fl_events_new(run->kube, &events, err);
-	if (!run->events || start_pages(run, err) < 0 || start_webhooks(run, err) < 0 || start_watches(run, err) < 0 ||
+	if (run->kube)
+		run->events = fl_events_new(run->kube, &events, err);
+	if (run->kube && !run->events)
+		return failed(err);
+	if (start_pages(run, err) < 0 || start_webhooks(run, err) < 0 || start_watches(run, err) < 0 ||
 	    start_lease(run, err) < 0)
 		return failed(err);
 	fl_log(&run->log, FL_INFO, "begins", FL_KV_TEXT("version", FL_VERSION),
-	       FL_KV_STR("apiserver", run->config->server), FL_KV_TEXT("identity", run->identity),
-	       FL_KV_STR("listen", run->flags->listen));
+	       FL_KV_STR("apiserver", run->config ? run->config->server : FL_S("none")),
+	       FL_KV_TEXT("identity", run->identity), FL_KV_STR("listen", run->flags->listen));
 	return 0;
 }
 
@@ -334,7 +346,7 @@ static void go_on(struct fl_running *run)
 		if (until < run->deadline)
 			fl_timer_set(run->io, &run->late, until);
 	}
-	if (run->stage == FL_ROLE_TELLS && !fl_events_waiting(run->events))
+	if (run->stage == FL_ROLE_TELLS && !(run->events && fl_events_waiting(run->events)))
 		over(run);
 }
 

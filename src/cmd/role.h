@@ -2,7 +2,7 @@
  *
  *     static const struct fl_role controller = { .name = "controller", .kinds = kinds, .capabilities = capabilities };
  *     struct options { struct fl_role_flags role; };
- *     static const struct fl_option options[] = { FL_ROLE_OPTIONS(struct options, role),
+ *     static const struct fl_option options[] = { FL_ROLE_OPTIONS(struct options, role, "[::]:8080"),
  *                                                 FL_ROLE_LEASE_OPTIONS(struct options, role, "fairlead-controller"),
  *                                                 FL_ROLE_WEBHOOK_OPTIONS(struct options, role) };
  *
@@ -43,6 +43,8 @@ struct fl_role_kind {
 	const char *labels, *fields;           /* selectors of its watch; NULL: all */
 };
 
+struct fl_running;
+
 struct fl_role {
 	const char *name;                      /* "controller": of the log, of User-Agent and metrics */
 	const char *reports;                   /* reportingController of its Events: "gpu.deckhouse.io/fairlead" */
@@ -50,6 +52,9 @@ struct fl_role {
 	const struct fl_capability *const *capabilities;   /* NULL ends them */
 	const struct fl_page *pages;           /* further ones; the one without a path ends them; NULL: none */
 	const struct fl_admission *webhooks;   /* the one without a path ends them; NULL: none */
+	bool alone;                            /* goes on without an API server: its kinds are absent until one tells */
+	/* What becomes of a condition that has changed; NULL: an Event about the very object. */
+	void (*event)(struct fl_running *run, const struct fl_told_event *told);
 };
 
 /* ---- what a person may say of it ---- */
@@ -68,14 +73,14 @@ struct fl_role_flags_of {
 	struct fl_role_flags flags;
 };
 
-#define FL_ROLE_OPTIONS(type_, flags_) \
+#define FL_ROLE_OPTIONS(type_, flags_, listen_) \
 	FL_OPT_PATH(type_, flags_.kubeconfig, "kubeconfig", \
 		    "How to reach the API server; else $KUBECONFIG, ~/.kube/config, or the Pod's service account."), \
 	FL_OPT_STR(type_, flags_.context, "context", "The kubeconfig's context to use.", .value = "NAME"), \
 	FL_OPT_STR(type_, flags_.server, "server", "An API server without TLS and credentials, on this machine.", \
 		   .value = "URL"), \
 	FL_OPT_STR(type_, flags_.listen, "listen", "Where probes, metrics and explain are answered: plain HTTP.", \
-		   .value = "ADDRESS", .fallback = "[::]:8080"), \
+		   .value = "ADDRESS", .fallback = listen_), \
 	FL_OPT_ENUM(type_, flags_.log_level, fl_level, "log-level", "What is logged.", .fallback = "info"), \
 	FL_OPT_ENUM(type_, flags_.log_format, fl_log_format, "log-format", "For programs, or for a person.", \
 		    .fallback = "json"), \
@@ -117,7 +122,8 @@ enum fl_role_stage {
 	FL_ROLE_OVER,
 };
 
-/* Zeroed before the begin; does not move until the end. io, loop and kube may be used in between. */
+/* Zeroed before the begin; does not move until the end. These may be used in between; without an API server config,
+ * kube and events are NULL. */
 struct fl_running {
 	const struct fl_role *role;
 	const struct fl_role_flags *flags;
@@ -127,10 +133,10 @@ struct fl_running {
 	struct fl_kube_config *config;
 	struct fl_kube *kube;
 	struct fl_loop *loop;
+	struct fl_events *events;              /* from the start on */
 
 	/* Private. */
 	struct fl_process process;
-	struct fl_events *events;
 	struct fl_elector *elector;            /* NULL: leads without asking */
 	struct fl_pages pages;
 	struct fl_webhooks *webhooks;          /* NULL: none */

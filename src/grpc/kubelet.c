@@ -1,7 +1,9 @@
 #include "grpc/kubelet.h"
+#include "grpc/runtime.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/pluginregistration.pb-c.h"
 #include "grpc/podresources.pb-c.h"
+#include "grpc/runtime.pb-c.h"
 
 #define METHOD(name, path, request, reply, ...) \
 	const struct fl_grpc_method name = { path, &request##__descriptor, &reply##__descriptor, __VA_ARGS__ }
@@ -27,3 +29,8 @@ METHOD(fl_pods_list, "/v1.PodResourcesLister/List", v1__list_pod_resources_reque
 METHOD(fl_pods_allocatable, "/v1.PodResourcesLister/GetAllocatableResources", v1__allocatable_resources_request,
        v1__allocatable_resources_response);
 METHOD(fl_pods_get, "/v1.PodResourcesLister/Get", v1__get_pod_resources_request, v1__get_pod_resources_response);
+
+METHOD(fl_runtime_version, "/runtime.v1.RuntimeService/Version", runtime__v1__version_request,
+       runtime__v1__version_response);
+METHOD(fl_runtime_status, "/runtime.v1.RuntimeService/Status", runtime__v1__status_request,
+       runtime__v1__status_response);

@@ -1,33 +1,19 @@
-/* host.h - the driver's files and device nodes as a feeder of Host, and what the container runtime says as one of
- * Runtime.
+/* host.h - the driver's files and device nodes: Host, looked at in a worker when the driver or the cards are others.
  *
- * The files are looked for in a worker, when asked (the driver has come, or is another one) and never by the clock; the
- * runtime is asked over CRI when its socket is made anew and every FL_RUNTIME_EVERY.
+ *     static struct fl_host_sink host = { .io = io };
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_host_kind, NULL, &fl_host_sink, &host }, err);
+ *     fl_loop_capability(loop, &fl_node_host, err);
+ *
+ * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. A look that
+ * hangs or fails is a write that failed: it comes again, ever later.
  */
 #pragma once
 #include "io/io.h"
 #include "run/loop.h"
 
-struct fl_host_feed;
-struct fl_runtime_feed;
-struct fl_log;
-
-struct fl_host_options {
-	const char *dev_root;         /* NULL: the driver's root */
-	const char *sysfs, *proc;
-	struct fl_log *log;
+struct fl_host_sink {
+	struct fl_io *io;
 };
 
-struct fl_host_feed *fl_host_new(struct fl_io *io, struct fl_loop *loop, const struct fl_host_options *options,
-				 struct fl_err *err) FL_MUSTUSE;
-struct fl_host_feed *fl_host_free(struct fl_host_feed *host);      /* NULL-safe, returns NULL */
-void fl_host_look(struct fl_host_feed *host, struct fl_str driver_root);
-
-struct fl_runtime_options {
-	const char *socket;           /* NULL: containerd's and CRI-O's usual places are tried in order */
-	struct fl_log *log;
-};
-
-struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, const struct fl_runtime_options *options,
-				       struct fl_err *err) FL_MUSTUSE;
-struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime);   /* NULL-safe, returns NULL */
+extern const struct fl_sink fl_host_sink;          /* its self is a struct fl_host_sink */
+extern const struct fl_capability fl_node_host;    /* Driver, Settings, Cards -> Host */

@@ -1,0 +1,165 @@
+#include "node/agent.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "node/decide.h"
+#include "run/memory.h"
+
+const struct fl_capability *const fl_agent_capabilities[] = {
+	&fl_node_config, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_lists, NULL,
+};
+
+const struct fl_kind *const fl_agent_kinds[] = {
+	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
+	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
+	&fl_config_file_kind, &fl_cdi_spec_kind, NULL,
+};
+
+int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
+		     const struct fl_agent_options *options, struct fl_err *err)
+{
+	const struct fl_source sources[] = {
+		{ &fl_driver_kind, NULL, NULL, NULL },
+		{ &fl_card_kind, fl_node_card_by, NULL, NULL },
+		{ &fl_card_fault_kind, fl_node_fault_by, &fl_gpu_fault_sink, &agent->gpu },
+		{ &fl_holder_kind, fl_node_holder_by, NULL, NULL },
+		{ &fl_host_kind, NULL, &fl_host_sink, &agent->host },
+		{ &fl_runtime_kind, NULL, NULL, NULL },
+		{ &fl_plugin_socket_kind, NULL, NULL, NULL },
+		{ &fl_given_kind, NULL, NULL, NULL },
+		{ &fl_config_file_kind, NULL, NULL, NULL },
+		{ &fl_settings_kind, NULL, &fl_memory_sink, io },
+		{ &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records },
+		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
+		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
+	};
+
+	agent->io = io;
+	agent->loop = loop;
+	agent->options = *options;
+	agent->host.io = io;
+	fl_cdi_init(&agent->cdi, io, options->cdi_dir);
+	for (uint32_t i = 0; i < FL_LEN(sources); i++)
+		if (fl_loop_source(loop, &sources[i], err) < 0)
+			return -(int)(err ? err->code : FL_E_INVALID);
+	return 0;
+}
+
+/* ---- what is remembered ---- */
+
+static void open_journal(struct fl_agent *agent);
+
+static void open_later(struct fl_timer *timer)
+{
+	open_journal(fl_container(timer, struct fl_agent, open_again));
+}
+
+static void cannot_open(struct fl_agent *agent)
+{
+	agent->open_delay = agent->open_delay ? 2 * agent->open_delay : FL_AGENT_OPEN_FIRST;
+	if (agent->open_delay > FL_AGENT_OPEN_LAST)
+		agent->open_delay = FL_AGENT_OPEN_LAST;
+	fl_log(agent->options.log, FL_ERROR, "what is remembered of the cards cannot be read, will try again",
+	       FL_KV_TEXT("dir", agent->options.state_dir), FL_KV_ERR(&agent->open_why));
+	agent->open_again.fire = open_later;
+	fl_timer_set(agent->io, &agent->open_again, fl_now(agent->io) + agent->open_delay);
+}
+
+static void opened(struct fl_op *op)
+{
+	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
+	struct fl_records_options records = { .kind = &fl_health_kind, .log = agent->options.log };
+	const struct fl_journal_fact *facts;
+	unsigned count;
+
+	if (op->result < 0) {
+		cannot_open(agent);
+		return;
+	}
+	records.journal = agent->journal = agent->open.journal;
+	facts = fl_journal_facts(agent->journal, &count);
+	for (unsigned i = 0; i < count; i++)
+		fl_log(agent->options.log, FL_WARN, "the journal was not as it was left",
+		       FL_KV_TEXT("what", facts[i].text));
+	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
+	if (agent->records) {
+		agent->open_why = (struct fl_err){ 0 };
+		return;
+	}
+	agent->journal = fl_journal_close(agent->journal);
+	cannot_open(agent);
+}
+
+/* Another agent may be there still: its end is waited for, however long that takes. */
+static void open_journal(struct fl_agent *agent)
+{
+	agent->open = (struct fl_journal_open){
+		.op = { .done = opened, .err = &agent->open_why }, .dir = agent->options.state_dir, .name = "agent",
+	};
+	fl_journal_open(agent->io, &agent->open);
+}
+
+/* ---- the start and the end ---- */
+
+static void allocated(void *agent)
+{
+	fl_holders_look(((struct fl_agent *)agent)->holders);
+}
+
+int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
+{
+	const struct fl_agent_options *options = &agent->options;
+	struct fl_gpu_options gpu = options->gpu;
+	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated, agent };
+	struct fl_holders_options holders = { options->pods_dir, options->log, options->metrics };
+	struct fl_runtime_options runtime = { options->runtime_socket, options->log };
+
+	gpu.log = options->log;
+	gpu.metrics = options->metrics;
+	open_journal(agent);
+	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
+		return -(int)(err ? err->code : FL_E_INVALID);
+	fl_memory_begin(agent->loop, &fl_host_kind);
+	fl_cdi_start(&agent->cdi, agent->loop);
+	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
+	if (agent->gpu)
+		agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
+	if (agent->runtime)
+		agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
+	if (agent->holders)
+		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
+	return agent->plugins ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
+}
+
+/* The kubelet is told first: what it sees go, it does not hand out. */
+void fl_agent_stop(struct fl_agent *agent)
+{
+	if (!agent->io)
+		return;
+	agent->plugins = fl_plugins_free(agent->plugins);
+	agent->holders = fl_holders_free(agent->holders);
+	agent->runtime = fl_runtime_free(agent->runtime);
+	agent->gpu = fl_gpu_free(agent->gpu);
+	fl_cdi_stop(&agent->cdi);
+	fl_config_stop(&agent->config);
+	agent->records = fl_records_free(agent->records);
+	fl_timer_stop(agent->io, &agent->open_again);
+	fl_op_cancel(&agent->open.op);
+	agent->journal = fl_journal_close(agent->journal);
+	agent->io = NULL;
+}
+
+bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
+{
+	const char *unwatched = fl_plugins_unwatched(agent->plugins, NULL);
+
+	if (agent->open_why.code)
+		fl_buf_printf(words, "waits for what is remembered in %s: %s", agent->options.state_dir,
+			      agent->open_why.text);
+	else if (!agent->records)
+		fl_buf_printf(words, "waits for the agent that is still there and has %s", agent->options.state_dir);
+	else if (unwatched)
+		fl_buf_printf(words, "waits for the kubelet to watch %s", unwatched);
+	else
+		return true;
+	return false;
+}

@@ -1,0 +1,64 @@
+/* agent.h - all that a GPU node does, on one loop: the feeders and sinks of this folder put together.
+ *
+ *     fl_agent_sources(agent, io, loop, &options, err)    after the loop has been made, before its capabilities
+ *     fl_agent_capabilities                               which those are
+ *     fl_agent_start(agent, err)                          after them: from here on the node is looked after
+ *     fl_agent_stop(agent)                                in any case, however far it came; the loop comes after
+ *
+ * The order at a start, after a boot too: what is remembered, what the host has, the CDI files, and then the kubelet.
+ * An agent that comes while another one is still there waits for its journal, and so takes over when that one ends.
+ */
+#pragma once
+#include "io/journal.h"
+#include "node/cdi.h"
+#include "node/config.h"
+#include "node/gpu.h"
+#include "node/holders.h"
+#include "node/host.h"
+#include "node/plugin.h"
+#include "node/runtime.h"
+#include "run/records.h"
+
+struct fl_agent_options {
+	struct fl_config_options config;
+	struct fl_gpu_options gpu;             /* log and metrics are taken from below */
+	const char *state_dir;                 /* of the journal */
+	const char *plugins_dir, *pods_dir;    /* the kubelet's */
+	const char *cdi_dir;
+	const char *runtime_socket;            /* NULL: the usual places */
+	struct fl_log *log;
+	struct fl_metrics *metrics;
+};
+
+/* Zeroed before the sources; does not move until the stop. All borrowed in the options outlives it. */
+struct fl_agent {
+	struct fl_io *io;                      /* NULL: not begun */
+	struct fl_loop *loop;
+	struct fl_agent_options options;
+	struct fl_config config;
+	struct fl_host_sink host;
+	struct fl_cdi_dir cdi;
+	struct fl_runtime_feed *runtime;
+	struct fl_gpu *gpu;
+	struct fl_plugins *plugins;
+	struct fl_holders *holders;
+	struct fl_records *records;
+	struct fl_journal *journal;
+
+	/* Private. */
+	struct fl_journal_open open;
+	struct fl_err open_why;                /* why the journal is not open: FL_OK when it is, or is on its way */
+	struct fl_timer open_again;
+	uint64_t open_delay;
+};
+
+extern const struct fl_capability *const fl_agent_capabilities[];   /* NULL ends them */
+extern const struct fl_kind *const fl_agent_kinds[];                 /* for explain; NULL ends them */
+
+int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
+		     const struct fl_agent_options *options, struct fl_err *err) FL_MUSTUSE;
+int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
+void fl_agent_stop(struct fl_agent *agent);
+
+/* What it waits for, for /readyz: true when it waits for nothing. */
+bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words);

@@ -1,0 +1,63 @@
+#include "node/cdi.h"
+#include "base/limits.h"
+#include "io/fs.h"
+
+static int print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)
+{
+	struct fl_cdi_spec spec = *(const struct fl_cdi_spec *)object;
+	struct fl_jw w = FL_JW(out);
+
+	(void)arg;
+	FL_UNSET(&spec, meta);
+	FL_UNSET(&spec, faults);
+	fl_encode(fl_cdi_spec_bind(), &spec, &w);
+	fl_buf_char(out, '\n');
+	return fl_buf_check(out, "the CDI file", err);
+}
+
+static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *arena, void *object,
+		 struct fl_err *err)
+{
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	struct fl_cdi_spec *spec = object, read = { 0 };
+	int r;
+
+	(void)arg;
+	if (file->why)
+		return 1;
+	r = fl_json_read(NULL, file->content, 0, &doc, err);
+	if (r == 0)
+		r = fl_decode(fl_cdi_spec_bind(), yyjson_doc_get_root(doc), arena, 0, &read, err);
+	if (r < 0)
+		return r;
+	read.meta = spec->meta;
+	read.has.meta = 1;
+	*spec = read;
+	return 1;
+}
+
+void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir)
+{
+	*cdi = (struct fl_cdi_dir){
+		.dir = dir,
+		.files = { .io = io, .dir = dir, .suffix = ".json", .mode = 0644, .print = print },
+		.folder = { .dir = dir, .suffix = ".json", .parse = parse },
+	};
+}
+
+void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop)
+{
+	const struct fl_fs *fs = fl_io_fs(cdi->files.io);
+
+	/* Where this fails for another reason than that it is there, the first write says so. */
+	(void)fs->mkdir(fs, AT_FDCWD, cdi->dir, 0755);
+	cdi->io = cdi->files.io;
+	fl_folder_start(cdi->io, &cdi->folder, fl_loop_feed(loop, &fl_cdi_spec_kind));
+}
+
+void fl_cdi_stop(struct fl_cdi_dir *cdi)
+{
+	if (cdi->io)
+		fl_folder_stop(&cdi->folder);
+	cdi->io = NULL;
+}

@@ -1,0 +1,233 @@
+#include "node/host.h"
+#include "base/crc32c.h"
+#include "io/job.h"
+#include "node/host_scan.h"
+#include <stdio.h>
+
+/* ---- the decision: what is to be looked at ---- */
+
+struct host_facts {
+	const struct fl_driver *driver;
+	const struct fl_settings *settings;
+	const struct fl_card *cards;
+	uint32_t card_len;
+};
+
+static const struct fl_owner owner = {
+	.manager = "fairlead-host", .kind = &fl_host_kind,
+	.paths = (const char *const[]){ "version", "root", "devRoot", "layout", NULL },
+};
+static const struct fl_owner *const owners[] = { &owner, NULL };
+
+static void once(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	fl_dirty_key(dirty, FL_S(""), FL_S(""));
+}
+
+static const struct fl_watched watches[] = {
+	{ &fl_driver_kind, once, false }, { &fl_settings_kind, once, false }, { &fl_card_kind, once, false },
+	{ &fl_host_kind, once, false }, { 0 },
+};
+
+static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct host_facts *facts = facts_;
+	struct fl_each each = fl_view_all(view, &fl_card_kind);
+	void *cards;
+
+	(void)key;
+	facts->driver = fl_view_get(view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+	facts->settings = fl_view_get(view, &fl_settings_kind, FL_S(""), FL_S("settings"));
+	facts->card_len = fl_each_array(&each, &cards);
+	facts->cards = cards;
+	return facts->driver && facts->driver->version.len;
+}
+
+static uint32_t mix(uint32_t crc, struct fl_str text)
+{
+	return fl_crc32c(fl_crc32c(crc, text.p, text.len), "", 1);
+}
+
+/* Of all that device nodes hang on. */
+static uint32_t layout(const struct host_facts *facts)
+{
+	uint32_t crc = 0;
+
+	for (uint32_t i = 0; i < facts->card_len; i++) {
+		const struct fl_card *card = &facts->cards[i];
+
+		crc = fl_crc32c(mix(mix(crc, card->meta.name), card->uuid), &card->minor, sizeof card->minor);
+		for (uint32_t j = 0; j < card->partitions.len; j++) {
+			const struct fl_partition *part = &card->partitions.at[j];
+
+			crc = fl_crc32c(mix(crc, part->uuid), &part->gi_cap, sizeof part->gi_cap);
+			crc = fl_crc32c(crc, &part->ci_cap, sizeof part->ci_cap);
+		}
+	}
+	return crc;
+}
+
+static void plan(const void *facts_, struct fl_plan *plan)
+{
+	const struct host_facts *facts = facts_;
+	struct fl_str root = facts->driver->root.len ? facts->driver->root : FL_S("/");
+	struct fl_str dev_root = facts->settings && facts->settings->has.dev_root ? facts->settings->dev_root : root;
+	struct fl_host host = { 0 };
+
+	FL_SET(&host, version, facts->driver->version);
+	FL_SET(&host, root, root);
+	FL_SET(&host, dev_root, dev_root);
+	FL_SET(&host, layout, fl_plan_printf(plan, "%08x", layout(facts)));
+	fl_want(plan, &owner, (struct fl_ref){ &fl_host_kind, FL_S(""), FL_S("host"), FL_S("") }, &host);
+}
+
+const struct fl_capability fl_node_host = {
+	.name = "host", .watches = watches, .owners = owners, .once = true, .facts_size = sizeof(struct host_facts),
+	.gather = gather, .plan = plan,
+};
+
+/* ---- the sink: look ---- */
+
+struct look {
+	struct fl_job job;
+	struct writing *writing;               /* of the operation that waits: there as long as finish() is called */
+	struct fl_host_scan scan;
+};
+
+struct writing {
+	struct fl_op op;
+	struct fl_err err;
+	struct fl_write *write;
+	struct fl_host host;                   /* what was found; in the write's arena */
+};
+
+static void run(struct fl_job *job, const struct fl_fs *fs)
+{
+	fl_host_scan(fs, &fl_container(job, struct look, job)->scan);
+}
+
+static int take_files(const struct fl_host_scan *scan, struct fl_arena *arena, struct fl_host *host)
+{
+	struct fl_host_path *at = FL_ELEMENTS(host, arena, paths, scan->file_count);
+
+	for (uint32_t i = 0; i < scan->file_count && at; i++) {
+		const struct fl_host_file_found *file = &scan->files[i];
+
+		FL_SET(&at[i], what, file->what);
+		FL_SET(&at[i], path, fl_arena_str(arena, fl_str(file->path)));
+		if (!file->link_count)
+			continue;
+		if (!FL_ELEMENTS(&at[i], arena, links, file->link_count))
+			return -FL_E_NOMEM;
+		for (uint32_t j = 0; j < file->link_count; j++)
+			at[i].links.at[j] = fl_arena_str(arena, fl_str(file->links[j]));
+	}
+	return at || !scan->file_count ? 0 : -FL_E_NOMEM;
+}
+
+static int take_nodes(const struct fl_host_scan *scan, struct fl_arena *arena, struct fl_host *host)
+{
+	struct fl_host_node *at = FL_ELEMENTS(host, arena, nodes, scan->node_count);
+
+	for (uint32_t i = 0; i < scan->node_count && at; i++) {
+		const struct fl_host_node_found *node = &scan->nodes[i];
+
+		FL_SET(&at[i], path, fl_arena_str(arena, fl_str(node->path)));
+		FL_SET(&at[i], major, (int32_t)node->major);
+		FL_SET(&at[i], minor, (int32_t)node->minor);
+		FL_SET(&at[i], mode, (int32_t)node->mode);
+		FL_SET(&at[i], gid, (int32_t)node->gid);
+	}
+	return at || !scan->node_count ? 0 : -FL_E_NOMEM;
+}
+
+static int take(struct writing *writing, const struct fl_host_scan *scan)
+{
+	const struct fl_host *wanted = writing->write->object;
+	struct fl_arena *arena = &writing->write->arena;
+	struct fl_host *host = &writing->host;
+	struct fl_str seen = fl_arena_printf(arena, "%.*s/%.*s", FL_ARG(wanted->version), FL_ARG(wanted->layout));
+
+	*host = *wanted;
+	FL_SET(FL_IN(host, meta), name, writing->write->ref.name);
+	FL_SET(host, seen, seen);
+	if (scan->cut)
+		FL_SET(host, message, FL_S("the driver has more files or device nodes than are looked at"));
+	return !seen.p || take_files(scan, arena, host) < 0 || take_nodes(scan, arena, host) < 0 ? -FL_E_NOMEM : 0;
+}
+
+static void finish(struct fl_job *job, struct fl_op *op)
+{
+	struct look *look = fl_container(job, struct look, job);
+	const struct fl_host_scan *scan = &look->scan;
+
+	if (scan->error)
+		fl_op_fail_sys(op, scan->error, "look for the driver's files under '%s', its nodes under '%s/dev'",
+			       scan->root, scan->dev_root);
+	else if (take(look->writing, scan) < 0)
+		fl_op_fail(op, FL_E_NOMEM, "no memory for the driver's files");
+	else
+		fl_op_end(op, 0);
+}
+
+static void release(struct fl_job *job)
+{
+	fl_free(fl_container(job, struct look, job));
+}
+
+static void looked(struct fl_op *op)
+{
+	struct writing *writing = fl_container(op, struct writing, op);
+
+	if (op->result < 0)
+		fl_write_failed(writing->write, &writing->err);
+	else if (writing->write->what == FL_WANT_GONE)
+		fl_write_gone(writing->write);
+	else
+		fl_write_done(writing->write, &writing->host);
+}
+
+static bool copy(char *to, size_t size, struct fl_str text)
+{
+	return (size_t)snprintf(to, size, "%.*s", FL_ARG(text)) < size;
+}
+
+static void start(void *self, struct fl_write *write)
+{
+	struct fl_host_sink *sink = self;
+	struct writing *writing = write->held;
+	const struct fl_host *wanted = write->object;
+	struct look *look = write->what == FL_WANT_OBJECT ? fl_zalloc(sizeof *look) : NULL;
+
+	*writing = (struct writing){ .write = write };
+	writing->op = (struct fl_op){ .done = looked, .err = &writing->err,
+				      .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
+	if (look && copy(look->scan.root, sizeof look->scan.root, wanted->root) &&
+	    copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
+	    copy(look->scan.version, sizeof look->scan.version, wanted->version)) {
+		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+		look->writing = writing;
+		fl_job_start(sink->io, &writing->op, &look->job, FL_LANE_FILES);
+		return;
+	}
+	fl_op_begin(&writing->op, sink->io, NULL);
+	if (write->what == FL_WANT_GONE)
+		fl_op_end(&writing->op, 0);
+	else if (write->what != FL_WANT_OBJECT)
+		fl_op_fail(&writing->op, FL_E_UNSUPPORTED, "a host has no items that are shared with others");
+	else if (!look)
+		fl_op_fail(&writing->op, FL_E_NOMEM, "no memory to look for the driver's files");
+	else
+		fl_op_fail(&writing->op, FL_E_TOOBIG, "the driver's root or version is too long to look for its files");
+	fl_free(look);
+}
+
+static void cancel(void *self, struct fl_write *write)
+{
+	(void)self;
+	fl_op_cancel(&((struct writing *)write->held)->op);
+}
+
+const struct fl_sink fl_host_sink = { start, cancel, sizeof(struct writing) };

@@ -1,0 +1,32 @@
+/* host_scan.h - the driver's files and device nodes under a root, as straight-line code for a job.
+ *
+ * Nothing is allocated and nothing is loaded. What is there is told sorted and without doubles, however the directories
+ * of a distribution lead into each other.
+ */
+#pragma once
+#include "api/node.h"
+#include "base/limits.h"
+#include "io/fs.h"
+
+struct fl_host_file_found {
+	enum fl_host_file what;
+	char path[FL_HOST_PATH_MAX];             /* inside the root: "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15" */
+	char links[FL_HOST_LINKS][FL_HOST_NAME_MAX];   /* names beside it that lead to it */
+	uint32_t link_count;
+};
+
+struct fl_host_node_found {
+	char path[FL_HOST_PATH_MAX];             /* "/dev/nvidia0" */
+	uint32_t major, minor, mode, gid;
+};
+
+struct fl_host_scan {
+	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];   /* what to look for */
+	uint32_t file_count, node_count;
+	bool cut;                                /* there were more than fit */
+	int error;                               /* errno: the root or /dev cannot be looked at */
+	struct fl_host_file_found files[FL_HOST_FILES_MAX];
+	struct fl_host_node_found nodes[FL_HOST_NODES_MAX];
+};
+
+void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan);

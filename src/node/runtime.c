@@ -1,0 +1,226 @@
+#include "node/runtime.h"
+#include "api/node.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "grpc/client.h"
+#include "grpc/runtime.h"
+#include "grpc/runtime.pb-c.h"
+#include "io/notify.h"
+#include "json/bind_walk.h"
+#include <stdio.h>
+
+static const char *const sockets[] = { "/run/containerd/containerd.sock", "/run/crio/crio.sock" };
+
+/* What containerd tells of its configuration, of all that only this. */
+#define FL_CRI_CONFIG(X) \
+	X(BOOL, cdi, "enableCDI", .help = "Are names of CDI devices heeded?") \
+	X(STRS, dirs, "cdiSpecDirs", .help = "Where its CDI files are.")
+FL_STRUCT(fl_cri_config, FL_CRI_CONFIG);
+FL_BIND(fl_cri_config, FL_CRI_CONFIG)
+
+struct fl_runtime_feed {
+	struct fl_io *io;
+	struct fl_feed *feed;
+	struct fl_log *log;
+	const char *socket;                    /* NULL: the usual ones in turn */
+	uint32_t turn;
+	struct fl_grpc_client *client;
+	struct fl_grpc_request version, status;
+	struct fl_notify notify;
+	struct fl_timer timer;
+	struct fl_err err, why;
+	char dir[FL_GPU_PATH_MAX], name[64], runtime[64], release[64];
+};
+
+static const char *socket_of(const struct fl_runtime_feed *runtime)
+{
+	return runtime->socket ? runtime->socket : sockets[runtime->turn];
+}
+
+static void ask(struct fl_runtime_feed *runtime);
+
+static void ask_again(struct fl_timer *timer)
+{
+	ask(fl_container(timer, struct fl_runtime_feed, timer));
+}
+
+static void rest(struct fl_runtime_feed *runtime, uint64_t time)
+{
+	runtime->timer.fire = ask_again;
+	fl_timer_set(runtime->io, &runtime->timer, fl_now(runtime->io) + time);
+}
+
+/* The next time it is the other one's turn. */
+static void failed(struct fl_runtime_feed *runtime, const struct fl_err *why)
+{
+	if (strcmp(why->text, runtime->why.text) != 0)
+		fl_log(runtime->log, FL_WARN, "the container runtime does not say whether CDI is on, will ask again",
+		       FL_KV_TEXT("socket", socket_of(runtime)), FL_KV_ERR(why));
+	runtime->why = *why;
+	runtime->turn = (runtime->turn + 1) % FL_LEN(sockets);
+	rest(runtime, FL_RUNTIME_RETRY);
+}
+
+/* ---- what it says ---- */
+
+static int read_config(const Runtime__V1__StatusResponse *reply, struct fl_arena *arena, struct fl_cri_config *ret,
+		       struct fl_err *err)
+{
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	int r;
+
+	for (size_t i = 0; i < reply->n_info; i++) {
+		if (strcmp(reply->info[i]->key, "config") != 0)
+			continue;
+		r = fl_json_read(NULL, fl_str(reply->info[i]->value), 0, &doc, err);
+		return r < 0 ? r : fl_decode(fl_cri_config_bind(), yyjson_doc_get_root(doc), arena, 0, ret, err);
+	}
+	return fl_fail(err, FL_E_NOTFOUND, "it tells nothing of its configuration");
+}
+
+static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusResponse *reply, struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_runtime now = { 0 };
+	struct fl_cri_config config = { 0 };
+	bool crio = strcmp(runtime->runtime, "cri-o") == 0;   /* it cannot be turned off there */
+	int r = crio ? 0 : read_config(reply, &arena, &config, err);
+
+	if (r < 0)
+		return r;
+	FL_SET(FL_IN(&now, meta), name, FL_S("runtime"));
+	FL_SET(&now, runtime, fl_str(runtime->runtime));
+	FL_SET(&now, version, fl_str(runtime->release));
+	if (crio || config.has.cdi) {
+		FL_SET(&now, cdi_known, true);
+		FL_SET(&now, cdi, crio || config.cdi);
+	} else {
+		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
+	}
+	if (config.has.dirs) {
+		now.cdi_dirs = config.dirs;
+		now.has.cdi_dirs = 1;
+	}
+	return fl_feed_put(runtime->feed, &now, err);
+}
+
+static void told_status(struct fl_op *op)
+{
+	struct fl_runtime_feed *runtime = fl_container(op, struct fl_runtime_feed, status.op);
+	struct fl_err err = { 0 };
+	int r = op->result < 0 ? -1 : put(runtime, (const void *)runtime->status.reply, &err);
+
+	fl_arena_free(&runtime->status.arena);
+	if (r < 0) {
+		failed(runtime, op->result < 0 ? &runtime->err : &err);
+		return;
+	}
+	runtime->why = (struct fl_err){ 0 };
+	rest(runtime, FL_RUNTIME_EVERY);
+}
+
+static void call(struct fl_runtime_feed *runtime, struct fl_grpc_request *request, const struct fl_grpc_method *method,
+		 const ProtobufCMessage *message, void (*done)(struct fl_op *op))
+{
+	*request = (struct fl_grpc_request){
+		.op = { .done = done, .err = &runtime->err, .deadline = fl_now(runtime->io) + FL_RUNTIME_DEADLINE },
+		.method = method, .message = message,
+	};
+	fl_grpc_start(runtime->client, request);
+}
+
+static void told_version(struct fl_op *op)
+{
+	struct fl_runtime_feed *runtime = fl_container(op, struct fl_runtime_feed, version.op);
+	Runtime__V1__StatusRequest verbose = RUNTIME__V1__STATUS_REQUEST__INIT;
+
+	if (op->result >= 0) {
+		const Runtime__V1__VersionResponse *reply = (const void *)runtime->version.reply;
+
+		(void)snprintf(runtime->runtime, sizeof runtime->runtime, "%s", reply->runtime_name);
+		(void)snprintf(runtime->release, sizeof runtime->release, "%s", reply->runtime_version);
+	}
+	fl_arena_free(&runtime->version.arena);
+	if (op->result < 0) {
+		failed(runtime, &runtime->err);
+		return;
+	}
+	verbose.verbose = true;
+	call(runtime, &runtime->status, &fl_runtime_status, &verbose.base, told_status);
+}
+
+/* ---- when it is asked ---- */
+
+/* The kernel tells of the socket's folder only: that is where it is made anew. */
+static void socket_changed(struct fl_notify *notify, const char *name)
+{
+	struct fl_runtime_feed *runtime = fl_container(notify, struct fl_runtime_feed, notify);
+
+	if (name[0] && strcmp(name, runtime->name) == 0)
+		fl_timer_set(runtime->io, &runtime->timer, fl_now(runtime->io));
+}
+
+static void watch(struct fl_runtime_feed *runtime)
+{
+	const char *path = socket_of(runtime), *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	if (strlen(runtime->dir) == len && strncmp(runtime->dir, path, len) == 0)
+		return;
+	fl_notify_stop(&runtime->notify);
+	(void)snprintf(runtime->dir, sizeof runtime->dir, "%.*s", (int)len, path);
+	(void)snprintf(runtime->name, sizeof runtime->name, "%s", slash ? slash + 1 : path);
+	runtime->notify = (struct fl_notify){ .changed = socket_changed, .dir = runtime->dir };
+	fl_notify_start(runtime->io, &runtime->notify);
+}
+
+static void ask(struct fl_runtime_feed *runtime)
+{
+	Runtime__V1__VersionRequest version = RUNTIME__V1__VERSION_REQUEST__INIT;
+	struct fl_addr addr;
+
+	if (fl_op_busy(&runtime->version.op) || fl_op_busy(&runtime->status.op))
+		return;
+	watch(runtime);
+	runtime->client = fl_grpc_client_free(runtime->client);
+	if (fl_addr_unix(&addr, fl_str(socket_of(runtime)), &runtime->err) == 0)
+		runtime->client = fl_grpc_client_new(runtime->io, &addr, &runtime->err);
+	if (runtime->client)
+		call(runtime, &runtime->version, &fl_runtime_version, &version.base, told_version);
+	else
+		failed(runtime, &runtime->err);
+}
+
+struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, const struct fl_runtime_options *options,
+				       struct fl_err *err)
+{
+	struct fl_runtime_feed *runtime = fl_zalloc(sizeof *runtime);
+
+	if (!runtime) {
+		(void)fl_fail(err, FL_E_NOMEM, "no memory to ask the container runtime");
+		return NULL;
+	}
+	runtime->io = io;
+	runtime->feed = fl_loop_feed(loop, &fl_runtime_kind);
+	runtime->log = options->log;
+	runtime->socket = options->socket;
+	fl_feed_begin(runtime->feed);
+	fl_feed_synced(runtime->feed);
+	ask(runtime);
+	return runtime;
+}
+
+struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime)
+{
+	if (!runtime)
+		return NULL;
+	fl_op_cancel(&runtime->version.op);
+	fl_op_cancel(&runtime->status.op);
+	fl_arena_free(&runtime->version.arena);
+	fl_arena_free(&runtime->status.arena);
+	fl_grpc_client_free(runtime->client);
+	fl_notify_stop(&runtime->notify);
+	fl_timer_stop(runtime->io, &runtime->timer);
+	fl_free(runtime);
+	return NULL;
+}

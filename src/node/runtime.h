@@ -1,0 +1,24 @@
+/* runtime.h - what the container runtime says of itself: Runtime, and with it whether CDI is on.
+ *
+ * Asked over CRI, at the first of its usual sockets that is there: when the socket is made anew, every
+ * FL_RUNTIME_EVERY, and every FL_RUNTIME_RETRY while it does not answer. What it said last stands until it says
+ * something else. It is told at once, before anybody has answered, that nothing is known: no device list waits for a
+ * runtime that starts after us.
+ */
+#pragma once
+#include "io/io.h"
+#include "run/loop.h"
+
+struct fl_runtime_feed;
+struct fl_log;
+
+struct fl_runtime_options {
+	const char *socket;           /* NULL: containerd's, then CRI-O's */
+	struct fl_log *log;
+};
+
+/* The loop must have a source for fl_runtime_kind. */
+struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, const struct fl_runtime_options *options,
+				       struct fl_err *err) FL_MUSTUSE;
+struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime);   /* NULL-safe, returns NULL */
+FL_DEFINE_AUTO(fl_runtime, struct fl_runtime_feed *, fl_runtime_free);
