@@ -28,6 +28,7 @@ static struct {
 	uint32_t count, plus;
 	uint64_t began;
 	uint64_t plans, writes;
+	bool ended;                    /* stdin is at its end */
 } bench;
 
 static uint64_t monotonic(void)
@@ -36,6 +37,21 @@ static uint64_t monotonic(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * FL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* KiB. What getrusage says begins with what was there before exec. */
+static long peak(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[200];
+	long kib = 0;
+
+	while (file && fgets(line, sizeof line, file))
+		if (strncmp(line, "VmHWM:", 6) == 0)
+			kib = strtol(line + 6, NULL, 10);
+	if (file)
+		(void)fclose(file);
+	return kib;
 }
 
 static void say(void)
@@ -47,7 +63,7 @@ static void say(void)
 	cpu = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
 	      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 	(void)printf("{\"wall_s\":%.6f,\"cpu_s\":%.6f,\"rss_kib\":%ld,\"writes\":%llu,\"plans\":%llu}\n",
-		     (double)(monotonic() - bench.began) / 1e9, cpu, used.ru_maxrss, (unsigned long long)bench.writes,
+		     (double)(monotonic() - bench.began) / 1e9, cpu, peak(), (unsigned long long)bench.writes,
 		     (unsigned long long)bench.plans);
 	(void)fflush(stdout);
 }
@@ -138,19 +154,25 @@ static void stdin_ready(struct fl_poll *poll, unsigned what)
 	(void)what;
 	if (n > 0)
 		say();
-	else if (n != -FL_E_AGAIN)
-		fl_io_stop(bench.io);
+	if (n > 0 || n == -FL_E_AGAIN)
+		return;
+	bench.ended = true;
+	fl_poll_stop(bench.io, poll);
 }
 
 /* Says so when all is so for the first time; nothing else of it runs at rest. */
 static void run_to_rest(struct fl_err *err)
 {
-	while (bench.writes < bench.count || !fl_loop_idle(bench.loop))
+	bool told = false;
+
+	while (!bench.ended) {
 		if (fl_io_turn(bench.io, FL_NEVER, err) < 0)
 			die(err);
-	say();
-	if (fl_io_run(bench.io, err) < 0)
-		die(err);
+		if (!told && bench.writes >= bench.count && fl_loop_idle(bench.loop)) {
+			told = true;
+			say();
+		}
+	}
 }
 
 static void control(struct fl_err *err)

@@ -55,7 +55,9 @@ static void make_block(struct replay *replay, uint32_t block, struct fl_buf *tex
 	for (uint32_t i = block * PAGE; i < replay->pods && i < (block + 1) * PAGE; i++) {
 		struct bench_pod pod = { i, i + 1, true, replay->stream };
 
-		fl_buf_str(text, replay->stream ? FL_S("{\"type\":\"ADDED\",\"object\":") : i % PAGE ? FL_S(",") : FL_S(""));
+		fl_buf_str(text, replay->stream ? FL_S("{\"type\":\"ADDED\",\"object\":") :
+				 i % PAGE       ? FL_S(",") :
+						  FL_S(""));
 		bench_pod_put(text, &pod);
 		fl_buf_str(text, replay->stream ? FL_S("}\n") : FL_S(""));
 	}
@@ -174,8 +176,9 @@ static void watch(struct fl_http_req *req, struct replay *replay, bool initial)
 		for (uint32_t i = 0; i < replay->block_count; i++)
 			fl_http_req_send_chunk(req, replay->blocks[i]);
 		(void)snprintf(text, sizeof text,
-			       "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":"
-			       "{\"resourceVersion\":\"%d\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n",
+			       "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\","
+			       "\"metadata\":{\"resourceVersion\":\"%d\","
+			       "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n",
 			       LIST_VERSION);
 		fl_http_req_send(req, fl_str(text));
 	}
@@ -193,8 +196,9 @@ static void pods(struct fl_http_req *req)
 		list(req, replay, query);
 	else if (initial && !replay->stream)
 		fl_http_req_answer(req, 422, AS_JSON,
-				   FL_S("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":"
-					"\"Invalid\",\"message\":\"sendInitialEvents is forbidden\",\"code\":422}"));
+				   FL_S("{\"kind\":\"Status\",\"apiVersion\":\""
+					"v1\",\"status\":\"Failure\",\"reason\":\"Invalid\","
+					"\"message\":\"sendInitialEvents is forbidden\",\"code\":422}"));
 	else
 		watch(req, replay, initial);
 }
