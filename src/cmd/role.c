@@ -92,16 +92,20 @@ static int make_loop(struct fl_running *run, const uint64_t seed[2], struct fl_e
 	struct fl_loop_options options = { .seed = { seed[0], seed[1] }, .standby = run->flags->lead,
 					   .may_write = may_write, .event = event, .arg = run,
 					   .metrics = run->metrics, .log = &run->log };
-	uint32_t count = 0;
+	uint32_t count = 0, local = 0;
 
 	run->loop = fl_loop_new(run->io, &options, err);
 	if (!run->loop)
 		return failed(err);
 	while (run->role->kinds[count].kind)
 		count++;
-	run->kinds = fl_zalloc_n(count + 1, sizeof *run->kinds);
+	while (run->role->local && run->role->local[local])
+		local++;
+	run->kinds = fl_zalloc_n(count + local + 1, sizeof *run->kinds);
 	if (!run->kinds)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the kinds of %s", run->role->name);
+	for (uint32_t i = 0; i < local; i++)
+		run->kinds[count + i] = run->role->local[i];
 	for (uint32_t i = 0; i < count; i++) {
 		const struct fl_role_kind *kind = &run->role->kinds[i];
 		struct fl_source source = { kind->kind, kind->by, &fl_kube_sink, run->kube };
@@ -289,8 +293,11 @@ static void too_late(struct fl_timer *timer)
 {
 	struct fl_running *run = fl_container(timer, struct fl_running, late);
 
-	fl_log(&run->log, FL_WARN, "did not end in time", FL_KV_UINT("writes", fl_loop_writing(run->loop)),
-	       FL_KV_UINT("events", run->events ? fl_events_waiting(run->events) : 0));
+	if (run->stage == FL_ROLE_TELLS)
+		fl_log(&run->log, FL_INFO, "Events are left unsent",
+		       FL_KV_UINT("events", fl_events_waiting(run->events)));
+	else
+		fl_log(&run->log, FL_WARN, "did not end in time", FL_KV_UINT("writes", fl_loop_writing(run->loop)));
 	over(run);
 }
 

@@ -52,9 +52,13 @@ struct fl_role {
 	const struct fl_capability *const *capabilities;   /* NULL ends them */
 	const struct fl_page *pages;           /* further ones; the one without a path ends them; NULL: none */
 	const struct fl_admission *webhooks;   /* the one without a path ends them; NULL: none */
+	const struct fl_kind *const *local;    /* kinds of its own that may be explained; NULL ends them, or none */
 	bool alone;                            /* goes on without an API server: its kinds are absent until one tells */
 	/* What becomes of a condition that has changed; NULL: an Event about the very object. */
 	void (*event)(struct fl_running *run, const struct fl_told_event *told);
+	/* What else it waits for, for /readyz: false, and one line. NULL: nothing. */
+	bool (*ready)(const struct fl_running *run, struct fl_buf *words);
+	void *self;                            /* the role's own, for these two */
 };
 
 /* ---- what a person may say of it ---- */

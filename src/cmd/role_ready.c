@@ -68,6 +68,8 @@ bool role_ready(void *run_, struct fl_buf *words)
 	}
 	if (!capabilities_know(run, words) || !webhooks_know(run, words))
 		return false;
+	if (run->role->ready && !run->role->ready(run, words))
+		return false;
 	tell_absent(run, words);
 	return true;
 }
