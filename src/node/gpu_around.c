@@ -26,7 +26,8 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 /* Did somebody change what our children have loaded, or what they talk to? */
 static bool is_other(const struct fl_gpu_found *a, const struct fl_gpu_found *b)
 {
-	return a->print != b->print || strcmp(a->library, b->library) != 0 || strcmp(a->kernel, b->kernel) != 0;
+	return a->print != b->print || strcmp(a->library, b->library) != 0 || strcmp(a->version, b->version) != 0 ||
+	       strcmp(a->kernel, b->kernel) != 0;
 }
 
 static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)

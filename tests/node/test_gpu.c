@@ -1,0 +1,615 @@
+/* The driver's feeder on the fake driver, through real children that hang, crash and are killed. None of it is
+ * tortured: the children are processes of their own. */
+#include "base/limits.h"
+#include "gpu_rig.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NODE(rig, topology, flags) \
+	FL_AUTO(gpu_rig) struct gpu_rig rig = { 0 }; \
+	struct fl_err err = { 0 }; \
+	OK_ERR(rig_up(&rig, topology, flags, &err), &err)
+#define SAY(words) OK_ERR(rig_say(&rig, words, &err), &err)
+
+static bool all_clean(struct gpu_rig *rig, int cards)
+{
+	for (int i = 0; i < cards; i++) {
+		const struct fl_card *card = rig_see_card(rig, i);
+
+		if (!card || card->clean < FL_CARD_CLEAN_MAX || !card->events)
+			return false;
+	}
+	return true;
+}
+
+static bool has_events_child(struct gpu_rig *rig, int other_than)
+{
+	int pid = fl_gpu_state(rig->gpu).events;
+	const struct fl_card *card = rig_see_card(rig, 0);
+
+	return pid && pid != other_than && card && card->events;
+}
+
+static bool has_calls_child(struct gpu_rig *rig, int other_than)
+{
+	int pid = fl_gpu_state(rig->gpu).calls;
+
+	return pid && pid != other_than;
+}
+
+/* ---- what is told ---- */
+
+TEST_ONCE(eight_cards_are_told_whole)
+{
+	const struct fl_driver *driver;
+	const struct fl_card *card;
+
+	NODE(rig, "dgx-a100", 0);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	driver = rig_see_driver(&rig);
+	CHECK_STR(driver->version, rig.state->driver_version);
+	CHECK_STR(driver->root, rig.root);
+	CHECK_INT(driver->message.len, 0);
+	for (int i = 0; i < 8; i++) {
+		const struct fake_gpu *gpu = &rig.state->gpus[i];
+
+		card = rig_see_card(&rig, i);
+		CHECK(card);
+		CHECK_INT(card->answer, FL_CARD_ANSWERS);
+		CHECK_STR(card->uuid, gpu->uuid);
+		CHECK_STR(card->product, gpu->model.name);
+		CHECK_INT(card->minor, gpu->minor);
+		CHECK_INT(card->memory, gpu->model.memory_mib);
+		CHECK_INT(card->compute, 800);
+		CHECK_INT(card->numa, gpu->numa);
+		CHECK_STR(card->bound, "nvidia");
+		CHECK(card->mig_capable && !card->mig);
+	}
+	card = rig_see_card(&rig, 0);
+	CHECK_INT(card->links.len, 7);
+	CHECK_INT(card->links.at[0].nvlinks, 12);
+	CHECK(card->links.at[0].has.level);
+	CHECK(rig_until(&rig, all_clean, 8));
+}
+
+TEST_ONCE(a_rack_tells_its_fabric)
+{
+	const struct fl_card *card;
+
+	NODE(rig, "gb200-nvl72", 0);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	card = rig_see_card(&rig, 0);
+	CHECK(card && card->has.fabric);
+	CHECK_INT(card->fabric.state, 3);
+	CHECK_INT(card->fabric.cluster.len, 36);
+	CHECK(card->fabric.has.health);
+}
+
+static const struct {
+	const char *says;
+	const char *words[12];
+} drivers[] = {
+	{ "one that knows structs of version 2", { "versions 2" } },
+	{ "one that knows the oldest structs only", { "versions 1" } },
+	{ "one without the newer calls",
+	  { "missing fabric_any", "missing memory_v2", "missing gi_profile_any", "missing remapped_rows",
+	    "missing field_values", "missing mig_mode", "missing event_types", "missing common_ancestor",
+	    "missing link_state", "missing cuda_version", "missing compute_capability" } },
+	{ "one that has little more than cards", { "missing ecc_total", "missing fabric", "missing numa_node" } },
+};
+
+TEST_ONCE(older_drivers_say_less_and_that_is_no_failure)
+{
+	EACH_ROW (row, drivers) {
+		const struct fl_card *card;
+
+		NODE(rig, "gb200-nvl72", RIG_LATER);
+		for (int i = 0; row->words[i]; i++)
+			SAY(row->words[i]);
+		OK_ERR(rig_start(&rig, 0, &err), &err);
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+		card = rig_see_card(&rig, 3);
+		CHECK(card);
+		CHECK_INT(card->answer, FL_CARD_ANSWERS);
+		CHECK_STR(card->uuid, rig.state->gpus[3].uuid);
+		CHECK(card->memory > 0);
+	}
+}
+
+/* ---- MIG ---- */
+
+struct library {
+	void *handle;
+	struct fl_nv_calls nv;
+};
+
+static void library_close(struct library *l)
+{
+	if (l->nv.shutdown)
+		(void)l->nv.shutdown();
+	if (l->handle)
+		(void)dlclose(l->handle);
+}
+
+/* As an administrator would: instances of these profiles on the first card. */
+static int cut(struct library *l, const char *folder, const uint32_t *numbers, uint32_t count)
+{
+	struct fl_nv_device *device = NULL;
+
+	(void)setenv(FAKE_ENV, folder, 1);
+	l->handle = dlopen(FAKE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!l->handle || !fl_nv_resolve(&l->nv, dlsym, l->handle) || l->nv.init() ||
+	    l->nv.by_index(0, &device))
+		return -FL_E_IO;
+	for (uint32_t i = 0; i < count; i++) {
+		struct fl_nv_gi_profile profile = { 0 };
+		struct fl_nv_ci_profile part = { 0 };
+		struct fl_nv_gi *gi = NULL;
+		struct fl_nv_ci *ci = NULL;
+		uint32_t whole = numbers[i] == FL_NV_GI_3 ? FL_NV_CI_1 : numbers[i] == FL_NV_GI_2 ? FL_NV_CI_2 : FL_NV_CI_1;
+
+		if (l->nv.gi_profile(device, numbers[i], &profile) || l->nv.gi_create(device, profile.id, &gi) ||
+		    l->nv.ci_profile(gi, whole, 0, &part) || l->nv.ci_create(gi, part.id, &ci))
+			return -FL_E_IO;
+	}
+	return 0;
+}
+
+static bool has_parts(struct gpu_rig *rig, int count)
+{
+	const struct fl_card *card = rig_see_card(rig, 0);
+
+	return card && (int)card->partitions.len == count;
+}
+
+static bool fault_is_told(struct gpu_rig *rig, int xid)
+{
+	char name[20];
+
+	(void)snprintf(name, sizeof name, "xid%d", xid);
+	return rig_see_fault(rig, 0, name) != NULL;
+}
+
+static bool part_fault_is_told(struct gpu_rig *rig, int gi)
+{
+	char name[40];
+
+	(void)snprintf(name, sizeof name, "xid94.gi%d.ci0", gi);
+	return rig_see_fault(rig, 0, name) != NULL;
+}
+
+TEST_ONCE(partitions_are_told_with_profiles_and_capabilities)
+{
+	__attribute__((cleanup(library_close))) struct library l = { 0 };
+	static const uint32_t wanted[] = { FL_NV_GI_3, FL_NV_GI_1, FL_NV_GI_1_REV1 };
+	const struct fl_card *card;
+	char words[40];
+	int32_t gi;
+
+	NODE(rig, "dgx-a100", 0);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(rig_until(&rig, all_clean, 8));
+	SAY("mig 0 on");
+	CHECK_INT(cut(&l, rig.folder, wanted, FL_LEN(wanted)), 0);
+	OK_ERR(fake_tree_caps(rig.state, rig.folder, &err), &err);
+	SAY("event 0 256");   /* MIG configuration has changed */
+	CHECK(rig_until(&rig, has_parts, 3));
+	card = rig_see_card(&rig, 0);
+	CHECK(card->mig);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct fl_partition *part = &card->partitions.at[i];
+
+		CHECK(fl_str_starts(part->uuid, FL_S("MIG-")));
+		CHECK(part->has.gi_cap && part->has.ci_cap);
+		CHECK(part->gi_cap != part->ci_cap);
+		CHECK(fl_str_eq(part->profile, FL_S("1c.3g.40gb")) || fl_str_eq(part->profile, FL_S("1g.10gb")) ||
+		      fl_str_eq(part->profile, FL_S("1g.10gb+me")));
+	}
+	CHECK(!fl_str_eq(card->partitions.at[0].profile, card->partitions.at[1].profile));
+	CHECK(!fl_str_eq(card->partitions.at[1].profile, card->partitions.at[2].profile));
+	gi = card->partitions.at[1].gi;
+	(void)snprintf(words, sizeof words, "xid 0 94 %d 0", gi);
+	SAY(words);
+	CHECK(rig_until(&rig, part_fault_is_told, gi));
+	CHECK(!fault_is_told(&rig, 94));
+}
+
+/* ---- faults ---- */
+
+TEST_ONCE(an_xid_is_told_at_once_and_makes_the_card_unclean)
+{
+	uint64_t begin, took;
+	const struct fl_card_fault *fault;
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	begin = fl_clock(rig.io);
+	SAY("xid 0 79");
+	CHECK(rig_until(&rig, fault_is_told, 79));
+	took = fl_clock(rig.io) - begin;
+	(void)printf("# from the XID to its fault in the cache: %llu us\n", (unsigned long long)took / 1000);
+	CHECK(rig_see_card(&rig, 0)->clean < FL_CARD_CLEAN_MAX);
+	CHECK_INT(rig_see_card(&rig, 1)->clean, FL_CARD_CLEAN_MAX);
+	fault = rig_see_fault(&rig, 0, "xid79");
+	CHECK_INT(fault->count, 1);
+	CHECK(fault->last > 0);
+	CHECK(rig_until(&rig, all_clean, 2));   /* it answers: whether that is enough is a plan's to say */
+	CHECK(fault_is_told(&rig, 79));
+}
+
+static bool count_is(struct gpu_rig *rig, int count)
+{
+	const struct fl_card_fault *fault = rig_see_fault(rig, 0, "xid13");
+
+	return fault && fault->count == count;
+}
+
+TEST_ONCE(a_storm_of_events_is_told_as_a_few_and_none_is_lost)
+{
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	for (int i = 0; i < 200; i++)
+		SAY("xid 0 13");
+	CHECK(rig_until(&rig, count_is, 200));
+}
+
+static bool fault_is_gone(struct gpu_rig *rig, int xid)
+{
+	return !fault_is_told(rig, xid);
+}
+
+TEST_ONCE(a_fault_that_a_plan_wants_gone_goes)
+{
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	SAY("xid 0 31");
+	SAY("xid 0 48");
+	CHECK(rig_until(&rig, fault_is_told, 48));
+	CHECK(rig_until(&rig, fault_is_gone, 31));
+	CHECK(fault_is_told(&rig, 48));
+	CHECK(rig_until(&rig, all_clean, 2));
+}
+
+static bool recovers(struct gpu_rig *rig, int action)
+{
+	const struct fl_card *card = rig_see_card(rig, 0);
+
+	return card && (int)card->recovery == action && (action ? card->clean == 0 : card->clean > 0);
+}
+
+static bool recovery_is_told(struct gpu_rig *rig, int gpu)
+{
+	return rig_see_fault(rig, gpu, "recovery") != NULL;
+}
+
+TEST_ONCE(what_the_driver_wants_done_is_told_and_over_when_it_is_done)
+{
+	NODE(rig, "dgx-h100", 0);
+	CHECK(rig_until(&rig, all_clean, 8));
+	SAY("recovery 0 reset");
+	CHECK(rig_until(&rig, recovers, FL_RECOVERY_RESET));
+	CHECK(rig_until(&rig, recovery_is_told, 0));
+	SAY("recovery 0 none");
+	CHECK(rig_until(&rig, recovers, FL_RECOVERY_NONE));
+}
+
+TEST_ONCE(a_lost_card_is_told_keeps_its_name_and_comes_back)
+{
+	NODE(rig, "dgx-a100", 0);
+	CHECK(rig_until(&rig, all_clean, 8));
+	SAY("lose 2");
+	CHECK(rig_answers(&rig, 2, FL_CARD_LOST));
+	CHECK_STR(rig_see_card(&rig, 2)->uuid, rig.state->gpus[2].uuid);
+	CHECK(rig_see_card(&rig, 2)->message.len > 0);
+	CHECK_INT(rig_see_card(&rig, 3)->answer, FL_CARD_ANSWERS);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	SAY("heal 2");
+	CHECK(rig_answers(&rig, 2, FL_CARD_ANSWERS));
+	CHECK(rig_until(&rig, all_clean, 8));
+	SAY("xid 2 48");   /* and it is heard again */
+	rig_turn(&rig, 50 * FL_NS_PER_MS);
+	CHECK(rig_see_fault(&rig, 2, "xid48"));
+}
+
+/* ---- hangs and crashes ---- */
+
+static const struct {
+	const char *says, *words;
+} hangs[] = {
+	{ "the UUID", "hang uuid 1" },
+	{ "the name", "hang name 1" },
+	{ "memory", "hang memory 1" },
+	{ "MIG", "hang mig_mode 1" },
+	{ "errors of memory", "hang ecc_total 1" },
+	{ "one that no signal but SIGKILL ends", "hang uuid 1 deaf" },
+};
+
+TEST_ONCE(a_call_that_hangs_costs_its_child_and_leaves_the_card_out)
+{
+	EACH_ROW (row, hangs) {
+		NODE(rig, "two-t4", 0);
+		CHECK(rig_until(&rig, all_clean, 2));
+		SAY(row->words);
+		CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+		CHECK(rig_see_card(&rig, 1)->message.len > 0);
+		CHECK_STR(rig_see_card(&rig, 1)->uuid, rig.state->gpus[1].uuid);
+		CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
+		CHECK(rig_until(&rig, has_calls_child, 0));
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+		SAY("heal any");
+		CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+	}
+}
+
+TEST_ONCE(a_library_that_hangs_from_the_start_makes_the_driver_sick)
+{
+	NODE(rig, "two-t4", RIG_LATER);
+	SAY("hang init");
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_STARTING));
+	CHECK(rig_driver(&rig, FL_DRIVER_SICK));
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_UNASKED);
+	SAY("heal any");
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+}
+
+TEST_ONCE(a_crash_is_no_outage_and_a_card_that_always_crashes_it_is_left_out)
+{
+	int pid;
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	pid = fl_gpu_state(rig.gpu).calls;
+	SAY("crash uuid 1");
+	fl_gpu_look(rig.gpu);
+	CHECK(rig_until(&rig, has_calls_child, pid));
+	CHECK_INT(rig_see_driver(&rig)->state, FL_DRIVER_READY);
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+	SAY("crash uuid 1 1000");
+	fl_gpu_look(rig.gpu);
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
+	SAY("heal any");
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+}
+
+TEST_ONCE(children_that_are_killed_are_replaced_and_nothing_is_told)
+{
+	struct fl_gpu_state before;
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	before = fl_gpu_state(rig.gpu);
+	CHECK(before.calls && before.events && !before.check);
+	CHECK(kill(before.calls, SIGKILL) == 0);
+	CHECK(rig_until(&rig, has_calls_child, before.calls));
+	CHECK_INT(rig_see_driver(&rig)->state, FL_DRIVER_READY);
+	CHECK(kill(before.events, SIGKILL) == 0);
+	CHECK(rig_until(&rig, has_events_child, before.events));
+	rig_turn(&rig, 50 * FL_NS_PER_MS);
+	SAY("xid 0 48");
+	CHECK(rig_until(&rig, fault_is_told, 48));
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
+}
+
+TEST_ONCE(a_child_that_is_stopped_is_taken_for_one_that_hangs)
+{
+	int pid;
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	pid = fl_gpu_state(rig.gpu).calls;
+	CHECK(kill(pid, SIGSTOP) == 0);
+	CHECK(rig_until(&rig, has_calls_child, pid));
+	CHECK(rig_until(&rig, all_clean, 2));
+	CHECK(kill(pid, 0) < 0);
+}
+
+/* ---- the driver comes, goes and changes ---- */
+
+TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
+{
+	NODE(rig, "two-t4", RIG_NO_LIBRARY);
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+	CHECK(rig_see_driver(&rig)->message.len > 0);
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_UNASKED);
+	CHECK_STR(rig_see_card(&rig, 1)->vendor, "10de");
+	CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
+	OK_ERR(rig_tree(&rig, true, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+}
+
+static const struct {
+	const char *says, *words;
+	enum fl_driver_state state;
+} refusals[] = {
+	{ "the kernel's part says that it is not there", "driver absent", FL_DRIVER_ABSENT },
+	{ "library and kernel are of two versions", "driver mismatch", FL_DRIVER_MISMATCH },
+	{ "we have no right to it", "fail init 4", FL_DRIVER_SICK },
+	{ "it fails for no reason", "fail init 999", FL_DRIVER_SICK },
+};
+
+static bool is_unused(struct gpu_rig *rig, int arg)
+{
+	(void)arg;
+	return !fake_in_use(rig->state->path);
+}
+
+TEST_ONCE(a_driver_that_refuses_is_told_and_tried_again)
+{
+	EACH_ROW (row, refusals) {
+		NODE(rig, "two-t4", RIG_LATER);
+		SAY(row->words);
+		OK_ERR(rig_start(&rig, 0, &err), &err);
+		CHECK(rig_driver(&rig, row->state));
+		CHECK(rig_see_driver(&rig)->message.len > 0);
+		CHECK(rig_until(&rig, is_unused, 0));
+		SAY("heal any");
+		SAY("driver loaded");
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+		CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
+	}
+}
+
+TEST_ONCE(a_driver_that_goes_while_it_is_used_is_let_go_of)
+{
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	SAY("driver absent");
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_UNASKED);
+	CHECK_STR(rig_see_card(&rig, 0)->uuid, rig.state->gpus[0].uuid);
+	SAY("driver loaded");
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(rig_until(&rig, all_clean, 2));
+}
+
+static const char *library_file(struct gpu_rig *rig, const char *version)
+{
+	static char paths[2][200], *path;
+
+	path = path == paths[0] ? paths[1] : paths[0];
+	(void)snprintf(path, sizeof paths[0], "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.%s", rig->root, version);
+	return path;
+}
+
+TEST_ONCE(an_upgrade_is_followed_without_a_restart)
+{
+	char path[200];
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	/* The files first, as a package does it: what is loaded is older than they. */
+	(void)snprintf(path, sizeof path, "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", rig.root);
+	CHECK(unlink(path) == 0 && symlink("libnvidia-ml.so.999.1", path) == 0);
+	CHECK(rename(library_file(&rig, rig.state->driver_version), library_file(&rig, "999.1")) == 0);
+	CHECK(rig_driver(&rig, FL_DRIVER_MISMATCH));
+	CHECK(rig_until(&rig, is_unused, 0));
+	SAY("driver unload");
+	SAY("driver loaded 999.1");
+	OK_ERR(rig_tree(&rig, true, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK_STR(rig_see_driver(&rig)->version, "999.1");
+}
+
+/* ---- pauses ---- */
+
+static void let_go(struct fl_op *op)
+{
+	(void)op;
+}
+
+TEST_ONCE(a_pause_lets_go_of_the_driver_also_under_load)
+{
+	for (int i = 0; i < 5; i++) {
+		struct fl_gpu_pause pause = { .op = { .done = let_go } };
+		uint64_t begin;
+
+		NODE(rig, "two-t4", 0);
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+		fl_gpu_look(rig.gpu);
+		rig_turn(&rig, (uint64_t)i * FL_NS_PER_MS / 4);
+		begin = fl_clock(rig.io);
+		fl_gpu_pause(rig.gpu, &pause, "the operator wants to unload it");
+		while (fl_op_busy(&pause.op) && fl_clock(rig.io) < begin + 5 * FL_NS_PER_S)
+			rig_turn(&rig, FL_NS_PER_MS);
+		CHECK_INT(pause.op.result, 0);
+		CHECK(fl_clock(rig.io) - begin < 2 * FL_NS_PER_S);
+		CHECK(!fake_in_use(rig.state->path));
+		CHECK(rig_driver(&rig, FL_DRIVER_PAUSED));
+		SAY("driver unload");
+		SAY("driver loaded");
+		rig_turn(&rig, 50 * FL_NS_PER_MS);
+		CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
+		fl_gpu_resume(rig.gpu);
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	}
+}
+
+/* ---- the bus ---- */
+
+static bool is_gone(struct gpu_rig *rig, int gpu)
+{
+	return rig_see_card(rig, gpu) == NULL;
+}
+
+TEST_ONCE(a_card_that_is_pulled_out_is_gone_with_its_faults)
+{
+	char address[16], command[300];
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	SAY("xid 0 79");
+	CHECK(rig_until(&rig, fault_is_told, 79));
+	rig_address(&rig, 0, address);
+	(void)snprintf(command, sizeof command, "rm -rf '%s/bus/pci/devices/%s'", rig.sysfs, address);
+	SAY("pull 0");
+	CHECK(system(command) == 0);
+	CHECK(rig_until(&rig, is_gone, 0));
+	CHECK(!fault_is_told(&rig, 79));
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+}
+
+/* ---- without fds ---- */
+
+TEST_ONCE(without_fds_no_child_is_made_until_there_are_some)
+{
+	struct rlimit before, none;
+
+	NODE(rig, "two-t4", RIG_LATER);
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = before;
+	none.rlim_cur = 8;
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	rig_turn(&rig, 300 * FL_NS_PER_MS);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+}
+
+/* ---- cost ---- */
+
+static uint64_t cpu_of(int pid)
+{
+	char path[64];
+	unsigned long ns = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lu", &ns) != 1)
+		ns = 0;
+	(void)fclose(f);
+	return ns;
+}
+
+TEST_ONCE(a_look_at_eight_cards_is_cheap)
+{
+	struct fl_gpu_state state;
+	uint64_t calls, own, asked, took;
+
+	NODE(rig, "dgx-h100", 0);
+	CHECK(rig_until(&rig, all_clean, 8));
+	state = fl_gpu_state(rig.gpu);
+	calls = cpu_of(state.calls);
+	own = cpu_of(getpid());
+	asked = state.asked;
+	rig_turn(&rig, 2 * FL_NS_PER_S);
+	CHECK_INT(fl_gpu_state(rig.gpu).calls, state.calls);
+	asked = fl_gpu_state(rig.gpu).asked - asked;
+	took = cpu_of(state.calls) + cpu_of(getpid()) - calls - own;
+	CHECK(asked >= 24);
+	(void)printf("# eight cards looked at: %llu us of CPU, parent and child together\n",
+		     (unsigned long long)(took / 1000 * 8 / asked));
+}

@@ -1,0 +1,136 @@
+/* The bus as sysfs shows it: a tree of our own. */
+#include "base/limits.h"
+#include "node/pci.h"
+#include "io/io.h"
+#include "test.h"
+#include "test_io.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void make(const char *dir, const char *path, const char *text)
+{
+	char full[512];
+
+	(void)snprintf(full, sizeof full, "%s/%s", dir, path);
+	for (char *p = full + strlen(dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = '\0';
+		(void)mkdir(full, 0755);
+	}
+	if (text)
+		(void)test_write_file(full, text);
+	else
+		(void)mkdir(full, 0755);
+}
+
+static void card(const char *dir, const char *address, const char *vendor, const char *device, const char *class,
+		 const char *numa)
+{
+	const char *files[][2] = { { "vendor", vendor }, { "device", device }, { "class", class },
+				   { "numa_node", numa } };
+	char path[200];
+
+	for (size_t i = 0; i < FL_LEN(files); i++) {
+		(void)snprintf(path, sizeof path, "bus/pci/devices/%s/%s", address, files[i][0]);
+		make(dir, path, files[i][1]);
+	}
+}
+
+static void bind(const char *dir, const char *address, const char *driver)
+{
+	char path[300];
+
+	(void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/driver", dir, address);
+	(void)unlink(path);
+	if (driver)
+		(void)!symlink(driver, path);
+}
+
+/* Under torture the tree is made past the seam; only the looking may fail. */
+TEST(cards_are_known_without_a_driver)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_mem) struct fl_pci *pci = fl_zalloc(sizeof *pci);
+	const char *dir = test_dir();
+	uint64_t digest;
+
+	GOT(io);
+	GOT(pci);
+	card(dir, "0000:0b:00.0", "0x10de\n", "0x2330\n", "0x030200\n", "1\n");
+	card(dir, "0000:07:00.0", "0x10de\n", "0x20b2\n", "0x030000\n", "-1\n");
+	card(dir, "0000:08:00.0", "0x10de\n", "0x1af1\n", "0x068000\n", "-1\n");   /* a switch */
+	card(dir, "0000:00:02.0", "0x8086\n", "0x1234\n", "0x030000\n", "0\n");
+	bind(dir, "0000:0b:00.0", "../../../bus/pci/drivers/nvidia");
+	bind(dir, "0000:07:00.0", NULL);
+	make(dir, "bus/pci/devices/0000:0b:00.0/drm/renderD129", NULL);
+	make(dir, "bus/pci/devices/0000:0b:00.0/drm/card1", NULL);
+	make(dir, "bus/pci/devices/0000:0b:00.0/drm/card1-DP-1", NULL);
+
+	fl_pci_look(fl_io_fs(io), dir, pci);
+	if (test_tortured())
+		return;   /* an attribute that could not be read is left out; the next look has it */
+	CHECK_INT(pci->error, 0);
+	CHECK_INT(pci->len, 2);
+	CHECK_STR(fl_str(pci->at[0].address), "0000:07:00.0");
+	CHECK_STR(fl_str(pci->at[0].device), "20b2");
+	CHECK_STR(fl_str(pci->at[0].class), "0300");
+	CHECK_STR(fl_str(pci->at[0].bound), "");
+	CHECK_INT(pci->at[0].numa, -1);
+	CHECK_STR(fl_str(pci->at[1].address), "0000:0b:00.0");
+	CHECK_STR(fl_str(pci->at[1].vendor), "10de");
+	CHECK_STR(fl_str(pci->at[1].class), "0302");
+	CHECK_STR(fl_str(pci->at[1].bound), "nvidia");
+	CHECK_INT(pci->at[1].numa, 1);
+	CHECK_INT(pci->at[1].dri_len, 2);
+	CHECK_STR(fl_str(pci->at[1].dri[0]), "card1");
+	CHECK_STR(fl_str(pci->at[1].dri[1]), "renderD129");
+
+	digest = fl_pci_digest(pci);
+	fl_pci_look(fl_io_fs(io), dir, pci);
+	CHECK(test_tortured() || fl_pci_digest(pci) == digest);
+	bind(dir, "0000:0b:00.0", "../../../bus/pci/drivers/vfio-pci");
+	fl_pci_look(fl_io_fs(io), dir, pci);
+	if (test_tortured())
+		return;
+	CHECK_STR(fl_str(pci->at[1].bound), "vfio-pci");
+	CHECK(fl_pci_digest(pci) != digest);
+	card(dir, "0000:0c:00.0", "0x10de\n", "0x2330\n", "0x030200\n", "1\n");
+	fl_pci_look(fl_io_fs(io), dir, pci);
+	CHECK(test_tortured() || pci->len == 3);
+}
+
+TEST(a_machine_without_a_bus_has_no_cards)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_mem) struct fl_pci *pci = fl_zalloc(sizeof *pci);
+
+	GOT(io);
+	GOT(pci);
+	fl_pci_look(fl_io_fs(io), "/nowhere", pci);
+	CHECK_INT(pci->len, 0);
+	CHECK(test_tortured() || pci->error == 0);
+}
+
+static const struct {
+	const char *says, *text, *want;
+} addresses[] = {
+	{ "as the bus has it", "0000:07:00.0", "0000:07:00.0" },
+	{ "as the driver has it", "00000000:07:00.0", "0000:07:00.0" },
+	{ "in capitals", "00000000:0A:00.0", "0000:0a:00.0" },
+	{ "too short", "07:00.0", NULL },
+	{ "a domain too large", "00010000:07:00.0", NULL },
+	{ "no number", "0000:0g:00.0", NULL },
+	{ "nothing", "", NULL },
+};
+
+TEST(an_address_has_one_form)
+{
+	char address[FL_PCI_ADDRESS];
+
+	EACH_ROW (row, addresses) {
+		CHECK(fl_pci_address(fl_str(row->text), address) == (row->want != NULL));
+		if (row->want)
+			CHECK_STR(fl_str(address), row->want);
+	}
+}
