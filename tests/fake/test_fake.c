@@ -408,7 +408,7 @@ static int child(struct node *n, int sig, int ms, bool *ret_stuck)
 	*ret_stuck = waitpid(pid, &status, WNOHANG) == 0 && sigtimedwait(&set, &info, &t) < 0;
 	if (*ret_stuck)
 		kill(pid, sig);
-	t.tv_nsec = 200000000;
+	t.tv_nsec = 50000000;
 	if (*ret_stuck && waitpid(pid, &status, WNOHANG) == 0 && sigtimedwait(&set, &info, &t) < 0)
 		status = -1;
 	if (waitpid(pid, &status, status == -1 ? WNOHANG : 0) == 0)
@@ -530,6 +530,44 @@ TEST_ONCE(an_event_wakes_another_process)
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK(told);
 	CHECK_INT(status, 0);
+}
+
+/* ---- CUDA ---- */
+
+TEST_ONCE(a_context_can_be_made_on_a_card_that_is_well)
+{
+	static const struct {
+		const char *says, *words;
+		int init, retain;
+	} rows[] = {
+		{ "it is", "load 1 10", 0, 0 },
+		{ "its memory has an error that stays", "ecc 1 uncorrected", 0, 214 },
+		{ "it is lost", "lose 1", 100, 0 },
+		{ "CUDA itself says no", "fail cuda 719 1", 0, 719 },
+		{ "that was another card", "fail cuda 719 0", 0, 0 },
+		{ "there is no driver", "driver absent", 100, 0 },
+	};
+
+	EACH_ROW (row, rows) {
+		struct fl_err err = { 0 };
+		NODE n = { 0 };
+		void *context;
+		int device = -1;
+
+		OK_ERR(node_up(&n, "dgx-h100", &err), &err);
+		CHECK(n.state != NULL);
+		setenv("CUDA_VISIBLE_DEVICES", n.state->gpus[1].uuid, 1);
+		OK_ERR(fake_say(n.state, row->words, stderr, &err), &err);
+		void *cuda = dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+		CHECK(cuda != NULL);
+		int (*init)(unsigned) = (int (*)(unsigned))dlsym(cuda, "cuInit");
+		int (*get)(int *, int) = (int (*)(int *, int))dlsym(cuda, "cuDeviceGet");
+		int (*retain)(void **, int) = (int (*)(void **, int))dlsym(cuda, "cuDevicePrimaryCtxRetain");
+		int code = init(0), made = code == 0 && get(&device, 0) == 0 ? retain(&context, device) : 0;
+		dlclose(cuda);
+		CHECK_INT(code, row->init);
+		CHECK_INT(made, row->retain);
+	}
 }
 
 /* ---- the tree ---- */
@@ -673,4 +711,31 @@ TEST(topologies)
 		if (!test_tortured())
 			CHECK(strstr(err.text, row->words) != NULL);
 	}
+}
+
+TEST_ONCE(every_word_is_explained)
+{
+	char *help = NULL, readme[1 << 16], row[64];
+	size_t size = 0;
+	FILE *out = open_memstream(&help, &size), *file = fopen(FAKE_README, "re");
+	bool missing = !out || !file;
+
+	if (out) {
+		fake_help(out);
+		fclose(out);
+	}
+	size_t len = file ? fread(readme, 1, sizeof(readme) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	readme[len] = 0;
+	struct fl_str rest = fl_str(help), line;
+	while (fl_str_split(&rest, '\n', &line)) {
+		struct fl_str words = fl_str_trim(line), word;
+		if (words.len && fl_str_split(&words, ' ', &word)) {
+			snprintf(row, sizeof(row), "| `%.*s", FL_ARG(word));
+			missing |= !strstr(readme, row);
+		}
+	}
+	free(help);
+	CHECK(!missing);
 }

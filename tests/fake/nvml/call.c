@@ -1,17 +1,10 @@
 #include "fake/nvml/call.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "fake/nvml/fault.h"
 
 /* What this process knows; under `local_lock`, the state's lock is taken inside it or without it. */
 static pthread_mutex_t local_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,70 +78,6 @@ static int meaning(struct fake_state *state, const void *h, struct call *c)
 	return (int)kind;
 }
 
-/* ---- faults ---- */
-
-/* Into a cgroup that stands still: not even SIGKILL ends a process there. Comes back when that cannot be done. */
-static void freeze(const struct fake_state *state)
-{
-	char name[160];
-
-	snprintf(name, sizeof(name), "/sys/fs/cgroup/freezer/fairlead-fake-%llx/cgroup.procs",
-		 (unsigned long long)state->inode);
-	int fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		dprintf(fd, "0\n");
-		close(fd);
-	}
-}
-
-static void act(struct fake_state *state, const struct fake_fault *fault)
-{
-	switch ((enum fake_fault_kind)fault->kind) {
-	case FAKE_FAIL: break;
-	case FAKE_CRASH:
-		/* With the lock held: who comes next gets it from the dead. */
-		signal(SIGSEGV, SIG_DFL);
-		raise(SIGSEGV);
-		break;
-	case FAKE_DELAY:
-		fake_unlock(state);
-		nanosleep(&(struct timespec){ .tv_sec = fault->value / 1000000,
-			.tv_nsec = fault->value % 1000000 * 1000L }, NULL);
-		fake_lock(state);
-		break;
-	case FAKE_FROZEN:
-	case FAKE_DEAF:
-	case FAKE_HANG: {
-		sigset_t all;
-		fake_unlock(state);
-		sigfillset(&all);
-		if (fault->kind == FAKE_FROZEN)
-			freeze(state);
-		if (fault->kind != FAKE_HANG)
-			pthread_sigmask(SIG_BLOCK, &all, NULL);
-		for (;;)
-			pause();
-	}
-	}
-}
-
-/* The fault ordered for this call, if any; may not come back. */
-static int faults(struct fake_state *state, int no, int gpu)
-{
-	for (uint32_t i = 0; i < FAKE_FAULTS; i++) {
-		struct fake_fault *f = &state->faults[i];
-		if (!f->used || (f->call >= 0 && f->call != no) || (f->gpu >= 0 && f->gpu != gpu) || f->times == 0)
-			continue;
-		if (f->times > 0 && --f->times == 0)
-			f->used = 0;
-		struct fake_fault now = *f;
-		act(state, &now);
-		if (now.kind == FAKE_FAIL)
-			return (int)now.value;
-	}
-	return 0;
-}
-
 /* ---- begin and end ---- */
 
 void fake_leave(struct call *c)
@@ -186,7 +115,7 @@ struct call begin(int no)
 	struct call c = enter(no);
 
 	if (c.code == 0)
-		c.code = faults(c.state, no, -1);
+		c.code = fake_faults(c.state, no, -1);
 	return c;
 }
 
@@ -201,7 +130,7 @@ static struct call begin_kind(int no, const void *h, uint32_t kinds, int otherwi
 		c.code = FL_NV_INVALID_ARGUMENT;
 	else if (!(kinds >> kind & 1))
 		c.code = otherwise;
-	else if ((c.code = faults(c.state, no, (int)c.index)) == 0)
+	else if ((c.code = fake_faults(c.state, no, (int)c.index)) == 0)
 		c.code = c.gpu->gone ? FL_NV_GPU_IS_LOST : (int)c.gpu->lost;
 	return c;
 }
@@ -279,27 +208,9 @@ uint32_t index_of(const struct fake_state *state, uint32_t number)
 
 /* ---- life ---- */
 
-/* Where the state is: what the environment says, else beside the library. */
-static int find_state(char path[PATH_MAX])
-{
-	const char *from = getenv(FAKE_ENV);
-	Dl_info me;
-
-	if (from && *from) {
-		struct stat st;
-		bool folder = stat(from, &st) == 0 && S_ISDIR(st.st_mode);
-		return snprintf(path, PATH_MAX, folder ? "%s/" FAKE_FILE : "%s", from) < PATH_MAX ? 0 : -1;
-	}
-	if (!dladdr((void *)area, &me) || !realpath(me.dli_fname, path))
-		return -1;
-	char *slash = strrchr(path, '/');
-	size_t room = PATH_MAX - (size_t)(slash - path);
-	return snprintf(slash, room, "/" FAKE_FILE) < (int)room ? 0 : -1;
-}
-
 static int open_driver(void)
 {
-	if (!local.state && (find_state(local.path) < 0 || !(local.state = fake_map(local.path))))
+	if (!local.state && (fake_find(local.path) < 0 || !(local.state = fake_map(local.path))))
 		return FL_NV_DRIVER_NOT_LOADED;
 
 	struct fake_state *state = local.state;
@@ -307,7 +218,7 @@ static int open_driver(void)
 	state->calls[FAKE_NO(init)]++;
 	int code = (int)state->driver;
 	if (code == 0)
-		code = faults(state, FAKE_NO(init), -1);
+		code = fake_faults(state, FAKE_NO(init), -1);
 	uint32_t epoch = state->driver_epoch;
 	fake_unlock(state);
 	if (code)
@@ -348,7 +259,7 @@ int nvmlShutdown(void)
 {
 	{
 		FAKE_SCOPE struct call c = enter(FAKE_NO(shutdown));
-		int code = c.state ? faults(c.state, FAKE_NO(shutdown), -1) : c.code;
+		int code = c.state ? fake_faults(c.state, FAKE_NO(shutdown), -1) : c.code;
 		if (code)
 			return code;
 	}

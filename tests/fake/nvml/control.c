@@ -127,7 +127,8 @@ static int32_t call_or_any(struct say *s)
 		return -1;
 	int no = fake_call_no(word);
 	if (s->failed == 0 && no < 0)
-		s->failed = fl_fail(s->err, FL_E_NOTFOUND, "%s: no call '%s'; nv_abi.h has their names", s->word, word);
+		s->failed = fl_fail(s->err, FL_E_NOTFOUND,
+				    "%s: no call '%s'; nv_abi.h has their names, cuda is one too", s->word, word);
 	return no;
 }
 
@@ -538,6 +539,8 @@ static void say_calls(struct say *s)
 	for (size_t i = 0; i < fl_nv_symbols_n; i++)
 		if (s->state->calls[i])
 			fprintf(s->out, "%s %llu\n", fl_nv_symbols[i].member, (unsigned long long)s->state->calls[i]);
+	if (s->state->calls[FAKE_CUDA])
+		fprintf(s->out, "cuda %llu\n", (unsigned long long)s->state->calls[FAKE_CUDA]);
 	if (more(s) && strcmp(next(s), "reset") == 0)
 		memset(s->state->calls, 0, sizeof(s->state->calls));
 }

@@ -167,7 +167,7 @@ int fake_call_no(const char *name)
 			if (strcmp(fl_nv_symbols[i].names[n], name) == 0)
 				return (int)i;
 	}
-	return -1;
+	return strcmp(name, "cuda") == 0 ? FAKE_CUDA : -1;
 }
 
 void fake_mig_uuid(const struct fake_gpu *gpu, const struct fake_gi *gi, const struct fake_ci *ci, char uuid[48])

@@ -30,7 +30,8 @@ enum {
 	FAKE_PROCESSES = 64,
 	FAKE_EVENTS = 256,              /* a reader further behind than this has lost some, as with the real one */
 	FAKE_FAULTS = 32,
-	FAKE_CALLS = 128,               /* at least the members of struct fl_nv_calls */
+	FAKE_CALLS = 128,               /* more than the members of struct fl_nv_calls */
+	FAKE_CUDA = FAKE_CALLS - 1,     /* making a CUDA context, as a call: "cuda" */
 };
 
 /* One MIG profile of a model; id and count decide whether there is one: instances == 0 is none. */
@@ -149,7 +150,7 @@ struct fake_state {
 };
 
 _Static_assert((int)FAKE_PROFILES >= (int)FL_NV_GI_COUNT, "room for every profile");
-_Static_assert(sizeof(struct fl_nv_calls) / sizeof(void *) <= FAKE_CALLS, "room for every call");
+_Static_assert(sizeof(struct fl_nv_calls) / sizeof(void *) <= FAKE_CUDA, "room for every call");
 
 /* Map the state of the node's folder, or of the file itself; NULL with errno set. Never moved or unmapped. */
 struct fake_state *fake_map(const char *path);
@@ -174,7 +175,7 @@ void fake_tell(struct fake_state *state, uint32_t gpu, uint64_t type, uint64_t d
 int fake_use(const char *path);
 bool fake_in_use(const char *path);
 
-/* The number of a call by its member of struct fl_nv_calls or one of its symbols, or -1. */
+/* The number of a call by its member of struct fl_nv_calls or one of its symbols, or "cuda"; or -1. */
 int fake_call_no(const char *name);
 
 /* "MIG-..." of a compute instance: the same for the same place on the same card. */

@@ -304,15 +304,14 @@ static void put_libraries(struct tree *t, const char *library)
 	link_to(t, "libnvidia-ml.so.1", "%s/libnvidia-ml.so", folder);
 }
 
-/* A copy of the fake library, and the state beside it under its own inode: so it is found wherever this is mounted. */
-static void put_nvml(struct tree *t, const char *folder, const char *library)
+static void copy(struct tree *t, const char *library, const char *name)
 {
-	char path[PATH_MAX], state[PATH_MAX], part[1 << 16];
+	char path[PATH_MAX], part[1 << 16];
 	int from = open(library, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
 
-	snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.%s", t->root,
-		 t->state->driver_version);
+	snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/%s.so.%s", t->root, name, t->state->driver_version);
+	(void)unlink(path);
 	int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	while (from >= 0 && to >= 0 && (n = read(from, part, sizeof(part))) > 0)
 		if (write(to, part, (size_t)n) != n)
@@ -323,6 +322,19 @@ static void put_nvml(struct tree *t, const char *folder, const char *library)
 		close(from);
 	if (to >= 0)
 		close(to);
+}
+
+/* Copies of the fake libraries (that of CUDA stands beside the other), and the state beside them under its own inode:
+ * so it is found wherever this is mounted. */
+static void put_fakes(struct tree *t, const char *folder, const char *library)
+{
+	char path[PATH_MAX], state[PATH_MAX];
+	const char *slash = strrchr(library, '/');
+
+	copy(t, library, "libnvidia-ml");
+	snprintf(path, sizeof(path), "%.*slibcuda.so.1", slash ? (int)(slash + 1 - library) : 0, library);
+	if (access(path, R_OK) == 0)
+		copy(t, path, "libcuda");
 	snprintf(state, sizeof(state), "%s/" FAKE_FILE, folder);
 	snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/" FAKE_FILE, t->root);
 	(void)unlink(path);
@@ -472,7 +484,7 @@ int fake_tree(const struct fake_state *state, const char *folder, const char *li
 	put_devices(&t, loaded);
 	put_libraries(&t, library);
 	if (library)
-		put_nvml(&t, folder, library);
+		put_fakes(&t, folder, library);
 	for (uint32_t i = 0; i < state->gpus_n; i++) {
 		const struct fake_gpu *gpu = &state->gpus[i];
 		if (gpu->gone)
