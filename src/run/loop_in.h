@@ -16,6 +16,7 @@ struct overlay {
 	struct slot *slot;             /* NULL: it is done */
 	struct fl_entry *told;         /* what was told last, if the cache does not show that; NULL: not there */
 	bool laid;                     /* the cache shows what was laid over, not what was told */
+	bool gone;                     /* it was told to be gone while the write was on its way */
 	bool fresh;                    /* made for this write, and nothing is laid yet */
 	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
 	uint32_t rounds;               /* full states that came to their end since it was done */

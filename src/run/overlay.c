@@ -144,7 +144,7 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
 	struct fl_cache_change change = { 0 };
 	bool laid = object && run_put(feed, object, &change, NULL) == 0 && !change.same;
 
-	overlay->fresh = false;
+	overlay->fresh = overlay->gone = false;
 	overlay->version = 0;
 	if (overlay->undone) {   /* what was shown was never told: what was, is kept since the write that failed */
 		overlay->undone = false;
@@ -184,6 +184,7 @@ static void told_gone(struct fl_feed *feed, struct overlay *overlay)
 {
 	forget_told(feed, overlay);
 	overlay->laid = overlay->undone = false;
+	overlay->gone = overlay->slot != NULL;
 	run_remove(feed, space_of(overlay), name_of(overlay));
 	if (!overlay->slot)
 		overlay_drop(feed, overlay);
@@ -206,6 +207,7 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 			overlay_drop(feed, overlay);
 		return r;
 	}
+	overlay->gone = false;
 	/* Still on its way, or older than what we wrote: the plans go on seeing what we wrote. */
 	laid = overlay->slot ? laid_over(feed, overlay, object) : shown(feed, overlay);
 	if (!laid)
@@ -288,7 +290,9 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 
 	if (told_version(feed, overlay, &told) < 0)
 		return -FL_E_NOMEM;
-	if (version && told >= version) {
+	/* Gone before the write or after it: nobody can tell. If it was before, the server is about to tell of the new
+	 * one; to show what nobody will tell of any more would last. */
+	if ((version && told >= version) || overlay->gone) {
 		(void)overlay_failed(feed, overlay);   /* what was told is the truth */
 	} else {
 		if (show && run_put(feed, show, NULL, NULL) == 0)
