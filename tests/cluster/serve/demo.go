@@ -55,6 +55,21 @@ func program(t testing.TB, path ...string) string {
 	return file
 }
 
+// step runs a subtest; what its controllers miss fails it, and not the test around it. Controllers live as long as the
+// test that started them, so they are started outside of steps, or with that test.
+func step(t *testing.T, name string, f func(t *testing.T), ds ...**controller) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		for _, d := range ds {
+			(*d).t = t
+		}
+		f(t)
+	})
+	for _, d := range ds {
+		(*d).t = t
+	}
+}
+
 // controller is one running replica.
 type controller struct {
 	t    *testing.T
@@ -173,14 +188,21 @@ func (d *controller) sum(name string, labels ...string) (sum float64) {
 	return sum
 }
 
+func (d *controller) untilAlive() {
+	d.t.Helper()
+	until(d.t, "/healthz", func() (bool, string) { got, body := d.get("/healthz"); return got == 200, body })
+}
+
 func (d *controller) untilLeads() {
 	d.t.Helper()
+	d.untilAlive()
 	until(d.t, "leadership", func() (bool, string) { return d.sum("leader_election_master_status") == 1, d.said() })
 }
 
 // atRest waits until no write is made and no plan is called for a while.
 func (d *controller) atRest() {
 	d.t.Helper()
+	d.untilAlive()
 	var before float64 = -1
 	until(d.t, "rest", func() (bool, string) {
 		now := d.sum("fairlead_plans_total") + d.sum("fairlead_writes_total") + d.sum("workqueue_adds_total")

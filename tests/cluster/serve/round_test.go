@@ -66,20 +66,21 @@ func TestRound(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	makeNode(t, c, "n1")
 	makeNode(t, c, "n2")
+	whole := t // controllers and CRD live as long as the test that begins them
 	d := start(t, c)
 
-	t.Run("without the CRD it is ready, and says what is absent", func(t *testing.T) {
+	step(t, "without the CRD it is ready, and says what is absent", func(t *testing.T) {
 		d.untilReady(200, "the API server has no lamps.test.fairlead.dev")
-	})
+	}, &d)
 	install(t, c)
-	t.Run("with the CRD there is nothing more to say", func(t *testing.T) {
+	step(t, "with the CRD there is nothing more to say", func(t *testing.T) {
 		until(t, "/readyz", func() (bool, string) { _, body := d.get("/readyz"); return body == "ready\n", body })
-	})
+	}, &d)
 	put(t, c, lamp("a", "text", "hello", "node", "n1"))
-	t.Run("its status says which generation was seen", func(t *testing.T) {
+	step(t, "its status says which generation was seen", func(t *testing.T) {
 		until(t, "the generation", func() (bool, string) { seen, _, _ := status(t, c, "a"); return seen == 1, fmt.Sprint(seen) })
-	})
-	t.Run("a second object is made by its field manager", func(t *testing.T) {
+	}, &d)
+	step(t, "a second object is made by its field manager", func(t *testing.T) {
 		says(t, c, "a", "hello")
 		got, err := c.Client.CoreV1().ConfigMaps("default").Get(t.Context(), "lamp-a", metav1.GetOptions{})
 		cluster.Must(t, err)
@@ -87,29 +88,29 @@ func TestRound(t *testing.T) {
 			got.ManagedFields[0].Operation != metav1.ManagedFieldsOperationApply {
 			t.Errorf("its fields are managed by %+v", got.ManagedFields)
 		}
-	})
-	t.Run("a condition says so", func(t *testing.T) {
+	}, &d)
+	step(t, "a condition says so", func(t *testing.T) {
 		until(t, "Mirrored", func() (bool, string) {
 			_, is, message := status(t, c, "a")
 			return is == "True" && message == "ConfigMap lamp-a", is + " " + message
 		})
-	})
-	t.Run("a taint stands beside another's", func(t *testing.T) {
+	}, &d)
+	step(t, "a taint stands beside another's", func(t *testing.T) {
 		untilTaint(t, c, "n1", "default.a")
 		node, err := c.Client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 		cluster.Must(t, err)
 		if len(node.Spec.Taints) < 2 || node.Spec.Taints[0].Key != "other" {
 			t.Errorf("the taints are %+v", node.Spec.Taints)
 		}
-	})
-	t.Run("an Event tells of it once", func(t *testing.T) {
+	}, &d)
+	step(t, "an Event tells of it once", func(t *testing.T) {
 		until(t, "the Event", func() (bool, string) { found := eventsOf(t, c, "a"); return len(found) > 0, "none" })
 		d.atRest()
 		if found := eventsOf(t, c, "a"); len(found) != 1 || found[0] != "Normal Same x1 by test.fairlead.dev/demo" {
 			t.Errorf("Events: %q", found)
 		}
-	})
-	t.Run("a Lamp that wants nothing costs one write", func(t *testing.T) {
+	}, &d)
+	step(t, "a Lamp that wants nothing costs one write", func(t *testing.T) {
 		d.atRest()
 		before := d.sum("fairlead_writes_total")
 		put(t, c, lamp("bare"))
@@ -118,27 +119,27 @@ func TestRound(t *testing.T) {
 		if writes := d.sum("fairlead_writes_total") - before; writes != 1 {
 			t.Errorf("%v writes", writes)
 		}
-	})
-	t.Run("a changed spec is followed", func(t *testing.T) {
+	}, &d)
+	step(t, "a changed spec is followed", func(t *testing.T) {
 		put(t, c, lamp("a", "text", "good day", "node", "n1"))
 		says(t, c, "a", "good day")
-	})
-	t.Run("what somebody changes is put right", func(t *testing.T) {
+	}, &d)
+	step(t, "what somebody changes is put right", func(t *testing.T) {
 		_, err := c.Client.CoreV1().ConfigMaps("default").Patch(t.Context(), "lamp-a", types.MergePatchType,
 			[]byte(`{"data":{"text":"nonsense"}}`), metav1.PatchOptions{})
 		cluster.Must(t, err)
 		says(t, c, "a", "good day")
-	})
-	t.Run("what somebody deletes is made again", func(t *testing.T) {
+	}, &d)
+	step(t, "what somebody deletes is made again", func(t *testing.T) {
 		cluster.Must(t, c.Client.CoreV1().ConfigMaps("default").Delete(t.Context(), "lamp-a", metav1.DeleteOptions{}))
 		says(t, c, "a", "good day")
-	})
-	t.Run("the taint moves with the spec", func(t *testing.T) {
+	}, &d)
+	step(t, "the taint moves with the spec", func(t *testing.T) {
 		put(t, c, lamp("a", "text", "good day", "node", "n2"))
 		untilTaint(t, c, "n2", "default.a")
 		untilTaint(t, c, "n1", "")
-	})
-	t.Run("at rest no plan is called and nothing is written", func(t *testing.T) {
+	}, &d)
+	step(t, "at rest no plan is called and nothing is written", func(t *testing.T) {
 		d.atRest()
 		before, plans := versions(t, c), d.sum("fairlead_plans_total")
 		time.Sleep(3 * time.Second)
@@ -146,11 +147,11 @@ func TestRound(t *testing.T) {
 		if now := d.sum("fairlead_plans_total"); now != plans {
 			t.Errorf("%v plans at rest", now-plans)
 		}
-	})
-	t.Run("a restart writes nothing", func(t *testing.T) {
+	}, &d)
+	step(t, "a restart writes nothing", func(t *testing.T) {
 		before := versions(t, c)
 		d.stop()
-		d = start(t, c)
+		d = start(whole, c)
 		d.untilReady(200, "ready")
 		d.untilLeads()
 		d.atRest()
@@ -161,20 +162,20 @@ func TestRound(t *testing.T) {
 		if found := eventsOf(t, c, "a"); len(found) != 1 {
 			t.Logf("Events by now: %q", found)
 		}
-	})
-	t.Run("when the CRD vanishes it stays ready and says so", func(t *testing.T) {
+	}, &d)
+	step(t, "when the CRD vanishes it stays ready and says so", func(t *testing.T) {
 		uninstall(t, c)
 		d.untilReady(200, "the API server has no lamps.test.fairlead.dev")
 		if status, _ := d.get("/healthz"); status != 200 {
 			t.Errorf("/healthz %d", status)
 		}
-	})
-	t.Run("when it comes back, so does the work", func(t *testing.T) {
-		install(t, c)
+	}, &d)
+	step(t, "when it comes back, so does the work", func(t *testing.T) {
+		install(whole, c)
 		put(t, c, lamp("b", "text", "again"))
 		says(t, c, "b", "again")
-	})
-	t.Run("what belonged to those that went is gone", func(t *testing.T) {
+	}, &d)
+	step(t, "what belonged to those that went is gone", func(t *testing.T) {
 		untilTaint(t, c, "n2", "")
 		until(t, "the ConfigMap of a", func() (bool, string) {
 			_, err := c.Client.CoreV1().ConfigMaps("default").Get(t.Context(), "lamp-a", metav1.GetOptions{})
@@ -185,7 +186,7 @@ func TestRound(t *testing.T) {
 			_, err := c.Client.CoreV1().ConfigMaps("default").Get(t.Context(), "lamp-b", metav1.GetOptions{})
 			return err != nil, "is there"
 		})
-	})
+	}, &d)
 }
 
 func holder(t *testing.T, c *cluster.Cluster) string {
@@ -203,7 +204,7 @@ func TestReplicas(t *testing.T) {
 	a := start(t, c, "--identity", "a")
 	a.untilLeads()
 	b := start(t, c, "--identity", "b")
-	t.Run("a standby is ready, with warm caches", func(t *testing.T) {
+	step(t, "a standby is ready, with warm caches", func(t *testing.T) {
 		b.untilReady(200, "ready")
 		put(t, c, lamp("x", "text", "1"))
 		says(t, c, "x", "1")
@@ -214,8 +215,8 @@ func TestReplicas(t *testing.T) {
 		if b.sum("fairlead_plans_total") != 0 || b.sum("fairlead_writes_total") != 0 {
 			t.Errorf("it plans or writes")
 		}
-	})
-	t.Run("SIGTERM gives the Lease back, and the standby takes over within 2 s", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "SIGTERM gives the Lease back, and the standby takes over within 2 s", func(t *testing.T) {
 		began := time.Now()
 		ended := a.stop()
 		b.untilLeads()
@@ -227,18 +228,18 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("it took %v to end", ended)
 		}
 		t.Logf("ended after %v, taken over after %v", ended, took)
-	})
-	t.Run("who takes over writes nothing that is so already", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "who takes over writes nothing that is so already", func(t *testing.T) {
 		b.atRest()
 		if writes := b.sum("fairlead_writes_total"); writes != 0 {
 			t.Errorf("%v writes", writes)
 		}
-	})
-	t.Run("and goes on with the work", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "and goes on with the work", func(t *testing.T) {
 		put(t, c, lamp("x", "text", "2"))
 		says(t, c, "x", "2")
-	})
-	t.Run("writes on their way end before the Lease goes", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "writes on their way end before the Lease goes", func(t *testing.T) {
 		for i := range 200 {
 			put(t, c, lamp(fmt.Sprint("many-", i), "text", "1"))
 		}
@@ -250,8 +251,8 @@ func TestReplicas(t *testing.T) {
 		if strings.Contains(b.said(), "did not end in time") {
 			t.Errorf("it was cut off after %v: %s", time.Since(before), b.said())
 		}
-	})
-	t.Run("the next one finishes what was left, each with what it needs", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "the next one finishes what was left, each with what it needs", func(t *testing.T) {
 		d := start(t, c)
 		says(t, c, "many-199", "1")
 		d.atRest()
@@ -259,8 +260,8 @@ func TestReplicas(t *testing.T) {
 			says(t, c, fmt.Sprint("many-", i), "1")
 		}
 		d.stop()
-	})
-	t.Run("a second signal ends it at once", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "a second signal ends it at once", func(t *testing.T) {
 		d := start(t, c, "--grace", "10m")
 		d.untilLeads()
 		cluster.Must(t, c.APIServer.Stop())
@@ -278,15 +279,16 @@ func TestReplicas(t *testing.T) {
 		if took := time.Since(began); took > 500*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
-	})
-	t.Run("one that is not to ask for a Lease just leads", func(t *testing.T) {
+	}, &a, &b)
+	step(t, "one that is not to ask for a Lease just leads", func(t *testing.T) {
 		d := start(t, c, "--no-lead")
+		d.untilAlive()
 		put(t, c, lamp("x", "text", "3"))
 		says(t, c, "x", "3")
 		if holder(t, c) == "" {
 			d.stop()
 		}
-	})
+	}, &a, &b)
 }
 
 func TestTheAPIServerIsNotThereYet(t *testing.T) {
@@ -294,7 +296,7 @@ func TestTheAPIServerIsNotThereYet(t *testing.T) {
 	install(t, c)
 	cluster.Must(t, c.APIServer.Kill(t.Context()))
 	d := start(t, c)
-	t.Run("it lives, is not ready, and says for what it waits", func(t *testing.T) {
+	step(t, "it lives, is not ready, and says for what it waits", func(t *testing.T) {
 		d.untilReady(503, "refused")
 		if status, _ := d.get("/healthz"); status != 200 {
 			t.Errorf("/healthz %d", status)
@@ -302,13 +304,13 @@ func TestTheAPIServerIsNotThereYet(t *testing.T) {
 		if _, body := d.get("/readyz"); !strings.HasPrefix(body, "waits for lamps.test.fairlead.dev: ") {
 			t.Errorf("it says %q", body)
 		}
-	})
-	t.Run("and works when it comes", func(t *testing.T) {
+	}, &d)
+	step(t, "and works when it comes", func(t *testing.T) {
 		cluster.Must(t, c.APIServer.Start(t.Context()))
 		d.untilReady(200, "ready")
 		put(t, c, lamp("a", "text", "late"))
 		says(t, c, "a", "late")
-	})
+	}, &d)
 }
 
 func TestExplain(t *testing.T) {
@@ -387,7 +389,7 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
-	t.Run("one on this machine is asked itself", func(t *testing.T) {
+	step(t, "one on this machine is asked itself", func(t *testing.T) {
 		socket := filepath.Join(t.TempDir(), "s")
 		b := start(t, c, "--listen", "unix:"+socket)
 		until(t, "the socket", func() (bool, string) { _, err := os.Stat(socket); return err == nil, b.said() })
@@ -400,21 +402,21 @@ func TestExplain(t *testing.T) {
 		if !strings.Contains(out, "another replica leads") {
 			t.Errorf("a standby says %q", out)
 		}
-	})
-	t.Run("the Pod that holds the Lease is gone", func(t *testing.T) {
+	}, &d)
+	step(t, "the Pod that holds the Lease is gone", func(t *testing.T) {
 		cluster.Must(t, pods.Delete(t.Context(), "demo-0", *metav1.NewDeleteOptions(0)))
 		_, complaint, status := fairlead(t, c, append([]string{"explain", "lamp", "a"}, byLease...)...)
 		if status != 1 || !strings.Contains(complaint, "Pod default/demo-0 held the Lease "+lease+" and is gone") {
 			t.Errorf("status %d, complained %q", status, complaint)
 		}
-	})
-	t.Run("nobody leads", func(t *testing.T) {
+	}, &d)
+	step(t, "nobody leads", func(t *testing.T) {
 		d.stop()
 		_, complaint, status := fairlead(t, c, append([]string{"explain", "lamp", "a"}, byLease...)...)
 		if status != 1 || !strings.Contains(complaint, "no controller leads just now") {
 			t.Errorf("status %d, complained %q", status, complaint)
 		}
-	})
+	}, &d)
 }
 
 func TestPages(t *testing.T) {
@@ -423,25 +425,25 @@ func TestPages(t *testing.T) {
 	d := start(t, c)
 	put(t, c, lamp("a", "text", "hello"))
 	says(t, c, "a", "hello")
-	t.Run("the first page names the others", func(t *testing.T) {
+	step(t, "the first page names the others", func(t *testing.T) {
 		_, body := d.get("/")
 		for _, page := range []string{"/healthz", "/readyz", "/metrics", "/explain"} {
 			if !strings.Contains(body, "\n"+page+" ") {
 				t.Errorf("no %s in %q", page, body)
 			}
 		}
-	})
-	t.Run("a page that is not there", func(t *testing.T) {
+	}, &d)
+	step(t, "a page that is not there", func(t *testing.T) {
 		if status, _ := d.get("/nothing"); status != 404 {
 			t.Errorf("%d", status)
 		}
-	})
-	t.Run("a question without a name", func(t *testing.T) {
+	}, &d)
+	step(t, "a question without a name", func(t *testing.T) {
 		if status, body := d.get("/explain?kind=lamp"); status != 400 || !strings.Contains(body, "what should be explained?") {
 			t.Errorf("%d %s", status, body)
 		}
-	})
-	t.Run("Prometheus' own parser reads the metrics", func(t *testing.T) {
+	}, &d)
+	step(t, "Prometheus' own parser reads the metrics", func(t *testing.T) {
 		families := d.metrics()
 		if len(families) < 30 {
 			t.Errorf("only %d families", len(families))
@@ -451,8 +453,8 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s: no help or no value", name)
 			}
 		}
-	})
-	t.Run("with the names that dashboards know", func(t *testing.T) {
+	}, &d)
+	step(t, "with the names that dashboards know", func(t *testing.T) {
 		families := d.metrics()
 		for _, name := range []string{
 			"process_cpu_seconds_total", "process_resident_memory_bytes", "process_virtual_memory_bytes", "process_open_fds",
@@ -470,8 +472,8 @@ func TestPages(t *testing.T) {
 		if rss := d.sum("process_resident_memory_bytes"); rss < 1<<20 || rss > 64<<20 {
 			t.Errorf("resident: %v", rss)
 		}
-	})
-	t.Run("sixteen scrapes at once", func(t *testing.T) {
+	}, &d)
+	step(t, "sixteen scrapes at once", func(t *testing.T) {
 		done := make(chan int)
 		for range 16 {
 			go func() { status, _ := d.get("/metrics"); done <- status }()
@@ -481,5 +483,5 @@ func TestPages(t *testing.T) {
 				t.Errorf("%d", status)
 			}
 		}
-	})
+	}, &d)
 }
