@@ -70,9 +70,9 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 {
 	static const struct fl_gpu_pace quick = {
 		.look_every = 400 * FL_NS_PER_MS, .look_soon = 20 * FL_NS_PER_MS, .find_every = 20 * FL_NS_PER_MS,
-		.start = 5 * FL_NS_PER_S, .card = 400 * FL_NS_PER_MS, .links = FL_NS_PER_S, .check = FL_NS_PER_S,
+		.start = 1500 * FL_NS_PER_MS, .card = 400 * FL_NS_PER_MS, .links = FL_NS_PER_S, .check = 600 * FL_NS_PER_MS,
 		.links_every = 2 * FL_NS_PER_S, .hung_first = 20 * FL_NS_PER_MS, .hung_last = 200 * FL_NS_PER_MS,
-		.grace = 2 * FL_NS_PER_S,
+		.grace = FL_NS_PER_S,
 	};
 	struct fl_gpu_options options = {
 		.program = "/proc/self/exe", .roots = rig->roots, .sysfs = rig->sysfs, .proc = rig->proc,

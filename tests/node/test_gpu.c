@@ -509,14 +509,14 @@ static void let_go(struct fl_op *op)
 
 TEST_ONCE(a_pause_lets_go_of_the_driver_also_under_load)
 {
-	for (int i = 0; i < 5; i++) {
+	for (uint64_t i = 0; i < 5; i++) {
 		struct fl_gpu_pause pause = { .op = { .done = let_go } };
 		uint64_t begin;
 
 		NODE(rig, "two-t4", 0);
 		CHECK(rig_driver(&rig, FL_DRIVER_READY));
 		fl_gpu_look(rig.gpu);
-		rig_turn(&rig, (uint64_t)i * FL_NS_PER_MS / 4);
+		rig_turn(&rig, i * FL_NS_PER_MS / 4);
 		begin = fl_clock(rig.io);
 		fl_gpu_pause(rig.gpu, &pause, "the operator wants to unload it");
 		while (fl_op_busy(&pause.op) && fl_clock(rig.io) < begin + 5 * FL_NS_PER_S)
