@@ -5,10 +5,9 @@
 #include "node/nv_abi.h"
 
 #define SIZE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #ours " is as large as " #theirs)
-#define AT(ours, member, theirs, their_member) \
-	_Static_assert(offsetof(struct ours, member) == offsetof(theirs, their_member), #ours "." #member); \
-	_Static_assert(sizeof(((struct ours *)0)->member) == sizeof(((theirs *)0)->their_member),
-#ours "." #member " size")
+#define AT(ours, member, theirs, their) \
+	_Static_assert(offsetof(struct ours, member) == offsetof(theirs, their), #ours "." #member); \
+	_Static_assert(sizeof(((struct ours *)0)->member) == sizeof(((theirs *)0)->their), #ours "." #member " is as wide")
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #ours " is " #theirs)
 
 SIZE(fl_nv_pci, nvmlPciInfo_t);
