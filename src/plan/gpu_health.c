@@ -478,12 +478,23 @@ static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan
 	}
 }
 
+/* A card that another driver of the kernel has (a virtual machine's) is none of ours. */
+static bool elsewhere(const struct fl_card *card)
+{
+	return card && card->bound.len && !fl_str_eq(card->bound, FL_S("nvidia"));
+}
+
 void fl_gpu_health_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_health_facts *facts = facts_;
+	struct fl_gpu_health_facts without = *facts;
 
 	if (!facts->settings || !facts->driver)
 		return;   /* nobody has looked yet: everything stays as it is */
+	if (elsewhere(facts->card)) {
+		without.card = NULL;
+		facts = &without;
+	}
 	for (uint32_t i = 0; i < facts->fault_len; i++)
 		if (over(facts, &facts->faults[i]))
 			fl_want_gone(plan, FL_REF(&fl_card_fault_kind, &facts->faults[i]));

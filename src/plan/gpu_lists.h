@@ -2,11 +2,13 @@
  *
  * One name for one card: a card of a pool is the pool's; others are nvidia.com/gpu and nvidia.com/mig-* where the
  * settings say so. A card that somebody holds stays in its list, Unhealthy, until nobody does, and so does a resource.
- * A resource that a DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on
- * the Node.
+ * While a card does not answer, or its driver is away, its devices stay in the list, as healthy as Health says. A
+ * resource is served when the health of all its devices is known and the CDI file has them, so that nothing flaps at
+ * the start. A resource that a DeviceClass claims, or that somebody else's live socket serves, is not served, and that
+ * is said on the Node.
  */
 #pragma once
-#include "api/node.h"
+#include "api/cdi.h"
 #include "plan/plan.h"
 
 struct fl_gpu_lists_facts {
@@ -19,9 +21,10 @@ struct fl_gpu_lists_facts {
 	const struct fl_holder *holders;
 	const struct fl_resource *resources;   /* as they are served now */
 	const struct fl_plugin_socket *sockets;
+	const struct fl_cdi_spec *specs;       /* a device whose CDI name is not there yet is not handed out */
 	struct fl_str_list claimed;            /* extended resource names of DeviceClasses */
 	const struct fl_own_node *node;        /* NULL: no API server, or not told yet */
-	uint32_t card_len, health_len, holder_len, resource_len, socket_len;
+	uint32_t card_len, health_len, holder_len, resource_len, socket_len, spec_len;
 };
 
 extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner;

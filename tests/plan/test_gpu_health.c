@@ -194,6 +194,8 @@ static const struct {
 	{ "a card that is gone and held by nobody", READY, "", "", WAS("Healthy", ""), "", "", "gone Health " A "\n" },
 	{ "a card that is gone and held stays, and is sick", READY, "", "", WAS("Healthy", ""), HELD, "",
 	  A ": Unhealthy Gone since 100, warned: it is not there any more: *; held by team/job\n" },
+	{ "a card that a virtual machine has is as good as gone", READY, FINE "boundTo: vfio-pci\n", "",
+	  WAS("Healthy", ""), "", "", "gone Health " A "\n" },
 	{ "a part that is gone and held by nobody", READY, FINE, "",
 	  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n", "", "",
 	    "gone Health MIG-9\n" A ": Healthy since 100\n" },

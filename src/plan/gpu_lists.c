@@ -1,0 +1,633 @@
+#include "plan/gpu_lists.h"
+#include "plan/gpu_ids.h"
+#include "plan/gpu_lists_in.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const paths[] = { "units",  "handOut", "nodes", "devRoot", "cdiKind", "cdiAnnotationPrefix",
+  "sharePolicy",
+				     "oneShare", "preStart", "refused", NULL };
+const struct fl_owner fl_gpu_lists_owner = { "fairlead-lists", &fl_resource_kind, paths };
+static const char *const node_paths[] = { "status.conditions[type=GPUsReady]", NULL };
+const struct fl_owner fl_gpu_lists_node_owner = { "fairlead-node", &fl_own_node_kind, node_paths };
+
+/* ---- small things ---- */
+
+void lists_problem(struct lists *l, const char *reason, const char *fmt, ...)
+{
+	struct fl_str before = l->problems;
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	if (!l->reason)
+		l->reason = reason;
+	l->problems = fl_plan_printf(l->plan, "%.*s%s%s", FL_ARG(before), before.len ? "; " : "", text);
+}
+
+struct list *lists_get(struct lists *l, struct fl_str name)
+{
+	struct list *list;
+
+	for (uint32_t i = 0; i < l->len; i++)
+		if (fl_str_eq(l->at[i].name, name))
+			return &l->at[i];
+	if (l->len == l->list_max) {
+		l->plan->failed = true;
+		return NULL;
+	}
+	list = &l->at[l->len];
+	list->name = name;
+	list->units = fl_plan_get(l->plan, l->unit_max, sizeof *list->units);
+	if (!list->units)
+		return NULL;
+	l->len++;
+	return list;
+}
+
+struct fl_unit *list_find(struct list *list, struct fl_str id)
+{
+	for (uint32_t i = 0; i < list->len; i++)
+		if (fl_str_eq(list->units[i].id, id))
+			return &list->units[i];
+	return NULL;
+}
+
+const struct fl_resource *lists_served(const struct lists *l, struct fl_str name)
+{
+	for (uint32_t i = 0; i < l->facts->resource_len; i++)
+		if (fl_str_eq(l->facts->resources[i].meta.name, name))
+			return &l->facts->resources[i];
+	return NULL;
+}
+
+/* ---- who holds what ---- */
+
+static struct fl_str card_of(const struct lists *l, struct fl_str id)
+{
+	for (uint32_t i = 0; i < l->facts->card_len; i++) {
+		const struct fl_card *card = &l->facts->cards[i];
+
+		if (fl_str_eq(card->uuid, id))
+			return card->meta.name;
+		for (uint32_t k = 0; k < card->partitions.len; k++)
+			if (fl_str_eq(card->partitions.at[k].uuid, id))
+				return card->meta.name;
+	}
+	for (uint32_t i = 0; i < l->facts->resource_len; i++) {
+		const struct fl_unit *unit = fl_gpu_unit_find(&l->facts->resources[i], id);
+
+		if (unit)
+			return unit->card;
+	}
+	return FL_S("");
+}
+
+/* How much room all lists need at most. */
+static void count(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	l->list_max = f->settings->pools.len + f->resource_len + f->holder_len + 2;
+	for (uint32_t i = 0; i < f->card_len; i++) {
+		l->unit_max += 1 + f->cards[i].partitions.len;
+		l->list_max += f->cards[i].partitions.len;
+	}
+	for (uint32_t i = 0; i < f->resource_len; i++)
+		l->unit_max += f->resources[i].units.len;
+	for (uint32_t i = 0; i < f->holder_len; i++)
+		l->unit_max += f->holders[i].devices.len;
+}
+
+static bool begin(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	uint32_t n = 0;
+
+	count(l);
+	for (uint32_t i = 0; i < f->holder_len; i++)
+		n += f->holders[i].devices.len;
+	l->at = fl_plan_get(l->plan, l->list_max, sizeof *l->at);
+	l->held = fl_plan_get(l->plan, n, sizeof *l->held);
+	l->hand_out = fl_plan_get(l->plan, FL_HAND_OUT_COUNT_ + 1, sizeof *l->hand_out);
+	if (!l->at || !l->held || !l->hand_out)
+		return false;
+	for (uint32_t i = 0; i < f->holder_len; i++) {
+		for (uint32_t k = 0; k < f->holders[i].devices.len; k++) {
+			struct held *held = &l->held[l->held_len++];
+
+			held->holder = &f->holders[i];
+			held->resource = f->holders[i].resource;
+			held->id = fl_gpu_id_base(f->holders[i].devices.at[k], &held->replica);
+			held->card = card_of(l, held->id);
+		}
+	}
+	return true;
+}
+
+/* ---- how containers get them ---- */
+
+static void add_way(struct lists *l, enum fl_hand_out way)
+{
+	for (uint32_t i = 0; i < l->hand_out_len; i++)
+		if (l->hand_out[i] == way)
+			return;
+	l->hand_out[l->hand_out_len++] = way;
+	l->by_nodes |= way == FL_HAND_NODES || way == FL_HAND_ENV;
+	l->by_cdi |= way == FL_HAND_CDI || way == FL_HAND_CDI_ANNOTATIONS;
+}
+
+/* Names of CDI devices are dropped in silence where the runtime has CDI off: a container would start without its card.
+ */
+static void choose_ways(struct lists *l)
+{
+	const struct fl_settings *s = l->facts->settings;
+	const struct fl_runtime *runtime = l->facts->runtime;
+	bool off = runtime && runtime->cdi_known && !runtime->cdi, told = false;
+
+	for (uint32_t i = 0; i < s->hand_out.len && i < FL_HAND_OUT_COUNT_; i++) {
+		enum fl_hand_out way = s->hand_out.at[i];
+		bool cdi = way == FL_HAND_CDI || way == FL_HAND_CDI_ANNOTATIONS;
+
+		if (!cdi || !off) {
+			add_way(l, way);
+			continue;
+		}
+		if (s->without_cdi == FL_WITHOUT_CDI_FALL_BACK)
+			add_way(l, FL_HAND_NODES);
+		else
+			l->refused = FL_S("the container runtime has CDI off: set enable_cdi in its configuration and "
+					  "restart it, or choose --without-cdi=device-specs");
+		if (!told)
+			lists_problem(l, "CDIOff", "%.*s %.*s has CDI off: set enable_cdi in its configuration; %s",
+				      FL_ARG(runtime->runtime), FL_ARG(runtime->version),
+				      s->without_cdi == FL_WITHOUT_CDI_REFUSE ?
+					      "until then nothing is handed out" :
+					      "until then containers get device nodes and no libraries");
+		told = true;
+	}
+	if (s->pass_nodes)
+		add_way(l, FL_HAND_NODES);
+}
+
+/* ---- which cards there are ---- */
+
+static bool driver_ready(const struct lists *l)
+{
+	return l->facts->driver->state == FL_DRIVER_READY;
+}
+
+/* Does it say now what it is? */
+static bool knows(const struct lists *l, const struct fl_card *card)
+{
+	return driver_ready(l) && card->answer == FL_CARD_ANSWERS && card->uuid.len;
+}
+
+static bool elsewhere(const struct fl_card *card)
+{
+	return card->bound.len && !fl_str_eq(card->bound, FL_S("nvidia"));
+}
+
+static bool usable(struct lists *l, const struct fl_card *card)
+{
+	struct fl_ref ref = FL_REF(&fl_card_kind, card);
+
+	if (elsewhere(card)) {
+		fl_say(l->plan, ref, "NotListed", "%.*s has it", FL_ARG(card->bound));
+		return false;
+	}
+	if (!knows(l, card)) {
+		fl_say(l->plan, ref, "NotListed", "%s: %.*s",
+		       driver_ready(l) ? fl_name(&fl_card_answer_names, (int)card->answer) :
+					 fl_name(&fl_driver_state_names, (int)l->facts->driver->state),
+		       FL_ARG(driver_ready(l) ? card->message : l->facts->driver->message));
+		return false;
+	}
+	return true;
+}
+
+/* ---- pools ---- */
+
+static bool named(const struct fl_card *card, const struct fl_str_list *words)
+{
+	for (uint32_t i = 0; i < words->len; i++) {
+		struct fl_str word = words->at[i];
+		int64_t index;
+
+		if (fl_str_eq(word, FL_S("all")) || fl_str_eq(word, card->uuid) || fl_str_eq(word, card->meta.name) ||
+		    (card->has.index && fl_str_i64(word, &index) && index == card->index))
+			return true;
+	}
+	return false;
+}
+
+static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct list *list, const struct fl_card *card)
+{
+	uint32_t found = 0;
+
+	if (pool->unit == FL_UNIT_CARD && !card->mig) {
+		list_add(l, list, card, NULL);
+		return;
+	}
+	if (pool->unit == FL_UNIT_CARD) {
+		lists_problem(l, "PoolMisconfigured",
+			      "card %.*s of %.*s is in MIG mode: switch it off, or serve partitions",
+			      FL_ARG(card->meta.name), FL_ARG(pool->resource));
+		return;
+	}
+	for (uint32_t i = 0; i < card->partitions.len; i++) {
+		if (pool->profile.len && !fl_str_eq(pool->profile, card->partitions.at[i].profile))
+			continue;
+		list_add(l, list, card, &card->partitions.at[i]);
+		found++;
+	}
+	if (!found)
+		lists_problem(l, "PoolMisconfigured", "card %.*s of %.*s has no partition %.*s: create some",
+			      FL_ARG(card->meta.name), FL_ARG(pool->resource), FL_ARG(pool->profile));
+}
+
+/* The first pool that names a card has it. */
+static void serve_pools(struct lists *l, const struct fl_card **free, uint32_t *free_len)
+{
+	const struct fl_settings *s = l->facts->settings;
+
+	for (uint32_t i = 0; i < s->pools.len; i++) {
+		const struct fl_node_pool *pool = &s->pools.at[i];
+		struct list *list = NULL;
+		uint32_t left = 0;
+
+		for (uint32_t k = 0; k < *free_len; k++) {
+			if (!named(free[k], &pool->cards)) {
+				free[left++] = free[k];
+				continue;
+			}
+			list = list ? list : lists_get(l, pool->resource);
+			if (!list)
+				return;
+			list->replicas = pool->slices;
+			add_to_pool(l, pool, list, free[k]);
+		}
+		*free_len = left;
+	}
+}
+
+/* ---- cards of no pool, as NVIDIA's plugin names them ---- */
+
+static struct list *unpooled(struct lists *l, struct fl_str name)
+{
+	const struct fl_settings *s = l->facts->settings;
+	struct list *list;
+	int32_t replicas = 1;
+
+	for (uint32_t i = 0; i < s->sharing.len; i++) {
+		if (!fl_str_eq(s->sharing.at[i].resource, name))
+			continue;
+		replicas = s->sharing.at[i].replicas;
+		if (s->sharing.at[i].renamed.len)
+			name = s->sharing.at[i].renamed;
+		break;
+	}
+	list = lists_get(l, name);
+	if (list)
+		list->replicas = replicas;
+	return list;
+}
+
+static void serve_whole(struct lists *l, const struct fl_card *const *cards, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		list_add(l, unpooled(l, FL_S("nvidia.com/gpu")), cards[i], NULL);
+}
+
+static void serve_single(struct lists *l, const struct fl_card *const *cards, uint32_t len)
+{
+	struct fl_str profile = FL_S("");
+	uint32_t on = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		on += cards[i]->mig;
+	if (!on) {
+		serve_whole(l, cards, len);
+		return;
+	}
+	for (uint32_t i = 0; i < len; i++) {
+		const char *wrong = !cards[i]->mig ?
+		  "all devices on the node must be configured with the same migEnabled "
+						     "value: switch MIG on for it, or choose mixed" :
+				    !cards[i]->partitions.len ? "has no MIG devices configured: create some" :
+								NULL;
+
+		for (uint32_t k = 0; !wrong && k < cards[i]->partitions.len; k++) {
+			struct fl_str this = cards[i]->partitions.at[k].profile;
+
+			if (profile.len && !fl_str_eq(profile, this))
+				wrong = "more than one MIG device type present on node: make them alike, or choose "
+					"mixed";
+			profile = this;
+		}
+		if (wrong) {
+			lists_problem(l, "MigStrategySingle", "device %d (card %.*s): %s", (int)cards[i]->index,
+				      FL_ARG(cards[i]->meta.name), wrong);
+			return;
+		}
+	}
+	for (uint32_t i = 0; i < len; i++)
+		for (uint32_t k = 0; k < cards[i]->partitions.len; k++)
+			list_add(l, unpooled(l, FL_S("nvidia.com/gpu")), cards[i], &cards[i]->partitions.at[k]);
+}
+
+/* nvidia.com/mig-1g.10gb.me of 1g.10gb+me; .p NULL: a part of a GPU instance, which has no name as a resource. */
+static struct fl_str mig_name(struct lists *l, struct fl_str profile)
+{
+	struct fl_str name = fl_plan_printf(l->plan, "nvidia.com/mig-%.*s", FL_ARG(profile));
+	char *at;
+
+	for (uint32_t i = 0; i + 1 < profile.len && profile.p[i] != '.'; i++)
+		if (profile.p[i] == 'c' && profile.p[i + 1] == '.')
+			return (struct fl_str){ 0 };
+	at = fl_plan_get(l->plan, 1, (size_t)name.len + 1);
+	for (uint32_t i = 0; at && i < name.len; i++)
+		at[i] = name.p[i] == '+' ? '.' : name.p[i];
+	return (struct fl_str){ at, at ? name.len : 0 };
+}
+
+static void serve_mixed(struct lists *l, const struct fl_card *const *cards, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		if (!cards[i]->mig) {
+			serve_whole(l, &cards[i], 1);
+			continue;
+		}
+		if (!cards[i]->partitions.len)
+			lists_problem(l, "NoPartitions",
+				      "card %.*s is in MIG mode and has no partitions: create some, or "
+				      "switch MIG off",
+				      FL_ARG(cards[i]->meta.name));
+		for (uint32_t k = 0; k < cards[i]->partitions.len; k++) {
+			struct fl_str name = mig_name(l, cards[i]->partitions.at[k].profile);
+
+			if (name.p)
+				list_add(l, unpooled(l, name), cards[i], &cards[i]->partitions.at[k]);
+		}
+	}
+}
+
+static void serve_unpooled(struct lists *l, const struct fl_card *const *cards, uint32_t len)
+{
+	switch (l->facts->settings->mig) {
+	case FL_MIG_NONE:
+		serve_whole(l, cards, len);
+		return;
+	case FL_MIG_SINGLE:
+		serve_single(l, cards, len);
+		return;
+	case FL_MIG_MIXED:
+		serve_mixed(l, cards, len);
+		return;
+	case FL_MIG_STRATEGY_COUNT_:
+		return;
+	}
+}
+
+/* ---- what was served, and what is held ---- */
+
+static bool listed(struct lists *l, struct fl_str id)
+{
+	for (uint32_t i = 0; i < l->len; i++)
+		if (list_find(&l->at[i], id))
+			return true;
+	return false;
+}
+
+/* While a card cannot say what it is, its devices stay where they were. */
+static void keep_silent(struct lists *l)
+{
+	for (uint32_t i = 0; i < l->facts->resource_len; i++) {
+		const struct fl_resource *served = &l->facts->resources[i];
+
+		for (uint32_t k = 0; k < served->units.len; k++) {
+			const struct fl_unit *unit = &served->units.at[k];
+			bool silent = false;
+
+			for (uint32_t c = 0; c < l->facts->card_len; c++)
+				silent |= fl_str_eq(l->facts->cards[c].meta.name, unit->card) &&
+					  !knows(l, &l->facts->cards[c]) && !elsewhere(&l->facts->cards[c]);
+			if (silent && !unit->leaving && !listed(l, unit->id)) {
+				struct list *list = lists_get(l, served->meta.name);
+
+				if (list && unit->replicas > list->replicas)
+					list->replicas = unit->replicas;
+				list_keep(l, list, unit);
+			}
+		}
+	}
+}
+
+/* A resource stays as long as somebody holds a device of it, whoever served it then. */
+static void keep_held(struct lists *l)
+{
+	for (uint32_t i = 0; i < l->held_len; i++) {
+		const struct held *held = &l->held[i];
+
+		if (lists_served(l, held->resource) || fl_str_starts(held->id, FL_S("GPU-")) ||
+		    fl_str_starts(held->id, FL_S("MIG-")))
+			(void)lists_get(l, held->resource);
+	}
+}
+
+/* ---- names that are somebody else's ---- */
+
+static bool claimed(const struct lists *l, struct fl_str name)
+{
+	for (uint32_t i = 0; i < l->facts->claimed.len; i++)
+		if (fl_str_eq(l->facts->claimed.at[i], name))
+			return true;
+	return false;
+}
+
+/* NVIDIA's plugin calls the socket of nvidia.com/NAME nvidia-NAME.sock. */
+static const struct fl_plugin_socket *foreign(struct lists *l, struct fl_str name)
+{
+	struct fl_str domain = FL_S("nvidia.com/"), file;
+
+	if (!fl_str_starts(name, domain))
+		return NULL;
+	name = fl_str_sub(name, domain.len, name.len);
+	file = fl_plan_printf(l->plan, "nvidia-%.*s.sock", FL_ARG(name));
+	for (uint32_t i = 0; i < l->facts->socket_len; i++) {
+		const struct fl_plugin_socket *socket = &l->facts->sockets[i];
+
+		if (socket->live && !socket->ours && fl_str_eq(socket->meta.name, file))
+			return socket;
+	}
+	return NULL;
+}
+
+static bool anybody_holds(const struct lists *l, struct fl_str name)
+{
+	for (uint32_t i = 0; i < l->held_len; i++)
+		if (fl_str_eq(l->held[i].resource, name))
+			return true;
+	return false;
+}
+
+/* ---- what is wanted ---- */
+
+static void set_nodes(struct lists *l, struct fl_resource *resource)
+{
+	static const struct fl_str common[] = { FL_S_INIT("/dev/nvidiactl"), FL_S_INIT("/dev/nvidia-uvm"),
+						FL_S_INIT("/dev/nvidia-uvm-tools"), FL_S_INIT("/dev/nvidia-modeset") };
+	const struct fl_host *host = l->facts->host;
+
+	if (!l->by_nodes || !host)
+		return;
+	if (host->dev_root.len)
+		FL_SET(resource, dev_root, host->dev_root);
+	if (!FL_ELEMENTS(resource, l->plan->arena, nodes, FL_LEN(common))) {
+		l->plan->failed = true;
+		return;
+	}
+	resource->nodes.len = 0;
+	for (uint32_t i = 0; i < FL_LEN(common); i++)
+		for (uint32_t k = 0; k < host->nodes.len; k++)
+			if (fl_str_eq(host->nodes.at[k].path, common[i]))
+				resource->nodes.at[resource->nodes.len++] = common[i];
+}
+
+static void want_list(struct lists *l, const struct list *list, struct fl_str refused)
+{
+	const struct fl_settings *s = l->facts->settings;
+	struct fl_ref ref = { &fl_resource_kind, FL_S(""), list->name, FL_S("") };
+	struct fl_resource resource = { 0 };
+
+	resource.units.at = list->units;
+	resource.units.len = list->len;
+	resource.has.units = 1;
+	resource.hand_out.at = l->hand_out;
+	resource.hand_out.len = l->hand_out_len;
+	resource.has.hand_out = 1;
+	set_nodes(l, &resource);
+	FL_SET(&resource, cdi_kind, s->cdi_kind);
+	FL_SET(&resource, annotation_prefix, s->annotation_prefix);
+	FL_SET(&resource, share_policy, s->share_policy);
+	if (s->one_share)
+		FL_SET(&resource, one_share, true);
+	if (s->pre_start)
+		FL_SET(&resource, pre_start, true);
+	if (refused.len)
+		FL_SET(&resource, refused, refused);
+	fl_want(l->plan, &fl_gpu_lists_owner, ref, &resource);
+}
+
+/* Is it to be served? What is not, and is, goes. */
+static bool decide(struct lists *l, struct list *list)
+{
+	const struct fl_resource *served = lists_served(l, list->name);
+	const struct fl_plugin_socket *other = foreign(l, list->name);
+	struct fl_str refused = l->refused;
+
+	if (other) {
+		lists_problem(l, "ServedByOther", "%.*s is served by another plugin at %.*s: remove that one first",
+			      FL_ARG(list->name), FL_ARG(other->meta.name));
+		return false;
+	}
+	if (claimed(l, list->name)) {
+		refused = FL_S("a DeviceClass claims this resource: remove its extendedResourceName, or ask by a "
+			       "claim");
+		lists_problem(l, "ClaimedByDeviceClass",
+			      "%.*s is claimed by a DeviceClass: remove its extendedResourceName, or this pool",
+			      FL_ARG(list->name));
+		if (!anybody_holds(l, list->name))
+			return false;
+	}
+	list_finish(l, list);
+	if (!list->len)
+		return false;
+	if (!served && list->waits && !anybody_holds(l, list->name)) {
+		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
+		       "for the health of its devices and for the CDI file");
+		return true;
+	}
+	want_list(l, list, refused);
+	return true;
+}
+
+static void decide_all(struct lists *l, uint32_t *ret_served)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	for (uint32_t i = 0; i < l->len; i++) {
+		struct list *list = &l->at[i];
+		bool serve = decide(l, list);
+
+		*ret_served += serve;
+		if (!serve && lists_served(l, list->name))
+			fl_want_gone(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") });
+	}
+	for (uint32_t i = 0; i < f->resource_len; i++) {
+		uint32_t k = 0;
+
+		while (k < l->len && !fl_str_eq(l->at[k].name, f->resources[i].meta.name))
+			k++;
+		if (k == l->len)
+			fl_want_gone(l->plan, FL_REF(&fl_resource_kind, &f->resources[i]));
+	}
+}
+
+/* ---- what is said on the Node ---- */
+
+static void tell(struct lists *l, uint32_t served)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	struct fl_ref ref;
+
+	if (!f->node)
+		return;
+	ref = FL_REF(&fl_own_node_kind, f->node);
+	if (!driver_ready(l))
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, "DriverNotReady", "the driver is %s: %.*s",
+				  fl_name(&fl_driver_state_names, (int)f->driver->state), FL_ARG(f->driver->message));
+	else if (f->settings->message.len && !l->reason)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, "Configuration", "%.*s", FL_ARG(f->settings->message));
+	else if (l->reason)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
+				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
+	else if (!served)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
+				  FL_CONDITION_TRUE, "NothingAsked", "%s",
+				  f->card_len ? "no card is in a pool and nvidia.com/gpu is off: nothing is exposed" :
+						"there is no card");
+	else
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady",
+				  FL_CONDITION_TRUE, "Ready", "%u cards, %u resources", f->card_len, served);
+}
+
+void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
+{
+	const struct fl_gpu_lists_facts *facts = facts_;
+	struct lists l = { .facts = facts, .plan = plan };
+	const struct fl_card **free;
+	uint32_t free_len = 0, served = 0;
+
+	if (!facts->settings || !facts->driver || !begin(&l))
+		return;
+	choose_ways(&l);
+	free = fl_plan_get(plan, facts->card_len, sizeof *free);
+	if (!free)
+		return;
+	for (uint32_t i = 0; i < facts->card_len; i++)
+		if (usable(&l, &facts->cards[i]))
+			free[free_len++] = &facts->cards[i];
+	serve_pools(&l, free, &free_len);
+	if (facts->settings->unpooled)
+		serve_unpooled(&l, free, free_len);
+	keep_silent(&l);
+	keep_held(&l);
+	decide_all(&l, &served);
+	tell(&l, served);
+}

@@ -1,0 +1,50 @@
+/* gpu_lists_in.h - the lists while they are made: which cards are in which (gpu_lists.c), and what is said of each
+ * device (gpu_units.c). */
+#pragma once
+#include "plan/gpu_lists.h"
+
+struct list {
+	struct fl_str name;
+	struct fl_unit *units;
+	uint32_t len;
+	int32_t replicas;                      /* of new units; up to 1: handed out whole */
+	bool waits;                            /* something is not known yet of a device:
+	  not served for the first time */
+};
+
+/* A device that a container has. */
+struct held {
+	struct fl_str resource, id, card;      /* without its replica; the card's address, where it is known */
+	int64_t replica;
+	const struct fl_holder *holder;
+};
+
+struct lists {
+	const struct fl_gpu_lists_facts *facts;
+	struct fl_plan *plan;
+	struct list *at;
+	uint32_t len, list_max, unit_max;
+	struct held *held;
+	uint32_t held_len;
+	bool by_nodes, by_cdi;                 /* how containers get devices, after what the runtime says */
+	enum fl_hand_out *hand_out;
+	uint32_t hand_out_len;
+	struct fl_str refused;
+	const char *reason;                    /* of the first problem; NULL: there is none */
+	struct fl_str problems;
+	uint32_t sick;
+};
+
+void lists_problem(struct lists *l, const char *reason, const char *fmt, ...) FL_PRINTF(3, 4);
+
+/* The list of that name, made if it is not there; NULL: no memory. */
+struct list *lists_get(struct lists *l, struct fl_str name);
+struct fl_unit *list_find(struct list *list, struct fl_str id);
+const struct fl_resource *lists_served(const struct lists *l, struct fl_str name);
+
+/* A card, or its partition, into a list. */
+void list_add(struct lists *l, struct list *list, const struct fl_card *card, const struct fl_partition *part);
+/* A device that was served and is not found now: it stays as it was, as healthy as its card. */
+void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit);
+/* All that depends on who holds what, and the order: after everything is in. */
+void list_finish(struct lists *l, struct list *list);

@@ -1,0 +1,297 @@
+/* What is said of each device of a list: health, nodes, how near it is to others, and who has it. */
+#include "plan/gpu_ids.h"
+#include "plan/gpu_lists_in.h"
+#include <stdlib.h>
+
+static bool is_partition(struct fl_str id)
+{
+	return fl_str_starts(id, FL_S("MIG-"));
+}
+
+/* ---- health ---- */
+
+static const struct fl_health *health_of(const struct lists *l, struct fl_str name)
+{
+	for (uint32_t i = 0; i < l->facts->health_len; i++)
+		if (fl_str_eq(l->facts->health[i].meta.name, name))
+			return &l->facts->health[i];
+	return NULL;
+}
+
+static void set_why(struct lists *l, struct fl_unit *unit, const struct fl_health *health)
+{
+	const struct fl_condition *said = fl_condition_find(&health->status.conditions, FL_S("Healthy"));
+	struct fl_str words = said ? said->message : FL_S("see the node's conditions");
+
+	words = fl_plan_printf(l->plan, "%.*s: %.*s", FL_ARG(health->cause), FL_ARG(words));
+	FL_SET(unit, why, words);
+}
+
+static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
+{
+	const struct fl_health *card = health_of(l, unit->card);
+	const struct fl_health *own = is_partition(unit->id) ? health_of(l, unit->id) : card;
+
+	FL_SET(unit, healthy, card && own && card->state == FL_HEALTHY && own->state == FL_HEALTHY);
+	FL_UNSET(unit, why);
+	unit->why = FL_S("");
+	if (unit->healthy)
+		return;
+	l->sick++;
+	if (!card || !own) {
+		list->waits = true;
+		FL_SET(unit, why, FL_S("nobody has looked at it yet: it takes a moment"));
+		return;
+	}
+	set_why(l, unit, own->state != FL_HEALTHY ? own : card);
+	lists_problem(l, "CardsUnhealthy", "%.*s (card %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
+		      FL_ARG(unit->why));
+}
+
+/* ---- what containers are told ---- */
+
+static bool in_cdi(const struct lists *l, struct fl_str name)
+{
+	for (uint32_t i = 0; i < l->facts->spec_len; i++) {
+		const struct fl_cdi_spec *spec = &l->facts->specs[i];
+
+		if (!fl_str_eq(spec->kind, l->facts->settings->cdi_kind))
+			continue;
+		for (uint32_t k = 0; k < spec->devices.len; k++)
+			if (fl_str_eq(spec->devices.at[k].name, name))
+				return true;
+	}
+	return false;
+}
+
+static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
+{
+	struct fl_str name = unit->shown.len ? unit->shown : unit->id;
+
+	if (!l->by_cdi || in_cdi(l, name))
+		return;
+	list->waits = true;
+	if (unit->healthy) {
+		FL_SET(unit, healthy, false);
+		FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
+		lists_problem(l, "CDINotWritten",
+			      "%.*s is not in the CDI file yet: look at the space and rights of the CDI directory",
+			      FL_ARG(unit->id));
+	}
+}
+
+static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_card *card,
+		      const struct fl_partition *part)
+{
+	if (l->facts->settings->id_by == FL_ID_INDEX && card->has.index)
+		FL_SET(unit, shown, part ? fl_plan_printf(l->plan, "%d:%d", (int)card->index, (int)part->index) :
+					   fl_plan_printf(l->plan, "%d", (int)card->index));
+	else
+		FL_SET(unit, shown, unit->id);
+}
+
+static void set_nodes(struct lists *l, struct fl_unit *unit, const struct fl_card *card,
+		      const struct fl_partition *part)
+{
+	if (!l->by_nodes || !card->has.minor || !FL_ELEMENTS(unit, l->plan->arena, nodes, 3))
+		return;
+	unit->nodes.len = 1;
+	unit->nodes.at[0] = fl_plan_printf(l->plan, "/dev/nvidia%d", (int)card->minor);
+	if (!part || !part->has.gi_cap || !part->has.ci_cap)
+		return;
+	unit->nodes.len = 3;
+	unit->nodes.at[1] = fl_plan_printf(l->plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->gi_cap);
+	unit->nodes.at[2] = fl_plan_printf(l->plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->ci_cap);
+}
+
+/* ---- into the list ---- */
+
+static struct fl_unit *add(struct lists *l, struct list *list)
+{
+	struct fl_unit *unit = list->len < l->unit_max ? &list->units[list->len++] : NULL;
+
+	l->plan->failed |= !unit;   /* the room was counted: a list that is too long is none */
+	return unit;
+}
+
+void list_add(struct lists *l, struct list *list, const struct fl_card *card, const struct fl_partition *part)
+{
+	struct fl_unit *unit = list ? add(l, list) : NULL;
+
+	if (!unit)
+		return;
+	FL_SET(unit, id, part ? part->uuid : card->uuid);
+	FL_SET(unit, card, card->meta.name);
+	if (list->replicas > 1)
+		FL_SET(unit, replicas, list->replicas);
+	if (card->has.numa)
+		FL_SET(unit, numa, card->numa);
+	set_shown(l, unit, card, part);
+	set_nodes(l, unit, card, part);
+	set_health(l, list, unit);
+	check_cdi(l, list, unit);
+}
+
+void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit)
+{
+	struct fl_unit *kept = list ? add(l, list) : NULL;
+
+	if (!kept)
+		return;
+	*kept = *unit;
+	FL_UNSET(kept, leaving);
+	kept->leaving = false;
+	set_health(l, list, kept);
+}
+
+/* ---- who has it ---- */
+
+static void leave(struct lists *l, struct fl_unit *unit, const struct held *held, const char *why)
+{
+	struct fl_str words = fl_plan_printf(l->plan, "%s; it is over when %.*s/%.*s has ended", why,
+					     FL_ARG(held->holder->pod_space), FL_ARG(held->holder->pod));
+
+	FL_SET(unit, leaving, true);
+	FL_SET(unit, healthy, false);
+	FL_SET(unit, why, words);
+}
+
+/* A device that somebody has is never missing from its list: what is missing counts as healthy with the kubelet. Nor
+ * does it change its shape. */
+static void hold(struct lists *l, struct list *list, const struct held *held)
+{
+	const struct fl_resource *served = lists_served(l, list->name);
+	const struct fl_unit *was = served ? fl_gpu_unit_find(served, held->id) : NULL;
+	struct fl_unit *unit = list_find(list, held->id);
+	int32_t most = was && was->replicas > held->replica ? was->replicas : (int32_t)held->replica + 1;
+
+	if (!unit) {
+		unit = add(l, list);
+		if (!unit)
+			return;
+		if (was)
+			*unit = *was;
+		FL_SET(unit, id, held->id);
+		if (!unit->card.len)
+			FL_SET(unit, card, held->card);
+		leave(l, unit, held, "it is listed only because somebody holds it");
+	} else if (held->replica < 0 ? unit->replicas > 0 : held->replica >= unit->replicas) {
+		leave(l, unit, held, "it is held as it was handed out before");
+	} else {
+		return;
+	}
+	if (held->replica < 0) {
+		FL_UNSET(unit, replicas);
+		unit->replicas = 0;
+	} else if (unit->replicas < most) {
+		FL_SET(unit, replicas, most);
+	}
+}
+
+/* I1: would handing the unit out give something to two owners? A card and its parts, or the same under two names. */
+static bool collides(const struct list *list, const struct fl_unit *unit, const struct held *held)
+{
+	if (fl_str_eq(held->id, unit->id))
+		return !fl_str_eq(held->resource, list->name);
+	return is_partition(held->id) != is_partition(unit->id) && held->card.len && fl_str_eq(held->card, unit->card);
+}
+
+static void check_owner(struct lists *l, const struct list *list, struct fl_unit *unit)
+{
+	for (uint32_t i = 0; i < l->held_len && unit->healthy; i++) {
+		const struct held *held = &l->held[i];
+		struct fl_str words;
+
+		if (!collides(list, unit, held))
+			continue;
+		words = fl_plan_printf(l->plan, "%.*s/%.*s holds it as %.*s of %.*s until it ends",
+				       FL_ARG(held->holder->pod_space), FL_ARG(held->holder->pod), FL_ARG(held->id),
+				       FL_ARG(held->resource));
+		FL_SET(unit, healthy, false);
+		FL_SET(unit, why, words);
+	}
+}
+
+/* ---- how near two are ---- */
+
+static const struct fl_card *card_at(const struct lists *l, struct fl_str address)
+{
+	for (uint32_t i = 0; i < l->facts->card_len; i++)
+		if (fl_str_eq(l->facts->cards[i].meta.name, address))
+			return &l->facts->cards[i];
+	return NULL;
+}
+
+/* NVML's levels from one board to different processors, in tens; each NVLink is worth more than all of them. */
+static int32_t link_score(const struct fl_card_link *link)
+{
+	static const int32_t scores[] = { 60, 50, 40, 30, 20, 10 };
+	int32_t level = link->level / 10;
+
+	return (level < 0 || level > 5 ? 10 : scores[level]) + 100 * link->nvlinks;
+}
+
+static int32_t nearness(const struct lists *l, const struct fl_unit *a, const struct fl_unit *b)
+{
+	const struct fl_card *low = card_at(l, fl_str_cmp(a->card, b->card) < 0 ? a->card : b->card);
+	struct fl_str high = fl_str_cmp(a->card, b->card) < 0 ? b->card : a->card;
+
+	for (uint32_t i = 0; low && i < low->links.len; i++)
+		if (fl_str_eq(low->links.at[i].peer, high))
+			return link_score(&low->links.at[i]);
+	return a->has.numa && b->has.numa && a->numa == b->numa ? 20 : 10;
+}
+
+/* What is not known of a card that does not answer now is as it was. */
+static bool same_units(const struct list *list, const struct fl_resource *served)
+{
+	if (!served || served->units.len != list->len)
+		return false;
+	for (uint32_t i = 0; i < list->len; i++)
+		if (!fl_str_eq(served->units.at[i].id, list->units[i].id))
+			return false;
+	return true;
+}
+
+static void set_nearness(struct lists *l, struct list *list)
+{
+	const struct fl_resource *served = lists_served(l, list->name);
+	bool same = same_units(list, served);
+
+	for (uint32_t i = 0; i < list->len; i++) {
+		struct fl_unit *unit = &list->units[i];
+		const struct fl_card *card = card_at(l, unit->card);
+
+		FL_UNSET(unit, nearness);
+		unit->nearness.len = 0;
+		if (is_partition(unit->id) || list->replicas > 1)
+			continue;
+		if (same && !(card && card->answer == FL_CARD_ANSWERS)) {
+			unit->nearness.at = served->units.at[i].nearness.at;
+			unit->nearness.len = served->units.at[i].nearness.len;
+			unit->has.nearness = 1;
+			continue;
+		}
+		if (!FL_ELEMENTS(unit, l->plan->arena, nearness, list->len))
+			l->plan->failed = true;
+		for (uint32_t k = 0; k < unit->nearness.len; k++)
+			unit->nearness.at[k] = i == k ? 0 : nearness(l, unit, &list->units[k]);
+	}
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return fl_str_cmp(((const struct fl_unit *)a)->id, ((const struct fl_unit *)b)->id);
+}
+
+void list_finish(struct lists *l, struct list *list)
+{
+	for (uint32_t i = 0; i < l->held_len; i++)
+		if (fl_str_eq(l->held[i].resource, list->name))
+			hold(l, list, &l->held[i]);
+	for (uint32_t i = 0; i < list->len; i++)
+		check_owner(l, list, &list->units[i]);
+	if (list->len)
+		qsort(list->units, list->len, sizeof *list->units, by_id);
+	set_nearness(l, list);
+}

@@ -1,0 +1,345 @@
+/* Which resources there are on a node. R61, R92, R95 of the pools' contract; I1, I3, I6. */
+#include "plan/gpu_lists.h"
+#include "gpu_facts.h"
+
+#define READY "metadata: {name: driver}\nstate: Ready\n"
+#define CARD(n, more) \
+	"---\nmetadata: {name: '0000:0" n ":00.0'}\nanswer: Answers\nuuid: GPU-" n "\nindex: " n "\nminor: " n "\n" more
+#define TWO \
+	CARD("1", "links: [{peer: '0000:02:00.0', level: 10, nvlinks: 2}]\nnumaNode: 0\n") CARD("2", "numaNode: 0\n")
+#define CUT \
+	CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, " \
+		  "ciCap: 13}, {uuid: MIG-2, index: 1, gi: 2, ci: 0, profile: 1g.10gb+me}, {uuid: MIG-3, index: 2, " \
+		  "gi: 3, ci: 0, profile: 1c.2g.20gb}]\n")
+#define WELL(name, n) "---\nmetadata: {name: '" name "'}\ncard: '0000:0" n ":00.0'\nstate: Healthy\n"
+#define SICK(name, n) \
+	"---\nmetadata: {name: '" name "'}\ncard: '0000:0" n ":00.0'\nstate: Unhealthy\ncause: Xid79\nstatus: " \
+	"{conditions: [{type: Healthy, status: 'False', reason: Xid79, message: reboot, " \
+	"lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
+#define WELL1 WELL("0000:01:00.0", "1")
+#define WELL2 WELL1 WELL("0000:02:00.0", "2")
+#define WELLCUT WELL2 WELL("MIG-1", "1") WELL("MIG-2", "1") WELL("MIG-3", "1")
+#define SPEC \
+	"metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {}}, " \
+	"{name: GPU-2, containerEdits: {}}, {name: MIG-1, containerEdits: {}}, {name: MIG-2, containerEdits: {}}, " \
+	"{name: '1', containerEdits: {}}, {name: '2', containerEdits: {}}]\n"
+#define ON "unpooled: true\n"
+#define HOLD(resource, id) \
+	"---\nmetadata: {name: t/j/c/" resource "}\nresource: " resource "\ndevices: [" id "]\npodNamespace: t\n" \
+	"pod: j\ncontainer: c\n"
+#define SERVED(units) "---\nmetadata: {name: nvidia.com/gpu}\nunits: [" units "]\n"
+#define U(n) "{id: GPU-" n ", healthy: true, shown: GPU-" n ", card: '0000:0" n ":00.0'}"
+
+static const struct {
+	const char *says, *settings, *cards, *health, *holders, *served, *spec, *others, *driver, *got;
+} rows[] = {
+	{ "R61: a card of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
+	  "GPUsReady: True NothingAsked: no card is in a pool and nvidia.com/gpu is off: nothing is exposed\n" },
+	{ "cards of no pool, where somebody wants them", ON, TWO, WELL2, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
+	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "R92: asked twice, the same", ON, TWO, WELL2, "", SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
+	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "by index", ON "deviceIDStrategy: index\n", TWO, WELL2, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0 250) GPU-2 (2, near 250 0)\n"
+	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "a pool has its cards, others are nvidia.com/gpu", ON "pools: [{resource: p.io/a, cards: ['2']}]\n", TWO,
+	  WELL2, "",
+	  "", SPEC, "", READY,
+	  "p.io/a cdi-cri: GPU-2 (GPU-2, near 0)\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "GPUsReady: True Ready: 2 cards, 2 resources\n" },
+	{ "never two names for one card: the first pool has it",
+	  "pools: [{resource: p.io/a, cards: [GPU-2]}, {resource: p.io/b, cards: [all], slicesPerUnit: 3}]\n", TWO,
+	    WELL2, "",
+	  "", SPEC, "", READY,
+	  "p.io/a cdi-cri: GPU-2 (GPU-2, near 0)\np.io/b cdi-cri: GPU-1 x3 (GPU-1)\n"
+	  "GPUsReady: True Ready: 2 cards, 2 resources\n" },
+	{ "shares, renamed", ON "sharing: [{resource: nvidia.com/gpu, renamed: nvidia.com/gpu.shared, replicas: 4}]\n",
+	  TWO,
+	  WELL2, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x4 (GPU-1) GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 "
+	    "resources\n" },
+
+	{ "R95: a sick card is withdrawn, its neighbour is not", ON, TWO, WELL1 SICK("0000:02:00.0",
+	  "2"),
+	  "", SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Xid79: reboot\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
+	{ "at the start nothing is served before its health is known", ON, TWO, WELL1, "", "", SPEC,
+	  "",
+	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
+	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "a card that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
+	  READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: nobody has looked "
+	    "at it "
+	  "yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+
+	{ "while the driver starts anew the list stays, as healthy as its cards", ON,
+	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Unasked\n---\nmetadata: {name: '0000:02:00.0'}\nanswer: "
+	    "Unasked\n",
+	  WELL2, "", SERVED(U("1") "," U("2")), SPEC, "", "metadata: {name: driver}\nstate: Starting\nmessage: wait\n",
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) GPU-2 (GPU-2)\n"
+	  "GPUsReady: False DriverNotReady: the driver is Starting: wait\n" },
+	{ "a card that hangs stays in the list, as its health says", ON,
+	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Hung\n",
+	  WELL1 SICK("0000:02:00.0", "2"), "", SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) unhealthy: Xid79: reboot\n"
+	  "GPUsReady: False CardsUnhealthy: *\n" },
+	{ "a card of a virtual machine is in no list", ON, CARD("1", "") CARD("2", "boundTo: vfio-pci\n"), WELL2, "",
+	  "", SPEC,
+	  "", READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+
+	{ "MIG none: cards, cut or not", ON, CUT, WELLCUT, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "MIG mixed: parts by their profile, cards by theirs; parts of a GPU instance have no name",
+	  ON "migStrategy: mixed\n", CUT CARD("2", ""), WELLCUT, "", "", SPEC, "", READY,
+	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1)\nnvidia.com/mig-1g.10gb.me cdi-cri: MIG-2 (MIG-2)\n"
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 2 cards, 3 resources\n" },
+	{ "MIG mixed: a card without parts is told", ON "migStrategy: mixed\n", CARD("1", "mig: true\n"), WELL2, "", "",
+	  SPEC,
+	  "", READY, "GPUsReady: False NoPartitions: card 0000:01:00.0 is in MIG mode and has no partitions: *\n" },
+	{ "MIG single: cards where none is cut", ON "migStrategy: single\n", CARD("1", ""), WELL2, "", "", SPEC, "",
+	  READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "MIG single: parts are the cards", ON "migStrategy: single\n",
+	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT, "",
+	    "",
+	  SPEC, "", READY, "nvidia.com/gpu cdi-cri: MIG-1 (MIG-1)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "MIG single: one cut and one not", ON "migStrategy: single\n", CUT CARD("2", ""), WELLCUT, "", "", SPEC, "",
+	  READY,
+	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): more than one MIG device type present on "
+	    "node: *\n" },
+	{ "MIG single: one that is not cut", ON "migStrategy: single\n", CARD("1", "") CARD("2", "mig: true\n"),
+	  WELLCUT, "",
+	  "", SPEC, "", READY,
+	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): all devices on the node must be "
+	    "configured with "
+	  "the same migEnabled value: *\n" },
+	{ "MIG single: one without parts", ON "migStrategy: single\n", CARD("1", "mig: true\n"), WELLCUT, "", "", SPEC,
+	  "",
+	  READY,
+	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): has no MIG devices configured: create "
+	    "some\n" },
+	{ "a pool of parts",
+	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 1g.10gb, slicesPerUnit: 2}]\n",
+	  CUT, WELLCUT, "", "", SPEC, "", READY,
+	  "p.io/a cdi-cri: MIG-1 x2 (MIG-1)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "a pool of parts that there are not",
+	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 7g}]\n", CUT,
+	  WELLCUT, "", "", SPEC, "", READY,
+	  "GPUsReady: False PoolMisconfigured: card 0000:01:00.0 of p.io/a has no partition 7g: create some\n" },
+	{ "a pool of cards that are cut", "pools: [{resource: p.io/a, cards: [all]}]\n", CUT, WELLCUT, "", "", SPEC, "",
+	  READY,
+	  "GPUsReady: False PoolMisconfigured: card 0000:01:00.0 of p.io/a is in MIG mode: switch it off, or serve "
+	  "partitions\n" },
+
+	{ "I3: a device that is gone stays in the list while somebody holds it", ON, CARD("1", ""), WELL2,
+	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
+	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "also when we have just started and know of it from its holder alone", ON, CARD("1", ""), WELL2,
+	  HOLD("nvidia.com/gpu", "GPU-9"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-9 (, near 10 0) leaving: *\n"
+	  "GPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "a resource that nobody wants any more goes", "", TWO, WELL2, "", SERVED(U("1")), SPEC, "", READY,
+	  "gone nvidia.com/gpu\nGPUsReady: True NothingAsked: *\n" },
+	{ "and stays while somebody holds a device of it", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"),
+	  SERVED(U("1")), SPEC,
+	  "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "I1: a card goes to another pool when its holder has ended, not before",
+	  "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1")),
+	    SPEC, "",
+	  READY,
+	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 2 resources\n" },
+	{ "I1: a part is nobody's while the whole card is held", ON "migStrategy: mixed\n",
+	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
+	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it "
+	    "ends\n"
+	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 cards, 2 resources\n" },
+	{ "I1: a card that is held whole is not shared meanwhile",
+	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
+	  TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: it is held as it was handed out before; it is over when t/j "
+	    "has "
+	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "a share that is held is listed, though there are fewer now",
+	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 2}]\n", CARD("1", ""), WELL2,
+	  HOLD("nvidia.com/gpu", "'GPU-1::3'"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 x4 (GPU-1) leaving: *\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+
+	{ "CDI is off: device nodes instead", ON, CARD("1", ""), WELL2, "", "", "", "off", READY,
+	  "nvidia.com/gpu device-specs from /drv: /dev/nvidiactl: GPU-1 (GPU-1, near 0, /dev/nvidia1)\n"
+	  "GPUsReady: False CDIOff: containerd 1.7 has CDI off: set enable_cdi in its configuration; until then "
+	    "containers "
+	  "get device nodes and no libraries\n" },
+	{ "CDI is off: nothing, where that was asked for", ON "withoutCDI: refuse\n", CARD("1", ""), WELL2, "", "", "",
+	  "off",
+	  READY,
+	  "nvidia.com/gpu refused: GPU-1 (GPU-1, near 0)\nGPUsReady: False CDIOff: *; until then nothing is handed "
+	    "out\n" },
+	{ "nodes of parts", ON "migStrategy: mixed\npassDeviceSpecs: true\n",
+	  CARD("1",
+	    "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, ciCap: 13}]\n"),
+	  WELLCUT, "", "", SPEC, "", READY,
+	  "nvidia.com/mig-1g.10gb cdi-cri device-specs from /drv: /dev/nvidiactl: MIG-1 (MIG-1, /dev/nvidia1, "
+	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 cards, 1 "
+	    "resources\n" },
+
+	{ "a name that a DeviceClass claims is not served", ON, CARD("1", ""), WELL2, "", SERVED(U("1")), SPEC,
+	  "claimed", READY,
+	  "gone nvidia.com/gpu\nGPUsReady: False ClaimedByDeviceClass: *\n" },
+	{ "but for those who hold it, and to nobody else", ON, CARD("1", ""), WELL2, HOLD("nvidia.com/gpu", "GPU-1"),
+	  SERVED(U("1")), SPEC, "claimed", READY,
+	  "nvidia.com/gpu refused cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False ClaimedByDeviceClass: *\n" },
+	{ "a name that another plugin serves is not served", ON, CARD("1", ""), WELL2, "", "", SPEC, "foreign", READY,
+	  "GPUsReady: False ServedByOther: nvidia.com/gpu is served by another plugin at nvidia-gpu.sock: remove that "
+	    "one "
+	  "first\n" },
+	{ "nobody answers at that socket: the name is free", ON, CARD("1", ""), WELL2, "", "", SPEC, "dead", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
+	  READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n" },
+};
+
+static void print_unit(const struct fl_unit *unit, struct fl_buf *out)
+{
+	fl_buf_printf(out, " %.*s", FL_ARG(unit->id));
+	if (unit->replicas)
+		fl_buf_printf(out, " x%d", (int)unit->replicas);
+	fl_buf_printf(out, " (%.*s", FL_ARG(unit->shown));
+	for (uint32_t i = 0; i < unit->nearness.len; i++)
+		fl_buf_printf(out, "%s%d", i ? " " : ", near ", (int)unit->nearness.at[i]);
+	for (uint32_t i = 0; i < unit->nodes.len; i++)
+		fl_buf_printf(out, ", %.*s", FL_ARG(unit->nodes.at[i]));
+	fl_buf_printf(out, ")%s%.*s", unit->leaving ? " leaving: " : unit->healthy ? "" : " unhealthy: ",
+		      FL_ARG(unit->why));
+}
+
+static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
+{
+	for (const struct fl_want *want = plan->first; want; want = want->next) {
+		const struct fl_resource *r = want->object;
+
+		if (want->what == FL_WANT_GONE) {
+			fl_buf_printf(out, "gone %.*s\n", FL_ARG(want->ref.name));
+			continue;
+		}
+		if (want->ref.kind == &fl_own_node_kind) {
+			const struct fl_own_node *node = want->object;
+			const struct fl_condition *c = &node->status.conditions.at[0];
+
+			fl_buf_printf(out, "%.*s: %s %.*s: %.*s\n", FL_ARG(c->type),
+				      fl_name(&fl_condition_status_names, (int)c->status), FL_ARG(c->reason),
+				      FL_ARG(c->message));
+			continue;
+		}
+		fl_buf_printf(out, "%.*s%s", FL_ARG(want->ref.name), r->refused.len ? " refused" : "");
+		for (uint32_t i = 0; i < r->hand_out.len; i++)
+			fl_buf_printf(out, " %s", fl_name(&fl_hand_out_names, (int)r->hand_out.at[i]));
+		if (r->dev_root.len)
+			fl_buf_printf(out, " from %.*s", FL_ARG(r->dev_root));
+		for (uint32_t i = 0; i < r->nodes.len; i++)
+			fl_buf_printf(out, ": %.*s", FL_ARG(r->nodes.at[i]));
+		fl_buf_char(out, ':');
+		for (uint32_t i = 0; i < r->units.len; i++)
+			print_unit(&r->units.at[i], out);
+		fl_buf_char(out, '\n');
+	}
+}
+
+static int gather(struct fl_arena *arena, const char *settings, const char *others, struct fl_gpu_lists_facts *ret)
+{
+	static const struct fl_str gpu = FL_S_INIT("nvidia.com/gpu");
+	static struct fl_str claimed[1];
+	  const char *runtime = strcmp(others,
+				       "off") == 0
+					? "cdiKnown: true\ncdi: false\n"
+					: "cdiKnown: true\ncdi: true\n";
+	const char *sockets = "metadata: {name: fairlead-gpu-1.sock}\nlive: true\n---\n"
+			      "metadata: {name: nvidia-gpu.sock}\nours: false\n";
+	struct fl_str all = fl_arena_printf(arena, "metadata: {name: settings}\ncdiKind: k.io/gpu\ndeviceListStrategy: "
+						   "[cdi-cri]\n%s",
+					    settings);
+	struct fl_str told = fl_arena_printf(arena, "%s%s",
+					     "metadata: {name: runtime}\nruntime: containerd\nversion: '1.7'\n",
+					     runtime);
+	const char *live = strcmp(others, "foreign") == 0 ? "true" : "false";
+	struct fl_str some = fl_arena_printf(arena, "%slive: %s\n", sockets, live);
+
+	claimed[0] = gpu;
+	if (strcmp(others, "claimed") == 0)
+		ret->claimed = (struct fl_str_list){ claimed, 1 };
+	if (!all.p || !told.p || !some.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
+	    !(ret->runtime = facts_object(arena, fl_runtime_bind(), told)) ||
+	    !(ret->host = facts_object(arena, fl_host_bind(),
+				       FL_S("metadata: {name: host}\ndevRoot: /drv\nnodes: [{path: "
+					    "/dev/nvidiactl, major: 195, minor: 255}]\n"))) ||
+	    !(ret->node = facts_object(arena, fl_own_node_bind(), FL_S("metadata: {name: n1}\n"))) ||
+	    !(ret->sockets = facts_list(arena, fl_plugin_socket_bind(), some.p, &ret->socket_len)))
+		return -FL_E_NOMEM;
+	return 0;
+}
+
+/* Is it as wanted, line by line? What stands for a * in a line is not looked at. */
+static bool is_like(struct fl_str got, struct fl_str want)
+{
+	struct fl_str a, b;
+
+	while (fl_str_split(&want, '\n', &b)) {
+		int64_t star = fl_str_find(b, '*');
+
+		if (!fl_str_split(&got, '\n', &a))
+			return false;
+		if (star < 0 ? !fl_str_eq(a, b) :
+			       !fl_str_starts(a, fl_str_sub(b, 0, (uint32_t)star)) ||
+				       !fl_str_ends(a, fl_str_sub(b, (uint32_t)star + 1, b.len)))
+			return false;
+	}
+	return !got.p;
+}
+
+TEST(lists_from_facts)
+{
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+		struct fl_gpu_lists_facts f = { 0 };
+		struct fl_plan plan;
+
+		OK(gather(&arena, row->settings, row->others, &f));
+		GOT(f.driver = facts_object(&arena, fl_driver_bind(), fl_str(row->driver)));
+		GOT(f.cards = facts_list(&arena, fl_card_bind(), row->cards, &f.card_len));
+		GOT(f.health = facts_list(&arena, fl_health_bind(), row->health, &f.health_len));
+		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
+		GOT(f.resources = facts_list(&arena, fl_resource_bind(), row->served, &f.resource_len));
+		GOT(f.specs = facts_list(&arena, fl_cdi_spec_bind(), row->spec, &f.spec_len));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_lists_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		print_plan(&plan, &text);
+		OK(fl_buf_check(&text, "the plan", NULL));
+		if (!is_like(fl_buf_view(&text), fl_str(row->got)))
+			CHECK_STR(fl_buf_view(&text), row->got);
+	}
+}
+
+TEST(nobody_has_looked_yet)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_gpu_lists_facts f = { 0 };
+	struct fl_err err = { 0 };
+	struct fl_plan plan;
+
+	fl_plan_init(&plan, &arena);
+	fl_gpu_lists_plan(&f, &plan);
+	CHECK(!plan.first && !plan.failed);
+	OK_ERR(fl_owner_check(&fl_gpu_lists_owner, &err), &err);
+	OK_ERR(fl_owner_check(&fl_gpu_lists_node_owner, &err), &err);
+}
