@@ -2,7 +2,8 @@
 #include "rig.h"
 
 static const struct fl_owner owner = {
-	.manager = "fairlead-capacity", .kind = &fl_demo_kind, .paths = (const char *const[]){ "status.capacity", NULL },
+	.manager = "fairlead-capacity", .kind = &fl_demo_kind, .paths = (const char *const[]){ "status.capacity",
+	  NULL },
 };
 static const struct fl_owner *const owners[] = { &owner, NULL };
 

@@ -423,8 +423,9 @@ func TestPages(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	install(t, c)
 	d := start(t, c)
-	put(t, c, lamp("a", "text", "hello"))
-	says(t, c, "a", "hello")
+	d.untilLeads()
+	put(t, c, lamp("pages", "text", "hello"))
+	says(t, c, "pages", "hello")
 	step(t, "the first page names the others", func(t *testing.T) {
 		_, body := d.get("/")
 		for _, page := range []string{"/healthz", "/readyz", "/metrics", "/explain"} {

@@ -1,0 +1,221 @@
+/* A role from its beginning to its end, on a script that stands for the API server. */
+#include "demo_lamp.h"
+#include "http/client.h"
+#include "test.h"
+#include "test_io.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static const char *const env[] = { "PATH=/usr/bin:/bin", "POD_NAME=pod-1", NULL };
+
+struct fixture {
+	struct fl_io *io;
+	struct fl_role_flags flags;
+	struct fl_running run;
+	struct fl_err err;
+	char server[140], listen[140], cert[140];
+};
+
+static void fixture_auto_(struct fixture *f)
+{
+	fl_role_end(&f->run);
+	fl_io_free(f->io);
+	(void)unlink(f->listen + 5);
+}
+
+static struct fl_role_flags flags_of(struct fixture *f)
+{
+	(void)snprintf(f->server, sizeof f->server, "unix:%s", test_path(test_dir(), "nobody"));
+	(void)snprintf(f->listen, sizeof f->listen, "unix:%s", test_path(test_dir(), "pages"));
+	(void)snprintf(f->cert, sizeof f->cert, "%s", test_path(test_dir(), "none.pem"));
+	return (struct fl_role_flags){
+		.server = fl_str(f->server), .listen = fl_str(f->listen), .log_level = FL_LEVEL_COUNT_,
+		.lease = FL_S("lease"), .lease_space = FL_S("ns"), .webhook_listen = FL_S("127.0.0.1:0"),
+		.lease_duration = 3 * FL_NS_PER_S, .lease_give_up = 2 * FL_NS_PER_S, .lease_retry = FL_NS_PER_S,
+		.grace = FL_NS_PER_S,
+	};
+}
+
+static int begin(struct fixture *f)
+{
+	int r;
+
+	f->io = f->io ? f->io : test_io();
+	if (!f->io)
+		return -FL_E_NOMEM;
+	r = fl_role_begin(&f->run, &lamp_role, &f->flags, f->io, env, &f->err);
+	return r < 0 ? r : fl_role_start(&f->run, &f->err);
+}
+
+/* Turns until it is over; how many ns that took. */
+static int64_t until_over(struct fixture *f)
+{
+	uint64_t began = fl_clock(f->io);
+
+	while (fl_role_turn(&f->run, fl_clock(f->io) + 100 * FL_NS_PER_MS, &f->err))
+		if (fl_clock(f->io) - began > 20 * FL_NS_PER_S)
+			return -FL_E_TIMEOUT;
+	return (int64_t)(fl_clock(f->io) - began);
+}
+
+static void no_lead(struct fl_role_flags *flags)
+{
+	(void)flags;
+}
+static void lead(struct fl_role_flags *flags)
+{
+	flags->lead = true;
+}
+static void cert_alone(struct fl_role_flags *flags)
+{
+	flags->webhook_cert = "/nowhere";
+}
+static void slow_retry(struct fl_role_flags *flags)
+{
+	flags->lead = true;
+	flags->lease_retry = 2 * FL_NS_PER_S;
+}
+static void slow_give_up(struct fl_role_flags *flags)
+{
+	flags->lead = true;
+	flags->lease_give_up = 3 * FL_NS_PER_S;
+}
+static void no_address(struct fl_role_flags *flags)
+{
+	flags->listen = FL_S("here");
+}
+static void far_server(struct fl_role_flags *flags)
+{
+	flags->server = FL_S("http://10.0.0.1:80");
+}
+static void long_name(struct fl_role_flags *flags)
+{
+	static char name[FL_ROLE_NAME + 1];
+
+	memset(name, 'a', sizeof name - 1);
+	flags->identity = fl_str(name);
+}
+
+static const struct {
+	const char *says;
+	void (*set)(struct fl_role_flags *flags);
+	const char *why;       /* NULL: it begins */
+} rows[] = {
+	{ "without a Lease", no_lead, NULL },
+	{ "with one", lead, NULL },
+	{ "a certificate without its key", cert_alone, "--webhook-cert and --webhook-key go together" },
+	{ "a Lease that is looked at too seldom", slow_retry, "--lease-retry must be less" },
+	{ "a leader that gives up too late", slow_give_up, "--lease-retry must be less" },
+	{ "an address that is none", no_address, "--listen" },
+	{ "an API server elsewhere without TLS", far_server, "loopback" },
+	{ "a name that is too long", long_name, "--identity" },
+};
+
+TEST(what_a_person_says_is_looked_at)
+{
+	EACH_ROW (row, rows) {
+		FL_AUTO(fixture) struct fixture f = { 0 };
+		int r;
+
+		f.flags = flags_of(&f);
+		row->set(&f.flags);
+		r = begin(&f);
+		if (!row->why) {
+			OK_ERR(r, &f.err);
+			continue;
+		}
+		REFUSED(r, row->set == far_server ? FL_E_DENIED : FL_E_INVALID);
+		CHECK(strstr(f.err.text, row->why));
+	}
+}
+
+TEST(it_ends_when_it_is_told_to)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	int64_t took;
+
+	f.flags = flags_of(&f);
+	OK_ERR(begin(&f), &f.err);
+	CHECK(strcmp(f.run.identity, "pod-1_") > 0 && strncmp(f.run.identity, "pod-1_", 6) == 0);
+	CHECK(fl_role_turn(&f.run, 0, &f.err) || test_tortured());
+	if (test_tortured())
+		return;
+	fl_role_stop(&f.run);
+	took = until_over(&f);
+	OK(took);
+	CHECK(took < (int64_t)FL_NS_PER_S || test_tortured());
+}
+
+/* The real time of its grace passes. */
+TEST_ONCE(a_lease_that_cannot_be_given_back_costs_the_grace)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	int64_t took;
+
+	f.flags = flags_of(&f);
+	f.flags.lead = true;
+	f.flags.grace = 300 * (int64_t)FL_NS_PER_MS;
+	OK_ERR(begin(&f), &f.err);
+	CHECK(fl_role_turn(&f.run, 0, &f.err));
+	fl_role_stop(&f.run);
+	took = until_over(&f);
+	CHECK(took >= 0 && took < (int64_t)(900 * FL_NS_PER_MS));
+}
+
+TEST(the_second_time_it_ends_at_once)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+
+	f.flags = flags_of(&f);
+	f.flags.lead = true;
+	f.flags.grace = 600 * (int64_t)FL_NS_PER_S;
+	OK_ERR(begin(&f), &f.err);
+	fl_role_stop(&f.run);
+	CHECK(f.run.stage != FL_ROLE_OVER);
+	fl_role_stop(&f.run);
+	CHECK(f.run.stage == FL_ROLE_OVER);
+}
+
+/* ---- readiness ---- */
+
+static int know(struct fixture *f, const struct fl_kind *kind)
+{
+	fl_feed_begin(fl_loop_feed(f->run.loop, kind));
+	fl_feed_synced(fl_loop_feed(f->run.loop, kind));
+	return 0;
+}
+
+static struct fl_str ready(struct fixture *f, struct fl_buf *words)
+{
+	bool is = f->run.pages.ready(f->run.pages.arg, words);
+
+	if (is)
+		fl_buf_str(words, FL_S("ready"));
+	return fl_buf_view(words);
+}
+#define READY(want) \
+	do { \
+		char room_[1024]; \
+		struct fl_buf words_ = FL_BUF_IN(room_); \
+		CHECK(fl_str_starts(ready(&f, &words_), fl_str(want))); \
+	} while (0)
+
+TEST(what_is_missing_is_told_one_after_another)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+
+	f.flags = flags_of(&f);
+	f.flags.webhook_cert = f.flags.webhook_key = f.cert;
+	OK_ERR(begin(&f), &f.err);
+	READY("waits for lamps.test.fairlead.dev: starting");
+	OK(know(&f, &lamp_kind));
+	READY("waits for configmaps: starting");
+	fl_feed_absent(fl_loop_feed(f.run.loop, &fl_config_map_kind));   /* as good as known */
+	READY("waits for nodes: starting");
+	OK(know(&f, &fl_node_kind));
+	READY("waits for the certificate of the webhooks, ");
+	f.run.loaded = true;
+	READY("ready");
+	fl_role_stop(&f.run);
+	READY("is ending");
+}
