@@ -585,6 +585,7 @@ struct fl_gpu *fl_gpu_free(struct fl_gpu *gpu)
 	if (gpu->work.fire)
 		fl_timer_stop(gpu->io, &gpu->work);
 	fl_op_cancel(&gpu->around);
+	fl_notify_stop(&gpu->notify);
 	while (gpu->waiting)
 		fl_op_cancel(&gpu->waiting->op);
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++) {

@@ -10,7 +10,8 @@
  *     library has crashed twice;
  *   - a crash whose replacement is there within FL_GPU_CRASH_GRACE is a line in the log and a number; a longer one
  *     makes the Driver Sick;
- *   - the driver's files change under us (upgrade, unload): children let go within FL_GPU_LET_GO, and start anew.
+ *   - the driver's files change under us (an upgrade): children let go at once, and start anew when library and
+ *     kernel's part are of one version again; without a pause the kernel's part cannot be unloaded, as we hold it.
  * Cards are looked at every FL_GPU_LOOK_EVERY, and every FL_GPU_LOOK_SOON while one has a fault or is coming back; an
  * event is told at once. A look that finds nothing new changes nothing. What a card was is kept while it does not
  * answer: its UUID is how its holders know it.

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "io/job.h"
 #include "node/gpu_in.h"
+#include "node/nv_abi.h"
 #include <stdio.h>
 
 struct around_job {
@@ -30,6 +31,36 @@ static bool is_other(const struct fl_gpu_found *a, const struct fl_gpu_found *b)
 	       strcmp(a->kernel, b->kernel) != 0;
 }
 
+static void folder_changed(struct fl_notify *notify, const char *name)
+{
+	struct fl_gpu *gpu = fl_container(notify, struct fl_gpu, notify);
+
+	/* A package manager touches a thousand files there; "" is any, and that the watch stands. */
+	if (name[0] && strncmp(name, FL_NV_LIBRARY, strlen(FL_NV_LIBRARY) - 2) != 0)
+		return;
+	gpu->around_at = 0;
+	gpu_wake(gpu);
+}
+
+/* A folder that is not there would be looked for each second, which nobody needs: the clock does that, and cheaper. */
+static void watch_folder(struct fl_gpu *gpu)
+{
+	char folder[FL_GPU_PATH_MAX];
+	char *slash;
+
+	memcpy(folder, gpu->found.library, sizeof folder);
+	slash = strrchr(folder, '/');
+	folder[slash ? slash - folder : 0] = '\0';
+	if (strcmp(folder, gpu->folder) == 0)
+		return;
+	fl_notify_stop(&gpu->notify);
+	memcpy(gpu->folder, folder, sizeof folder);
+	if (!folder[0])
+		return;
+	gpu->notify = (struct fl_notify){ .changed = folder_changed, .dir = gpu->folder };
+	fl_notify_start(gpu->io, &gpu->notify);
+}
+
 static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 {
 	bool other = is_other(&gpu->found, found);
@@ -43,6 +74,7 @@ static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 		fl_log(gpu->options.log, FL_INFO, "the driver has changed", FL_KV_TEXT("library", found->library),
 		       FL_KV_TEXT("version", found->version), FL_KV_TEXT("kernel", found->kernel));
 	gpu->found = *found;
+	watch_folder(gpu);
 	gpu_forget(gpu);
 }
 

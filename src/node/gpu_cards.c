@@ -239,7 +239,7 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 		return FL_DRIVER_ABSENT;
 	}
 	if (two_versions(f)) {
-		fl_buf_printf(why, "the library is of version %s, the kernel's part of %s; load the new one, or restart",
+		fl_buf_printf(why, "the library is of version %s, the kernel's part of %s: load the new one",
 			      f->version, f->kernel);
 		return FL_DRIVER_MISMATCH;
 	}
@@ -251,7 +251,8 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 		fl_buf_printf(why, "%u processes hang in the driver and do not die, so no other is started; if it does "
 				   "not come back, restart the machine",
 			      stuck);
-		return FL_DRIVER_SICK;
+		if (!fl_gpu_state(gpu).calls)
+			return FL_DRIVER_SICK;
 	}
 	switch (gpu->word) {
 	case GPU_WORD_NO_DRIVER: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_ABSENT;

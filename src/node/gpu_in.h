@@ -6,6 +6,7 @@
 #pragma once
 #include "base/limits.h"
 #include "base/log.h"
+#include "io/notify.h"
 #include "io/supervisor.h"
 #include "node/gpu.h"
 #include "node/gpu_child.h"
@@ -63,6 +64,8 @@ struct fl_gpu {
 	struct fl_gpu_found found;
 	uint64_t bus_names, bus_digest;
 	bool bus_cut;
+	struct fl_notify notify;       /* of the library's folder: packages change it under us */
+	char folder[FL_GPU_PATH_MAX];  /* that is watched; "": none */
 	bool looked;                   /* once at least: the feeds are synced */
 	bool kernel_seen;              /* it was loaded once: when it is not, nobody wants us to load it */
 

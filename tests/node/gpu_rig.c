@@ -70,7 +70,8 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 {
 	static const struct fl_gpu_pace quick = {
 		.look_every = 400 * FL_NS_PER_MS, .look_soon = 20 * FL_NS_PER_MS, .find_every = 20 * FL_NS_PER_MS,
-		.start = 1500 * FL_NS_PER_MS, .card = 400 * FL_NS_PER_MS, .links = FL_NS_PER_S, .check = 600 * FL_NS_PER_MS,
+		.start = 1500 * FL_NS_PER_MS, .card = 400 * FL_NS_PER_MS, .links = FL_NS_PER_S,
+		.check = 600 * FL_NS_PER_MS,
 		.links_every = 2 * FL_NS_PER_S, .hung_first = 20 * FL_NS_PER_MS, .hung_last = 200 * FL_NS_PER_MS,
 		.grace = FL_NS_PER_S,
 	};
@@ -79,8 +80,10 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 		.env = rig->envs, .metrics = rig->metrics,
 	};
 
-	if (!(flags & RIG_REAL_PACE))
-		options.pace = quick;
+	options.pace = quick;
+	options.cuda = flags & RIG_CUDA;
+	if (flags & RIG_SELDOM)
+		options.pace.look_every = FL_GPU_LOOK_EVERY;
 	rig->gpu = fl_gpu_new(rig->io, rig->loop, &options, err);
 	return rig->gpu ? 0 : -FL_E_NOMEM;
 }

@@ -152,10 +152,9 @@ static int cut(struct library *l, const char *folder, const uint32_t *numbers, u
 		struct fl_nv_ci_profile part = { 0 };
 		struct fl_nv_gi *gi = NULL;
 		struct fl_nv_ci *ci = NULL;
-		uint32_t whole = numbers[i] == FL_NV_GI_3 ? FL_NV_CI_1 : numbers[i] == FL_NV_GI_2 ? FL_NV_CI_2 : FL_NV_CI_1;
 
 		if (l->nv.gi_profile(device, numbers[i], &profile) || l->nv.gi_create(device, profile.id, &gi) ||
-		    l->nv.ci_profile(gi, whole, 0, &part) || l->nv.ci_create(gi, part.id, &ci))
+		    l->nv.ci_profile(gi, FL_NV_CI_1, 0, &part) || l->nv.ci_create(gi, part.id, &ci))
 			return -FL_E_IO;
 	}
 	return 0;
@@ -319,6 +318,11 @@ TEST_ONCE(a_lost_card_is_told_keeps_its_name_and_comes_back)
 
 /* ---- hangs and crashes ---- */
 
+static void let_go(struct fl_op *op)
+{
+	(void)op;
+}
+
 static const struct {
 	const char *says, *words;
 } hangs[] = {
@@ -345,6 +349,42 @@ TEST_ONCE(a_call_that_hangs_costs_its_child_and_leaves_the_card_out)
 		SAY("heal any");
 		CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
 	}
+}
+
+static bool is_stuck(struct gpu_rig *rig, int count)
+{
+	return (int)fl_gpu_state(rig->gpu).stuck == count;
+}
+
+TEST_ONCE(processes_that_do_not_even_die_have_a_ceiling_and_neighbours_go_on)
+{
+	struct fl_gpu_pause pause = { .op = { .done = let_go } };
+
+	NODE(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, all_clean, 2));
+	if (rig_say(&rig, "hang uuid 1 frozen", &err) < 0)
+		SKIP("no freezer of cgroup v1 to be had");
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK(rig_until(&rig, is_stuck, 1));
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(rig_until(&rig, is_stuck, FL_SUPERVISOR_STUCK_MAX));
+	rig_turn(&rig, 300 * FL_NS_PER_MS);
+	CHECK_INT(fl_gpu_state(rig.gpu).stuck, FL_SUPERVISOR_STUCK_MAX);
+	CHECK_INT(fl_gpu_state(rig.gpu).check, 0);
+	CHECK(rig_see_driver(&rig)->message.len > 0);
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
+	CHECK(has_calls_child(&rig, 0));
+	/* Whoever wants to unload the driver is told that it cannot be. */
+	fl_gpu_pause(rig.gpu, &pause, "an upgrade");
+	for (int i = 0; i < 3000 && fl_op_busy(&pause.op); i++)
+		rig_turn(&rig, FL_NS_PER_MS);
+	CHECK_INT(pause.op.result, -FL_E_TIMEOUT);
+	fl_gpu_resume(rig.gpu);
+	SAY("heal any");
+	CHECK(rig_until(&rig, is_stuck, 0));
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
 }
 
 TEST_ONCE(a_library_that_hangs_from_the_start_makes_the_driver_sick)
@@ -485,7 +525,7 @@ TEST_ONCE(an_upgrade_is_followed_without_a_restart)
 {
 	char path[200];
 
-	NODE(rig, "two-t4", 0);
+	NODE(rig, "two-t4", RIG_SELDOM);
 	CHECK(rig_until(&rig, all_clean, 2));
 	/* The files first, as a package does it: what is loaded is older than they. */
 	(void)snprintf(path, sizeof path, "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", rig.root);
@@ -501,11 +541,6 @@ TEST_ONCE(an_upgrade_is_followed_without_a_restart)
 }
 
 /* ---- pauses ---- */
-
-static void let_go(struct fl_op *op)
-{
-	(void)op;
-}
 
 TEST_ONCE(a_pause_lets_go_of_the_driver_also_under_load)
 {

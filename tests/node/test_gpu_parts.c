@@ -97,7 +97,7 @@ static const struct {
 	const char *says, *text, *want;
 } versions[] = {
 	{ "the closed module",
-	  "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version:  12.2.0",
+	  "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC 12.2.0",
 	  "550.54.15" },
 	{ "the open module",
 	  "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  (dvs)", "570.86.15" },
@@ -135,8 +135,10 @@ static const struct {
 	{ "an address in capitals is not the same text", DRIVER, "{\"cards\":[\"0000:0A:00.0\"]}", false },
 	{ "links", DRIVER,
 	  "{\"links\":[{\"card\":\"0000:07:00.0\",\"links\":[{\"peer\":\"0000:0a:00.0\",\"level\":10}]}]}", true },
-	{ "a link to nothing", DRIVER, "{\"links\":[{\"card\":\"0000:07:00.0\",\"links\":[{\"peer\":\"x\"}]}]}", false },
-	{ "a card", CARD, "{\"metadata\":{\"name\":\"0000:07:00.0\"},\"answer\":\"Answers\",\"uuid\":\"GPU-1\"}", true },
+	{ "a link to nothing", DRIVER, "{\"links\":[{\"card\":\"0000:07:00.0\",\"links\":[{\"peer\":\"x\"}]}]}",
+	  false },
+	{ "a card", CARD, "{\"metadata\":{\"name\":\"0000:07:00.0\"},\"answer\":\"Answers\",\"uuid\":\"GPU-1\"}",
+	  true },
 	{ "a card that is lost needs no UUID", CARD, "{\"metadata\":{\"name\":\"0000:07:00.0\"},\"answer\":\"Lost\"}",
 	  true },
 	{ "a card that answers has a UUID", CARD, "{\"metadata\":{\"name\":\"0000:07:00.0\"},\"answer\":\"Answers\"}",
