@@ -7,7 +7,7 @@
 #define SIZE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #ours " is as large as " #theirs)
 #define AT(ours, member, theirs, their) \
 	_Static_assert(offsetof(struct ours, member) == offsetof(theirs, their), #ours "." #member); \
-	_Static_assert(sizeof(((struct ours *)0)->member) == sizeof(((theirs *)0)->their), #ours "." #member " is as wide")
+	_Static_assert(sizeof(((struct ours *)0)->member) == sizeof(((theirs *)0)->their), #ours "." #member " size")
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #ours " is " #theirs)
 
 SIZE(fl_nv_pci, nvmlPciInfo_t);
