@@ -20,6 +20,14 @@ static void longest(struct fl_scrape *scrape, void *run)
 	fl_scrape_value(scrape, NULL, (double)fl_io_turns(((struct fl_running *)run)->io)->longest / 1e9);
 }
 
+static void longest_call(struct fl_scrape *scrape, void *run)
+{
+	const struct fl_turns *turns = fl_io_turns(((struct fl_running *)run)->io);
+	struct fl_str name = fl_str(turns->longest_name ? turns->longest_name : "none");
+
+	fl_scrape_value(scrape, &name, (double)turns->longest_call / 1e9);
+}
+
 static void expires(struct fl_scrape *scrape, void *run_)
 {
 	const struct fl_running *run = run_;
@@ -79,6 +87,8 @@ static const struct fl_metric rows[] = {
 	{ "leader_election_master_status", "1 when this replica leads.", FL_GAUGE, { "name" }, .collect = leads },
 	{ "fairlead_turns_total", "Turns of the event loop.", FL_COUNTER, .collect = turns },
 	{ "fairlead_turn_longest_seconds", "The longest turn since the start.", FL_GAUGE, .collect = longest },
+	{ "fairlead_call_longest_seconds", "The longest callback of them, and what it did.", FL_GAUGE, { "callback" },
+	  .collect = longest_call },
 	{ "fairlead_watch_events_total", "Changes that the API server has told.", FL_COUNTER, { "kind" },
 	  .collect = watch_events },
 	{ "fairlead_watch_full_states_total", "Full states that were read.", FL_COUNTER, { "kind" },
