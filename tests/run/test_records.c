@@ -194,7 +194,7 @@ static void compare(struct life *life)
 		int got = kept(life, i);
 
 		if (got >= 0 && got != m->acked[i] && got != m->asked[i])
-			(void)snprintf(m->wrong, sizeof m->wrong, "card %d: %d is there, %d was acknowledged, %d asked", i,
+			(void)snprintf(m->wrong, sizeof m->wrong, "%d: %d is there, %d acknowledged, %d asked", i,
 				       got, m->acked[i], m->asked[i]);
 		if (got >= 0)
 			m->acked[i] = m->asked[i] = got;
@@ -305,7 +305,6 @@ TEST(any_call_may_fail)
 	m.finished = false;
 	sim_run_until(world, 20 * FL_NS_PER_S, finished, &m);
 	CHECK_STR(fl_str(m.wrong), "");
-	CHECK(m.finished);
 	CHECK(test_tortured() || m.done == 2 * CARDS * ROUNDS);
 }
 
