@@ -53,6 +53,7 @@ static void answer_late(struct fl_write *write)
 TEST(what_goes_while_a_write_of_it_is_on_its_way_stays_gone)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_demo *now;
 	struct fl_write *write;
 	RIG(rig, &capacity);
 
@@ -82,6 +83,10 @@ TEST(what_goes_while_a_write_of_it_is_on_its_way_stays_gone)
 	rig_run(&rig);
 	if (rig.nomem || test_tortured())
 		return;
-	CHECK_INT(rig_see(&rig, "a", &arena)->status.capacity.total, 4);
+	now = rig_see(&rig, "a", &arena);
+	if (rig.nomem)
+		return;
+	CHECK(now);
+	CHECK_INT(now->status.capacity.total, 4);
 	CHECK(rig_at_rest(&rig));
 }

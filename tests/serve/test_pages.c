@@ -248,8 +248,10 @@ static void collect(struct fl_scrape *scrape, void *self)
 
 	(void)self;
 	for (int i = 0; i < SERIES; i++) {
-		struct fl_str value = { name, (uint32_t)snprintf(name, sizeof name, "%d", i) };
+		struct fl_str value;
 
+		(void)snprintf(name, sizeof name, "%d", i);
+		value = fl_str(name);
 		fl_scrape_value(scrape, &value, i);
 	}
 }
