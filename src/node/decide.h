@@ -1,6 +1,7 @@
 /* decide.h - the node's capabilities: which facts matter to which plan (run/loop.h, plan/gpu_*.h).
  *
- * Card, Driver, Fault, Settings, Holder, Resource -> Health (fl_node_health, by the card's address); all of them, Health,
+ * Card, Driver, Fault, Settings, Holder, Resource -> Health (fl_node_health, by the card's address); all of them,
+   Health,
  * Runtime, Host, PluginSocket, CdiSpec, DeviceClass, Node -> Resource, and a condition on the Node (fl_node_lists, at
  * once); Card, Driver, Host, Holder, Settings -> CdiSpec (fl_node_cdi, at once).
  *

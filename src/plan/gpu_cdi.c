@@ -18,7 +18,6 @@ struct cdi {
 
 /* ---- small things ---- */
 
-
 /* A path of the driver's root, as the host has it. */
 static struct fl_str on_host(struct cdi *c, struct fl_str root, struct fl_str path)
 {
@@ -342,7 +341,8 @@ static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, 
 	for (uint32_t i = 0; i < files->len; i++) {
 		for (uint32_t k = 0; k < files->at[i].links.len; k++) {
 			hook->args.at[n++] = FL_S("--link");
-			hook->args.at[n++] = fl_plan_printf(c->plan, "%.*s::%.*s/%.*s", FL_ARG(file_of(files->at[i].path)),
+			hook->args.at[n++] = fl_plan_printf(c->plan, "%.*s::%.*s/%.*s",
+							    FL_ARG(file_of(files->at[i].path)),
 							    FL_ARG(folder_of(files->at[i].path)),
 							    FL_ARG(files->at[i].links.at[k]));
 		}
@@ -353,7 +353,8 @@ static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, 
 	}
 }
 
-/* Without a program of ours on the host: each link is a mount of what it leads to, and a variable says where to look. */
+/* Without a program of ours on the host: each link is a mount of what it leads to,
+  and a variable says where to look. */
 static void put_links(struct cdi *c, struct fl_cdi_edits *edits)
 {
 	const struct fl_host_path_list *files = &c->facts->host->paths;

@@ -50,25 +50,35 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 
 /* ---- what containers are told ---- */
 
-static bool in_cdi(const struct lists *l, struct fl_str name)
+static const struct fl_cdi_device *cdi_device(const struct fl_cdi_spec *spec, struct fl_str name)
+{
+	for (uint32_t i = 0; i < spec->devices.len; i++)
+		if (fl_str_eq(spec->devices.at[i].name, name))
+			return &spec->devices.at[i];
+	return NULL;
+}
+
+/* Does the name that containers are told lead to this very device? An index may still be that of another one, which
+ * somebody holds. */
+static bool in_cdi(const struct lists *l, const struct fl_unit *unit)
 {
 	for (uint32_t i = 0; i < l->facts->spec_len; i++) {
 		const struct fl_cdi_spec *spec = &l->facts->specs[i];
+		const struct fl_cdi_device *own, *told;
 
 		if (!fl_str_eq(spec->kind, l->facts->settings->cdi_kind))
 			continue;
-		for (uint32_t k = 0; k < spec->devices.len; k++)
-			if (fl_str_eq(spec->devices.at[k].name, name))
-				return true;
+		own = cdi_device(spec, unit->id);
+		told = unit->shown.len ? cdi_device(spec, unit->shown) : own;
+		if (own && told && (own == told || fl_equal(fl_cdi_edits_bind(), &own->edits, &told->edits)))
+			return true;
 	}
 	return false;
 }
 
 static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 {
-	struct fl_str name = unit->shown.len ? unit->shown : unit->id;
-
-	if (!l->by_cdi || in_cdi(l, name))
+	if (!l->by_cdi || in_cdi(l, unit))
 		return;
 	list->waits = true;
 	if (unit->healthy) {

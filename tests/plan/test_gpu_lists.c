@@ -71,6 +71,15 @@ static const struct {
 	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "an index that still leads to another card is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
+	  "",
+	  SERVED(U("1")),
+	  "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {env: "
+	    "[A=b]}}, "
+	  "{name: '1', containerEdits: {env: [A=c]}}]\n",
+	  "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0) unhealthy: its CDI file is not written yet; *\n"
+	  "GPUsReady: False CDINotWritten: *\n" },
 	{ "a card that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: nobody has looked "

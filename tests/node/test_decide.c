@@ -1,0 +1,131 @@
+/* The node's capabilities look again at whatever they have read, and go round in the loop. */
+#include "api/cdi.h"
+#include "keys_check.h"
+#include "node/decide.h"
+#include "rig.h"
+#include "plan/gpu_facts.h"
+
+#define A "'0000:01:00.0'"
+
+static const struct {
+	const struct fl_kind *kind;
+	const struct fl_index *by;
+	bool written;
+	const char *text;
+} facts[] = {
+	{ &fl_settings_kind, NULL, false,
+	  "metadata: {name: settings}\nnode: n1\nboot: b1\nunpooled: true\nhealthChecks: true\ncleanLooks: 3\n"
+	  "recoveryWait: 30000000000\ncdiKind: k.io/gpu\ndeviceListStrategy: [cdi-cri]\n" },
+	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\n" },
+	{ &fl_runtime_kind, NULL, false, "metadata: {name: runtime}\ncdiKnown: true\ncdi: true\n" },
+	{ &fl_host_kind, NULL, false,
+	  "metadata: {name: host}\nnodes: [{path: /dev/nvidia1, major: 195, minor: 1}, {path: /dev/nvidiactl, major: "
+	    "195, "
+	  "minor: 255}]\npaths: [{what: Library, path: /usr/lib/libcuda.so.5, links: [libcuda.so.1]}]\n" },
+	{ &fl_card_kind, fl_node_card_by, false,
+	  "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 1\nclean: 2\nboundTo: nvidia\n" },
+	{ &fl_card_fault_kind, fl_node_fault_by, true,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 79\ncount: 1\nlast: 1\n" },
+	{ &fl_health_kind, fl_node_health_by, true,
+	  "metadata: {name: " A "}\ncard: " A "\nstate: Healthy\nboot: b1\nsince: 1\n" },
+	{ &fl_holder_kind, fl_node_holder_by, false,
+	  "metadata: {name: h}\nresource: nvidia.com/gpu\ndevices: [GPU-1]\npodNamespace: t\npod: p\ncontainer: c\n" },
+	{ &fl_resource_kind, NULL, true,
+	  "metadata: {name: nvidia.com/gpu}\nunits: [{id: GPU-1, card: " A ", healthy: true}]\n" },
+	{ &fl_plugin_socket_kind, NULL, false, "metadata: {name: nvidia-gpu.sock}\nlive: false\n" },
+	{ &fl_cdi_spec_kind, NULL, true,
+	  "metadata: {name: k.io-gpu}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: "
+	    "{env: "
+	  "[A=b]}}]\n" },
+	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
+	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1}\n" },
+};
+
+static void leave_it(void *self, struct fl_write *write)
+{
+	(void)self;
+	(void)write;
+}
+static const struct fl_sink nobody = { .start = leave_it, .cancel = leave_it };
+
+struct world {
+	struct fl_io *io;
+	struct fl_loop *loop;
+};
+
+static void world_auto_(struct world *w)
+{
+	w->loop = fl_loop_free(w->loop);
+	w->io = fl_io_free(w->io);
+}
+
+static int world_init(struct world *w)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_loop_options options = { .seed = { 1, 2 }, .standby = true };
+
+	w->io = rig_clock();
+	w->loop = w->io ? fl_loop_new(w->io, &options, NULL) : NULL;
+	if (!w->loop)
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
+		struct fl_source source = { facts[i].kind, facts[i].by, facts[i].written ? &nobody : NULL, NULL };
+
+		if (fl_loop_source(w->loop, &source, NULL) < 0)
+			return -FL_E_NOMEM;
+	}
+	if (fl_loop_capability(w->loop, &fl_node_health, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_lists, NULL) < 0 || fl_loop_capability(w->loop, &fl_node_cdi,
+	      NULL) < 0)
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
+		const void *object = facts_object(&arena, facts[i].kind->root(), fl_str(facts[i].text));
+
+		if (!object || fl_feed_put(fl_loop_feed(w->loop, facts[i].kind), object, NULL) < 0)
+			return -FL_E_NOMEM;
+	}
+	return 0;
+}
+
+TEST(no_change_is_missed)
+{
+	FL_AUTO(fl_buf) struct fl_buf missed = FL_BUF(64 * FL_KIB);
+	FL_AUTO(world) struct world w = { 0 };
+
+	OK(world_init(&w));
+	OK(keys_check(w.loop, &fl_node_health, FL_S(""), FL_S("0000:01:00.0"), &missed));
+	OK(keys_check(w.loop, &fl_node_health, FL_S(""), FL_S("0000:09:00.0"), &missed));
+	OK(keys_check(w.loop, &fl_node_lists, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_cdi, FL_S(""), FL_S(""), &missed));
+	CHECK_STR(fl_buf_view(&missed), "");
+}
+
+/* Each plan is called with what is there: the fault is bad news, the list says so, the file names the card. */
+TEST(facts_become_plans)
+{
+	static const struct {
+		const char *says;
+		const struct fl_capability *capability;
+		const char *key, *part;
+	} rows[] = {
+		{ "the fault is the card's health", &fl_node_health, "0000:01:00.0", "Xid79" },
+		{ "the list is the card's, and the Node says what is so", &fl_node_lists, "", "GPUsReady" },
+		{ "the file has the card", &fl_node_cdi, "", "libcuda.so.1" },
+	};
+
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB);
+		FL_AUTO(world) struct world w = { 0 };
+		struct fl_plan plan;
+		bool planned;
+
+		OK(world_init(&w));
+		fl_plan_init(&plan, &arena);
+		planned = fl_loop_try(w.loop, row->capability, FL_S(""), fl_str(row->key), &plan, NULL, NULL);
+		OK(planned && !plan.failed ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+		fl_plan_print(&plan, &text);
+		OK(fl_buf_check(&text, "plan", NULL));
+		CHECK(text.p && strstr(text.p, row->part));
+	}
+}

@@ -1,0 +1,209 @@
+/* The CDI file of a node's GPUs. I3: what was handed out resolves until nobody holds it. */
+#include "plan/gpu_cdi.h"
+#include "gpu_facts.h"
+
+#define READY "metadata: {name: driver}\nstate: Ready\n"
+#define PLAIN "metadata: {name: s}\ncdiKind: k.io/gpu\n"
+#define HOST "metadata: {name: host}\nnodes: [" NODES "]\n"
+#define NODES \
+	"{path: /dev/dri/card1, major: 226, minor: 1, mode: 438}, {path: /dev/nvidia-caps/nvidia-cap12, major: 234, " \
+	"minor: 12, mode: 438}, {path: /dev/nvidia-caps/nvidia-cap13, major: 234, minor: 13, mode: 438}, " \
+	"{path: /dev/nvidia0, major: 195, minor: 0, mode: 438}, {path: /dev/nvidia1, major: 195, minor: 1, mode: " \
+	  "438}, " \
+	"{path: /dev/nvidiactl, major: 195, minor: 255, mode: 438}"
+#define FILES \
+	"paths: [{what: Library, path: /usr/lib/libcuda.so.550, links: [libcuda.so.1]}, {what: Binary, path: " \
+	"/usr/bin/nvidia-smi}, {what: Socket, path: /run/nvidia-persistenced/socket}]\n"
+#define ONE "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nindex: 0\nminor: 0\ndri: [card1]\n"
+#define OTHER "---\nmetadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nindex: 1\nminor: 1\n"
+#define CUT "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nindex: 0\nminor: 0\nmig: true\npartitions: " \
+	  "[{uuid: MIG-1, " \
+	    "index: 0, gi: 1, ci: 0, profile: x, giCap: 12, ciCap: 13}, {uuid: MIG-2, index: 1, gi: 2, ci: 0, " \
+	      "profile: x, " \
+	    "giCap: 99, ciCap: 98}]\n"
+#define OLD "metadata: {name: k.io-gpu}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: '7', containerEdits: " \
+	  "{env: " \
+	    "[A=z]}}, {name: GPU-z, containerEdits: {env: [A=z]}}]\n"
+#define HELD "metadata: {name: h}\nresource: r\ndevices: ['GPU-z::1']\npodNamespace: t\npod: p\ncontainer: c\n"
+#define GPU_A "0: /dev/nvidia0=195:0 /dev/dri/card1=226:1\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=226:1\n"
+
+static const struct {
+	const char *says, *settings, *driver, *host, *cards, *holders, *specs, *got;
+} rows[] = {
+	{ "nobody has looked at the host yet: nothing", PLAIN, READY, "", ONE, "", "", "" },
+	{ "the driver is away: what was written stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
+	  OLD, "" },
+	{ "no card, no file", PLAIN, READY, HOST, "", "", "", "" },
+	{ "a file that names nothing any more goes", PLAIN, READY, HOST, "", "", OLD, "gone k.io-gpu\n" },
+	{ "a card by UUID and by index, and all", PLAIN, READY, HOST, ONE OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: /dev/nvidia0=195:0 /dev/dri/card1=226:1\n1: /dev/nvidia1=195:1\n"
+	  "GPU-a: /dev/nvidia0=195:0 /dev/dri/card1=226:1\nGPU-b: /dev/nvidia1=195:1\n"
+	  "all: /dev/nvidia0=195:0 /dev/dri/card1=226:1 /dev/nvidia1=195:1\n"
+	  "each: /dev/nvidiactl=195:255 env NVIDIA_VISIBLE_DEVICES=void\n" },
+	{ "a card without an index needs no newer version", PLAIN, READY, HOST,
+	  "metadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nminor: 1\n", "", "",
+	  "k.io-gpu 0.3.0 k.io/gpu\nGPU-b: /dev/nvidia1=195:1\nall: /dev/nvidia1=195:1\neach: *\n" },
+	{ "a dot in the class needs a newer one", "metadata: {name: s}\ncdiKind: k.io/g.p\n", READY, HOST, ONE, "", "",
+	  "k.io-g.p 0.6.0 k.io/g.p\n" GPU_A "all: *\neach: *\n" },
+	{ "a node that is not everybody's brings its group, and a newer version; root's group is never given", PLAIN,
+	  READY,
+	  "metadata: {name: host}\nnodes: [{path: /dev/dri/card1, major: 1, minor: 1, mode: 432, gid: 44}, {path: "
+	  "/dev/nvidia0, major: 195, minor: 0, mode: 432, gid: 0}, {path: /dev/nvidia1, major: 195, minor: 1, mode: "
+	    "438, "
+	  "gid: 9}]\n",
+	  ONE, "", "",
+	  "k.io-gpu 0.7.0 k.io/gpu\n0: /dev/nvidia0=195:0 /dev/dri/card1=1:1 group 44\n"
+	  "GPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1 group 44\nall: /dev/nvidia0=195:0 /dev/dri/card1=1:1 group 44\n"
+	  "each: env NVIDIA_VISIBLE_DEVICES=void\n" },
+	{ "parts by their capabilities; the card itself is none, and a part without its nodes is left out",
+	  "metadata: {name: s}\ncdiKind: k.io/gpu\nmigStrategy: mixed\n", READY, HOST, CUT, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n"
+	  "0:0: /dev/nvidia0=195:0 /dev/nvidia-caps/nvidia-cap12=234:12 /dev/nvidia-caps/nvidia-cap13=234:13\n"
+	  "MIG-1: /dev/nvidia0=195:0 /dev/nvidia-caps/nvidia-cap12=234:12 /dev/nvidia-caps/nvidia-cap13=234:13\n"
+	  "all: *\neach: *\n" },
+	{ "where parts are nobody's business the card is one", PLAIN, READY, HOST, CUT, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: /dev/nvidia0=195:0\n0:0: *\nGPU-a: /dev/nvidia0=195:0\nMIG-1: *\nall: *\neach: "
+	    "*\n" },
+	{ "a card whose node is not there is left out", PLAIN, READY, HOST,
+	  "metadata: {name: x}\nanswer: Answers\nuuid: GPU-x\nminor: 5\n" OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1=195:1\nGPU-b: /dev/nvidia1=195:1\nall: *\neach: *\n" },
+	{ "a card of a virtual machine is left out", PLAIN, READY, HOST, ONE "boundTo: vfio-pci\n", "", "", "" },
+	{ "files without a hook: each link is a mount, and a variable says where", PLAIN, READY, HOST FILES, ONE, "",
+	  "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: /dev/nvidiactl=195:255 /usr/lib/libcuda.so.550(ro) "
+	  "/usr/bin/nvidia-smi(ro) /run/nvidia-persistenced/socket(nosuid) "
+	  "/usr/lib/libcuda.so.1<-/usr/lib/libcuda.so.550(ro) env NVIDIA_VISIBLE_DEVICES=void env "
+	  "LD_LIBRARY_PATH=/usr/lib\n" },
+	{ "files with our hook, of a driver in another root", PLAIN "hook: /opt/fairlead\n", READY,
+	  HOST FILES "root: /run/nvidia/driver\ndevRoot: /run/nvidia/driver/\n", OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1<-/run/nvidia/driver/dev/nvidia1=195:1\nGPU-b: *\nall: *\n"
+	  "each: /dev/nvidiactl<-/run/nvidia/driver/dev/nvidiactl=195:255 "
+	  "/usr/lib/libcuda.so.550<-/run/nvidia/driver/usr/lib/libcuda.so.550(ro) "
+	  "/usr/bin/nvidia-smi<-/run/nvidia/driver/usr/bin/nvidia-smi(ro) "
+	  "/run/nvidia-persistenced/socket<-/run/nvidia/driver/run/nvidia-persistenced/socket(nosuid) "
+	  "env NVIDIA_VISIBLE_DEVICES=void hook /opt/fairlead fairlead cdi-hook --link "
+	  "libcuda.so.550::/usr/lib/libcuda.so.1 --folder /usr/lib\n" },
+
+	{ "a name that is held stays, with what it meant", PLAIN, READY, HOST, ONE, HELD, OLD,
+	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "GPU-z: env A=z\nall: *\neach: *\n" },
+	{ "its index too, where that is what was told", PLAIN "deviceIDStrategy: index\n", READY, HOST, ONE, HELD, OLD,
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\n7: env A=z\nGPU-a: *\nGPU-z: env A=z\nall: *\neach: *\n" },
+	{ "an index that is held is given to no other card", PLAIN "deviceIDStrategy: index\n", READY, HOST,
+	  "metadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nindex: 7\nminor: 1\n", HELD, OLD,
+	  "k.io-gpu 0.5.0 k.io/gpu\n7: env A=z\nGPU-b: /dev/nvidia1=195:1\nGPU-z: env A=z\nall: *\neach: *\n" },
+	{ "a name that nobody holds goes", PLAIN, READY, HOST, ONE, "", OLD,
+	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: *\n" },
+	{ "while a card cannot say what it is, no name goes", PLAIN, READY, HOST,
+	  ONE "---\nmetadata: {name: b}\nanswer: Hung\n", "", OLD,
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\n7: env A=z\nGPU-a: *\nGPU-z: env A=z\nall: *\neach: *\n" },
+	{ "a file of ours of another kind goes, one of somebody else's stays", PLAIN, READY, HOST, ONE, "",
+	  "metadata: {name: old.io-gpu}\ncdiVersion: 0.5.0\nkind: old.io/gpu\ndevices: [{name: GPU-z, containerEdits: "
+	    "{}}]\n"
+	  "containerEdits: {hooks: [{hookName: createContainer, path: /x, args: [fairlead, cdi-hook]}]}\n---\n"
+	  "metadata: {name: foreign.io-gpu}\ncdiVersion: 0.5.0\nkind: foreign.io/gpu\n"
+	  "devices: [{name: GPU-z, containerEdits: {}}]\n",
+	  "gone old.io-gpu\nk.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: *\n" },
+	{ "but stays while a name of it is held", PLAIN, READY, HOST, ONE, HELD,
+	  "metadata: {name: old.io-gpu}\ncdiVersion: 0.5.0\nkind: old.io/gpu\ndevices: [{name: GPU-z, containerEdits: "
+	    "{}}]\n"
+	  "containerEdits: {hooks: [{hookName: createContainer, path: /x, args: [fairlead, cdi-hook]}]}\n",
+	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: *\n" },
+};
+
+static void print_path(struct fl_str path, struct fl_str host, struct fl_buf *out)
+{
+	fl_buf_printf(out, " %.*s", FL_ARG(path));
+	if (host.len && !fl_str_eq(path, host))
+		fl_buf_printf(out, "<-%.*s", FL_ARG(host));
+}
+
+static void print_edits(struct fl_str name, const struct fl_cdi_edits *edits, struct fl_buf *out)
+{
+	fl_buf_printf(out, "%.*s:", FL_ARG(name));
+	for (uint32_t i = 0; i < edits->nodes.len; i++) {
+		print_path(edits->nodes.at[i].path, edits->nodes.at[i].host_path, out);
+		fl_buf_printf(out, "=%lld:%lld", (long long)edits->nodes.at[i].major,
+			      (long long)edits->nodes.at[i].minor);
+	}
+	for (uint32_t i = 0; i < edits->mounts.len; i++) {
+		print_path(edits->mounts.at[i].path, edits->mounts.at[i].host_path, out);
+		fl_buf_printf(out, "(%.*s)", FL_ARG(edits->mounts.at[i].options.at[0]));
+	}
+	for (uint32_t i = 0; i < edits->env.len; i++)
+		fl_buf_printf(out, " env %.*s", FL_ARG(edits->env.at[i]));
+	for (uint32_t i = 0; i < edits->hooks.len; i++) {
+		fl_buf_printf(out, " hook %.*s", FL_ARG(edits->hooks.at[i].path));
+		for (uint32_t k = 0; k < edits->hooks.at[i].args.len; k++)
+			fl_buf_printf(out, " %.*s", FL_ARG(edits->hooks.at[i].args.at[k]));
+	}
+	for (uint32_t i = 0; i < edits->gids.len; i++)
+		fl_buf_printf(out, " group %lld", (long long)edits->gids.at[i]);
+	fl_buf_char(out, '\n');
+}
+
+static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
+{
+	for (const struct fl_want *want = plan->first; want; want = want->next) {
+		const struct fl_cdi_spec *spec = want->object;
+
+		if (want->what == FL_WANT_GONE) {
+			fl_buf_printf(out, "gone %.*s\n", FL_ARG(want->ref.name));
+			continue;
+		}
+		fl_buf_printf(out, "%.*s %.*s %.*s\n", FL_ARG(want->ref.name), FL_ARG(spec->version),
+			      FL_ARG(spec->kind));
+		for (uint32_t i = 0; i < spec->devices.len; i++)
+			print_edits(spec->devices.at[i].name, &spec->devices.at[i].edits, out);
+		print_edits(FL_S("each"), &spec->edits, out);
+	}
+}
+
+/* Is it as wanted, line by line? What stands for a * in a line is not looked at. */
+static bool is_like(struct fl_str got, struct fl_str want)
+{
+	struct fl_str a, b;
+
+	while (fl_str_split(&want, '\n', &b)) {
+		int64_t star = fl_str_find(b, '*');
+
+		if (!fl_str_split(&got, '\n', &a))
+			return false;
+		if (star < 0 ? !fl_str_eq(a, b) :
+			       !fl_str_starts(a, fl_str_sub(b, 0, (uint32_t)star)) ||
+				       !fl_str_ends(a, fl_str_sub(b, (uint32_t)star + 1, b.len)))
+			return false;
+	}
+	return !got.p;
+}
+
+TEST(the_file_from_facts)
+{
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+		struct fl_gpu_cdi_facts f = { 0 };
+		struct fl_plan plan;
+
+		GOT(f.settings = facts_object(&arena, fl_settings_bind(), fl_str(row->settings)));
+		GOT(f.driver = facts_object(&arena, fl_driver_bind(), fl_str(row->driver)));
+		if (*row->host)
+			GOT(f.host = facts_object(&arena, fl_host_bind(), fl_str(row->host)));
+		GOT(f.cards = facts_list(&arena, fl_card_bind(), row->cards, &f.card_len));
+		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
+		GOT(f.specs = facts_list(&arena, fl_cdi_spec_bind(), row->specs, &f.spec_len));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_cdi_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		print_plan(&plan, &text);
+		OK(fl_buf_check(&text, "the plan", NULL));
+		if (!is_like(fl_buf_view(&text), fl_str(row->got)))
+			CHECK_STR(fl_buf_view(&text), row->got);
+	}
+}
+
+TEST(its_owner_is_sound)
+{
+	struct fl_err err = { 0 };
+
+	OK_ERR(fl_owner_check(&fl_gpu_cdi_owner, &err), &err);
+}
