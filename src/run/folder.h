@@ -35,7 +35,8 @@ struct fl_folder {
 	/* The caller's, set before the start and borrowed until the stop. */
 	const char *dir;
 	const char *suffix;            /* only such files; the object is named without it. NULL: all */
-	/* Make the object of a file: 1; its name is set already, `object` a zeroed root struct, memory in the arena.
+	/* Make the object of a file: 1; its name is set already, `object` a zeroed root struct. Its texts may stay in
+	 * `file`, or lie in the arena: it is copied.
 	 * 0: the file is none of ours. -FL_E_NOMEM: for now. Any other failure: it is called again with `why`, and then
 	 * must not fail but for memory. */
 	int (*parse)(void *arg, const struct fl_folder_file *file, struct fl_arena *arena, void *object,

@@ -16,41 +16,12 @@ const struct fl_kind fl_sign_kind = {
 	.cluster_scoped = true, .help = "A sign: a file that says how a bell rings.",
 };
 
-/* ---- the decision: keys, gather, plan ---- */
+/* ---- the decision: plan, gather, keys ---- */
 
 static const struct fl_owner sign_owner = {
 	.manager = "demo-ring", .kind = &fl_sign_kind, .paths = (const char *const[]){ "spec.text", NULL },
 };
 static const struct fl_owner *const owners[] = { &sign_owner, NULL };
-
-/* A bell's key is its name, and so is a sign's: whatever happens to either, they are looked at together. */
-static void bell_keys(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	const struct fl_bell *bell = after ? after : before;
-
-	fl_dirty_key(dirty, FL_S(""), bell->meta.name);
-}
-
-static void sign_keys(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	const struct fl_sign *sign = after ? after : before;
-
-	fl_dirty_key(dirty, FL_S(""), sign->meta.name);
-}
-
-static bool ring_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-{
-	const struct fl_bell *bell = fl_view_get(view, &fl_bell_kind, FL_S(""), key.name);
-	const struct fl_sign *sign = fl_view_get(view, &fl_sign_kind, FL_S(""), key.name);
-	struct ring_facts *facts = facts_;
-
-	facts->bell = (struct fl_ref){ &fl_bell_kind, FL_S(""), key.name, FL_S("") };
-	facts->sign = (struct fl_ref){ &fl_sign_kind, FL_S(""), key.name, FL_S("") };
-	facts->rings = bell != NULL;
-	facts->times = bell ? bell->spec.rings : 0;
-	facts->problem = bell ? bell->spec.problem : FL_S("");
-	return bell || sign;
-}
 
 void ring_plan(const void *facts_, struct fl_plan *plan)
 {
@@ -72,8 +43,40 @@ void ring_plan(const void *facts_, struct fl_plan *plan)
 	fl_say(plan, facts->bell, "Rings", "%d times", facts->times);
 }
 
-static const struct fl_watched watches[] = { { &fl_bell_kind, bell_keys, false }, { &fl_sign_kind, sign_keys, false },
-					     { 0 } };
+static bool ring_gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	const struct fl_bell *bell = fl_view_get(view, &fl_bell_kind, FL_S(""), key.name);
+	const struct fl_sign *sign = fl_view_get(view, &fl_sign_kind, FL_S(""), key.name);
+	struct ring_facts *facts = facts_;
+
+	facts->bell = (struct fl_ref){ .kind = &fl_bell_kind, .name = key.name };
+	facts->sign = (struct fl_ref){ .kind = &fl_sign_kind, .name = key.name };
+	facts->rings = bell != NULL;
+	facts->times = bell ? bell->spec.rings : 0;
+	facts->problem = bell ? bell->spec.problem : FL_S("");
+	return bell || sign;
+}
+
+/* A bell's key is its name, and so is a sign's: whatever happens to either, they are looked at together. */
+static void bell_keys(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	const struct fl_bell *bell = after ? after : before;
+
+	fl_dirty_key(dirty, FL_S(""), bell->meta.name);
+}
+
+static void sign_keys(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	const struct fl_sign *sign = after ? after : before;
+
+	fl_dirty_key(dirty, FL_S(""), sign->meta.name);
+}
+
+static const struct fl_watched watches[] = {
+	{ .kind = &fl_bell_kind, .keys = bell_keys },
+	{ .kind = &fl_sign_kind, .keys = sign_keys },
+	{ 0 },
+};
 const struct fl_capability ring = {
 	.name = "ring", .watches = watches, .key = &fl_bell_kind, .owners = owners,
 	.facts_size = sizeof(struct ring_facts), .gather = ring_gather, .plan = ring_plan,
@@ -87,9 +90,10 @@ int bell_parse(void *arg, const struct fl_folder_file *file, struct fl_arena *ar
 	int64_t rings;
 
 	(void)arg;
+	(void)arena;
 	if (file->why) {
-		FL_SET(FL_IN(bell, spec), problem, fl_arena_str(arena, fl_str(file->why->text)));
-		return bell->spec.problem.p ? 1 : -FL_E_NOMEM;
+		FL_SET(FL_IN(bell, spec), problem, fl_str(file->why->text));
+		return 1;
 	}
 	if (!fl_str_i64(fl_str_trim(file->content), &rings) || rings < 1 || rings > 9)
 		return fl_fail(err, FL_E_INVALID, "%.*s: a number from 1 to 9 is wanted", FL_ARG(file->name));
