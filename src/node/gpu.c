@@ -1,6 +1,7 @@
 /* The feeder's life, and what is done next. */
 #include "node/gpu.h"
 #include "node/gpu_in.h"
+#include <assert.h>
 #include <stdio.h>
 
 void gpu_wake(struct fl_gpu *gpu)
@@ -23,9 +24,12 @@ struct gpu_card *gpu_card_add(struct fl_gpu *gpu, const char *address)
 	if (card)
 		return card;
 	memcpy(made.address, address, sizeof made.address);
-	if (gpu->cards.len >= FL_GPU_CARDS_MAX || fl_vec_push(&gpu->cards, made) < 0)
+	if (gpu->cards.len >= FL_GPU_CARDS_MAX || fl_vec_reserve(&gpu->cards, 1) < 0)
 		return NULL;
-	return gpu_card(gpu, fl_str(address));
+	assert(gpu->cards.at);
+	card = &gpu->cards.at[gpu->cards.len++];
+	*card = made;
+	return card;
 }
 
 void gpu_forget(struct fl_gpu *gpu)
@@ -190,16 +194,25 @@ static void card_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 {
 	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
+	char message[FL_ERR_TEXT];
+	struct fl_card fresh;
 
 	kid->card[0] = '\0';   /* this child has done what it was made for */
 	if (!card || card->answer != FL_CARD_HUNG)
 		return;
-	if (r >= 0) {
+	if (r >= 0)
+		r = fl_gpu_take_card(fl_buf_view(&kid->reply), &gpu->arena, &fresh, &kid->err);
+	if (r >= 0 && fresh.answer != FL_CARD_FAILS) {
 		take_card(gpu, card, kid);
 		card->hash = 0;
 		card->look_at = 0;   /* by the child for calls, which has it back */
 		return;
 	}
+	if (r >= 0)   /* it answers, and does not work */
+		(void)fl_fail(&kid->err, FL_E_IO, "%.*s", FL_ARG(fresh.message));
+	(void)snprintf(message, sizeof message, "it hung, and is not well yet: %.180s", kid->err.text);
+	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
+		gpu->bus_digest = 0;
 	card->delay = card->delay * 2 > gpu->pace.hung_last ? gpu->pace.hung_last : card->delay * 2;
 	card->check_at = fl_now(gpu->io) + card->delay;
 }

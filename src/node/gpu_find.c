@@ -9,7 +9,7 @@ static const char *const dirs[] = {
 #else
 	"usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu",
 #endif
-	"usr/lib64", "lib64", "usr/lib", "lib", "usr/lib/wsl/lib", "opt/nvidia/lib64",
+	"usr/lib64", "lib64", "usr/lib", "lib", "usr/lib/wsl/lib", "usr/local/nvidia/lib64", "opt/nvidia/lib64",
 };
 
 static bool is_digit(char c)

@@ -66,6 +66,34 @@ int rig_tree(struct gpu_rig *rig, bool library, struct fl_err *err)
 	return fake_tree(rig->state, rig->folder, library ? FAKE_LIBRARY : NULL, err);
 }
 
+/* What a child writes to its stderr comes here, too. A crash that was ordered is none of the sanitizers' affair. */
+static void log_line(void *self, const char *line, size_t len)
+{
+	struct gpu_rig *rig = self;
+	char text[FL_LOG_LINE + 1];
+
+	(void)snprintf(text, sizeof text, "%.*s", (int)len, line);
+	if (strstr(text, "SEGV"))
+		return;
+	if (strstr(text, "ERROR: ") || strstr(text, "runtime error")) {
+		rig->complained = true;
+		(void)fprintf(stderr, "# %s", text);
+	}
+	if (getenv("TEST_LOG"))
+		(void)fprintf(stderr, "# %s", text);
+}
+
+static uint64_t log_now(void *self)
+{
+	return fl_now(((struct gpu_rig *)self)->io);
+}
+
+static int64_t log_wall(void *self)
+{
+	(void)self;
+	return 0;
+}
+
 int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 {
 	static const struct fl_gpu_pace quick = {
@@ -77,8 +105,10 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 	};
 	struct fl_gpu_options options = {
 		.program = "/proc/self/exe", .roots = rig->roots, .sysfs = rig->sysfs, .proc = rig->proc,
-		.env = rig->envs, .metrics = rig->metrics,
+		.env = rig->envs, .metrics = rig->metrics, .log = &rig->log,
 	};
+
+	fl_log_init(&rig->log, &(struct fl_log_to){ log_line, log_now, log_wall, rig }, "test");
 
 	options.pace = quick;
 	options.cuda = flags & RIG_CUDA;
@@ -134,6 +164,7 @@ void rig_down(struct gpu_rig *rig)
 	char command[128];
 
 	rig->gpu = fl_gpu_free(rig->gpu);
+	(void)test_check(!rig->complained, "no child broke a rule of memory", __FILE__, __LINE__);
 	rig->loop = fl_loop_free(rig->loop);
 	fl_metrics_free(rig->metrics);
 	fl_arena_free(&rig->arena);

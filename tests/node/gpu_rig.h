@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "fake/nvml/control.h"
+#include "base/log.h"
 #include "node/gpu.h"
 #include "api/node.h"
 #include "test.h"
@@ -17,6 +18,8 @@ struct gpu_rig {
 	struct fl_io *io;
 	struct fl_loop *loop;
 	struct fl_metrics *metrics;
+	struct fl_log log;
+	bool complained;               /* a sanitizer has spoken in a child */
 	struct fl_gpu *gpu;
 	struct fake_state *state;
 	struct fl_arena arena;         /* of what the last look returned */

@@ -2,6 +2,7 @@
  * tortured: the children are processes of their own. */
 #include "base/limits.h"
 #include "gpu_rig.h"
+#include "test_io.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -28,6 +29,13 @@ static bool all_clean(struct gpu_rig *rig, int cards)
 	return true;
 }
 
+static bool is_clean(struct gpu_rig *rig, int gpu)
+{
+	const struct fl_card *card = rig_see_card(rig, gpu);
+
+	return card && card->clean >= FL_CARD_CLEAN_MAX;
+}
+
 static bool has_events_child(struct gpu_rig *rig, int other_than)
 {
 	int pid = fl_gpu_state(rig->gpu).events;
@@ -44,6 +52,40 @@ static bool has_calls_child(struct gpu_rig *rig, int other_than)
 }
 
 /* ---- what is told ---- */
+
+/* What a process holds of its own, in KiB: private pages that are not a file's. */
+static long own_kib(int pid)
+{
+	char path[64], line[128];
+	long kib = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "Anonymous:", 10) == 0)
+			kib = strtol(line + 10, NULL, 10);
+	if (f)
+		(void)fclose(f);
+	return kib;
+}
+
+TEST_ONCE(from_nothing_to_eight_cards)
+{
+	struct fl_gpu_state state;
+	uint64_t begin;
+
+	NODE(rig, "dgx-a100", RIG_LATER);
+	begin = fl_clock(rig.io);
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	(void)printf("# from the start to eight cards: %llu us\n",
+		     (unsigned long long)((fl_clock(rig.io) - begin) / 1000));
+	CHECK(rig_until(&rig, all_clean, 8));
+	state = fl_gpu_state(rig.gpu);
+	(void)printf("# anonymous memory of the children: %ld and %ld KiB\n", own_kib(state.calls),
+		     own_kib(state.events));
+}
 
 TEST_ONCE(eight_cards_are_told_whole)
 {
@@ -387,6 +429,30 @@ TEST_ONCE(processes_that_do_not_even_die_have_a_ceiling_and_neighbours_go_on)
 	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
 }
 
+static bool names_cuda(struct gpu_rig *rig, int gpu)
+{
+	const struct fl_card *card = rig_see_card(rig, gpu);
+
+	for (uint32_t i = 0; card && i + 9 <= card->message.len; i++)
+		if (memcmp(card->message.p + i, "error 999", 9) == 0)
+			return true;
+	return false;
+}
+
+TEST_ONCE(a_card_that_hung_must_make_a_cuda_context_before_it_is_back)
+{
+	NODE(rig, "two-t4", RIG_CUDA);
+	CHECK(rig_until(&rig, all_clean, 2));
+	SAY("fail cuda 999 1");
+	SAY("hang uuid 1 plain 1");
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK(rig_until(&rig, names_cuda, 1));
+	rig_turn(&rig, 500 * FL_NS_PER_MS);
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	SAY("heal any");
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+}
+
 TEST_ONCE(a_library_that_hangs_from_the_start_makes_the_driver_sick)
 {
 	NODE(rig, "two-t4", RIG_LATER);
@@ -540,6 +606,21 @@ TEST_ONCE(an_upgrade_is_followed_without_a_restart)
 	CHECK_STR(rig_see_driver(&rig)->version, "999.1");
 }
 
+TEST_ONCE(a_driver_without_events_is_asked_all_the_same)
+{
+	const struct fl_card *card;
+
+	NODE(rig, "two-t4", RIG_LATER);
+	SAY("fail event_register NOT_SUPPORTED");
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(rig_until(&rig, is_clean, 1));
+	card = rig_see_card(&rig, 1);
+	CHECK_INT(card->answer, FL_CARD_ANSWERS);
+	CHECK(!card->events);
+	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
+}
+
 /* ---- pauses ---- */
 
 TEST_ONCE(a_pause_lets_go_of_the_driver_also_under_load)
@@ -615,16 +696,16 @@ TEST_ONCE(without_fds_no_child_is_made_until_there_are_some)
 
 static uint64_t cpu_of(int pid)
 {
-	char path[64];
-	unsigned long ns = 0;
+	char path[64], line[128];
+	uint64_t ns = 0;
 	FILE *f;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
 	f = fopen(path, "r");
 	if (!f)
 		return 0;
-	if (fscanf(f, "%lu", &ns) != 1)
-		ns = 0;
+	if (fgets(line, sizeof line, f))
+		ns = strtoul(line, NULL, 10);
 	(void)fclose(f);
 	return ns;
 }
@@ -647,4 +728,56 @@ TEST_ONCE(a_look_at_eight_cards_is_cheap)
 	CHECK(asked >= 24);
 	(void)printf("# eight cards looked at: %llu us of CPU, parent and child together\n",
 		     (unsigned long long)(took / 1000 * 8 / asked));
+}
+
+/* ---- any call may fail: the agent's own side, without children ---- */
+
+static void turn_until_told(struct fl_io *io, struct fl_loop *loop, uint64_t ns)
+{
+	uint64_t end = fl_clock(io) + ns;
+
+	while (fl_clock(io) < end) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_view view = fl_loop_view(loop, &arena);
+
+		if (fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver")) ||
+		    fl_io_turn(io, fl_clock(io) + FL_NS_PER_MS, NULL) < 0)
+			return;
+	}
+}
+
+TEST(whatever_fails_the_driver_is_told_in_the_end)
+{
+	static const char *const roots[] = { "/nowhere", NULL };
+	static const struct fl_gpu_options options = {
+		.program = "/nowhere/fairlead", .roots = roots, .sysfs = "/nowhere", .proc = "/nowhere",
+		.pace = { .look_soon = FL_NS_PER_MS, .find_every = FL_NS_PER_MS, .look_every = FL_NS_PER_MS },
+	};
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_loop) struct fl_loop *loop = NULL;
+	FL_AUTO(fl_gpu) struct fl_gpu *gpu = NULL;
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_driver *driver;
+	struct fl_view view;
+	struct fl_err err = { 0 };
+
+	GOT(io);
+	loop = fl_loop_new(io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &err);
+	GOT(loop);
+	OK_ERR(fl_loop_source(loop, &(struct fl_source){ .kind = &fl_driver_kind }, &err), &err);
+	OK_ERR(fl_loop_source(loop, &(struct fl_source){ .kind = &fl_card_kind }, &err), &err);
+	OK_ERR(fl_loop_source(loop,
+			      &(struct fl_source){ .kind = &fl_card_fault_kind, .sink = &fl_gpu_fault_sink,
+						   .sink_arg = &gpu },
+			      &err),
+	       &err);
+	gpu = fl_gpu_new(io, loop, &options, &err);
+	GOT(gpu);
+	turn_until_told(io, loop, FL_NS_PER_S);
+	view = fl_loop_view(loop, &arena);
+	driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+	if (!view.failed) {
+		CHECK(driver);
+		CHECK_INT(driver->state, FL_DRIVER_ABSENT);
+	}
 }
