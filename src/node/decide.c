@@ -38,169 +38,168 @@ const struct fl_index fl_node_health_by[] = { { "card", health_card }, { 0 } };
 /* ---- objects of a kind as an array, by name: a plan's words must not hang on the order of a cache ---- */
 
 #define SAME_PLACE(kind) \
-	_Static_assert(offsetof(struct kind, meta.name) == offsetof(struct fl_card, meta.name),
-	  "sorted by one function")
+	_Static_assert(offsetof(struct kind, meta.name) == offsetof(struct fl_card, meta.name), "one function sorts")
 SAME_PLACE(fl_card_fault);
-	  SAME_PLACE(fl_holder);
-	  SAME_PLACE(fl_health);
-	  SAME_PLACE(fl_resource);
-	  SAME_PLACE(fl_plugin_socket);
-	  SAME_PLACE(fl_cdi_spec);
-	  SAME_PLACE(fl_device_class);
+SAME_PLACE(fl_holder);
+SAME_PLACE(fl_health);
+SAME_PLACE(fl_resource);
+SAME_PLACE(fl_plugin_socket);
+SAME_PLACE(fl_cdi_spec);
+SAME_PLACE(fl_device_class);
 
-	  static int by_name(const void *a, const void *b)
-	  {
-		  return fl_str_cmp(((const struct fl_card *)a)->meta.name, ((const struct fl_card *)b)->meta.name);
-	  }
+static int by_name(const void *a, const void *b)
+{
+	return fl_str_cmp(((const struct fl_card *)a)->meta.name, ((const struct fl_card *)b)->meta.name);
+}
 
-	  static void *collect(struct fl_view *view, struct fl_each each, size_t size, uint32_t *ret_len)
-	  {
-		  uint32_t room = 16;
-		  char *list = fl_view_alloc(view, room, size);
-		  const void *object;
+static void *collect(struct fl_view *view, struct fl_each each, size_t size, uint32_t *ret_len)
+{
+	uint32_t room = 16;
+	char *list = fl_view_alloc(view, room, size);
+	const void *object;
 
-		  *ret_len = 0;
-		  while (list && (object = fl_each_next(&each))) {
-			  if (*ret_len == room) {
-				  char *more = fl_view_alloc(view, (size_t)room * 2, size);
+	*ret_len = 0;
+	while (list && (object = fl_each_next(&each))) {
+		if (*ret_len == room) {
+			char *more = fl_view_alloc(view, (size_t)room * 2, size);
 
-				  if (!more)
-					  return NULL;
-				  memcpy(more, list, room * size);
-				  list = more;
-				  room *= 2;
-			  }
-			  memcpy(list + *ret_len * size, object, size);
-			  (*ret_len)++;
-		  }
-		  if (list && *ret_len)
-			  qsort(list, *ret_len, size, by_name);
-		  return list;
-	  }
+			if (!more)
+				return NULL;
+			memcpy(more, list, room * size);
+			list = more;
+			room *= 2;
+		}
+		memcpy(list + *ret_len * size, object, size);
+		(*ret_len)++;
+	}
+	if (list && *ret_len)
+		qsort(list, *ret_len, size, by_name);
+	return list;
+}
 
 #define ALL(view, kind, type, ret_len) collect((view), fl_view_all((view), &(kind)), sizeof(struct type), (ret_len))
 #define UNDER(view, kind, type, index, value, ret_len) \
 	collect((view), fl_view_by((view), &(kind), (index), (value)), sizeof(struct type), (ret_len))
 
-	  static const struct fl_settings *settings_of(struct fl_view *view)
-	  {
-		  return fl_view_get(view, &fl_settings_kind, FL_S(""), FL_S("settings"));
-	  }
+static const struct fl_settings *settings_of(struct fl_view *view)
+{
+	return fl_view_get(view, &fl_settings_kind, FL_S(""), FL_S("settings"));
+}
 
-	  static const struct fl_driver *driver_of(struct fl_view *view)
-	  {
-		  return fl_view_get(view, &fl_driver_kind, FL_S(""), FL_S("driver"));
-	  }
+static const struct fl_driver *driver_of(struct fl_view *view)
+{
+	return fl_view_get(view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+}
 
-	  static const struct fl_host *host_of(struct fl_view *view)
-	  {
-		  return fl_view_get(view, &fl_host_kind, FL_S(""), FL_S("host"));
-	  }
+static const struct fl_host *host_of(struct fl_view *view)
+{
+	return fl_view_get(view, &fl_host_kind, FL_S(""), FL_S("host"));
+}
 
-	  /* ---- health, card by card ---- */
+/* ---- health, card by card ---- */
 
-	  /* What concerns every card, and those that are gone and whose health is still kept. */
-	  static void every_card(const void *before, const void *after, struct fl_dirty *dirty)
-	  {
-		  (void)before;
-		  (void)after;
-		  fl_dirty_each(dirty, &fl_card_kind);
-		  fl_dirty_each(dirty, &fl_health_kind);
-	  }
+/* What concerns every card, and those that are gone and whose health is still kept. */
+static void every_card(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	fl_dirty_each(dirty, &fl_card_kind);
+	fl_dirty_each(dirty, &fl_health_kind);
+}
 
-	  static void card_keys(const void *before, const void *after, struct fl_dirty *dirty)
-	  {
-		  const struct fl_card *card = after ? after : before;
+static void card_keys(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	const struct fl_card *card = after ? after : before;
 
-		  fl_dirty_key(dirty, FL_S(""), card->meta.name);
-	  }
+	fl_dirty_key(dirty, FL_S(""), card->meta.name);
+}
 
-	  static void fault_keys(const void *before_, const void *after_, struct fl_dirty *dirty)
-	  {
-		  const struct fl_card_fault *before = before_, *after = after_;
+static void fault_keys(const void *before_, const void *after_, struct fl_dirty *dirty)
+{
+	const struct fl_card_fault *before = before_, *after = after_;
 
-		  if (before)
-			  fl_dirty_key(dirty, FL_S(""), before->card);
-		  if (after)
-			  fl_dirty_key(dirty, FL_S(""), after->card);
-	  }
+	if (before)
+		fl_dirty_key(dirty, FL_S(""), before->card);
+	if (after)
+		fl_dirty_key(dirty, FL_S(""), after->card);
+}
 
-	  static void health_keys(const void *before_, const void *after_, struct fl_dirty *dirty)
-	  {
-		  const struct fl_health *before = before_, *after = after_;
+static void health_keys(const void *before_, const void *after_, struct fl_dirty *dirty)
+{
+	const struct fl_health *before = before_, *after = after_;
 
-		  if (before)
-			  fl_dirty_key(dirty, FL_S(""), before->card);
-		  if (after)
-			  fl_dirty_key(dirty, FL_S(""), after->card);
-	  }
+	if (before)
+		fl_dirty_key(dirty, FL_S(""), before->card);
+	if (after)
+		fl_dirty_key(dirty, FL_S(""), after->card);
+}
 
-	  /* Is it the card's,
+/* Is it the card's,
 	    or that of a part of it? Also of one that is gone: then its health or its list still knows it. */
-	  static bool is_of_card(const struct fl_gpu_health_facts *facts, const struct fl_resource *resources,
-	    uint32_t len,
-				 struct fl_str id)
-	  {
-		  if (facts->card && fl_str_eq(facts->card->uuid, id))
-			  return true;
-		  for (uint32_t i = 0; facts->card && i < facts->card->partitions.len; i++)
-			  if (fl_str_eq(facts->card->partitions.at[i].uuid, id))
-				  return true;
-		  for (uint32_t i = 0; i < facts->before_len; i++)
-			  if (fl_str_eq(facts->before[i].meta.name, id))
-				  return true;
-		  for (uint32_t i = 0; i < len; i++) {
-			  const struct fl_unit *unit = fl_gpu_unit_find(&resources[i], id);
+static bool is_of_card(const struct fl_gpu_health_facts *facts, const struct fl_resource *resources,
+		       uint32_t len,
+		       struct fl_str id)
+{
+	if (facts->card && fl_str_eq(facts->card->uuid, id))
+		return true;
+	for (uint32_t i = 0; facts->card && i < facts->card->partitions.len; i++)
+		if (fl_str_eq(facts->card->partitions.at[i].uuid, id))
+			return true;
+	for (uint32_t i = 0; i < facts->before_len; i++)
+		if (fl_str_eq(facts->before[i].meta.name, id))
+			return true;
+	for (uint32_t i = 0; i < len; i++) {
+		const struct fl_unit *unit = fl_gpu_unit_find(&resources[i], id);
 
-			  if (unit && fl_str_eq(unit->card, facts->address))
-				  return true;
-		  }
-		  return false;
-	  }
+		if (unit && fl_str_eq(unit->card, facts->address))
+			return true;
+	}
+	return false;
+}
 
-	  /* Those that have a device of the card; the others are dropped from the array. */
-	  static void keep_holders(struct fl_gpu_health_facts *facts, struct fl_holder *all, uint32_t len,
-				   const struct fl_resource *resources, uint32_t resource_len)
-	  {
-		  facts->holders = all;
-		  for (uint32_t i = 0; i < len; i++) {
-			  bool holds = false;
+/* Those that have a device of the card; the others are dropped from the array. */
+static void keep_holders(struct fl_gpu_health_facts *facts, struct fl_holder *all, uint32_t len,
+			 const struct fl_resource *resources, uint32_t resource_len)
+{
+	facts->holders = all;
+	for (uint32_t i = 0; i < len; i++) {
+		bool holds = false;
 
-			  for (uint32_t k = 0; k < all[i].devices.len; k++) {
-				  int64_t replica;
+		for (uint32_t k = 0; k < all[i].devices.len; k++) {
+			int64_t replica;
 
-				  holds |= is_of_card(facts, resources, resource_len,
-						      fl_gpu_id_base(all[i].devices.at[k], &replica));
-			  }
-			  if (holds)
-				  all[facts->holder_len++] = all[i];
-		  }
-	  }
+			holds |= is_of_card(facts, resources, resource_len,
+					    fl_gpu_id_base(all[i].devices.at[k], &replica));
+		}
+		if (holds)
+			all[facts->holder_len++] = all[i];
+	}
+}
 
-	  static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-	  {
-		  struct fl_gpu_health_facts *facts = facts_;
-		  const struct fl_resource *resources;
-		  struct fl_holder *holders;
-		  uint32_t resource_len, holder_len;
+static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct fl_gpu_health_facts *facts = facts_;
+	const struct fl_resource *resources;
+	struct fl_holder *holders;
+	uint32_t resource_len, holder_len;
 
-		  facts->address = key.name;
-		  facts->card = fl_view_get(view, &fl_card_kind, FL_S(""), key.name);
-		  facts->before = UNDER(view, fl_health_kind, fl_health, "card", key.name, &facts->before_len);
-		  facts->faults = UNDER(view, fl_card_fault_kind, fl_card_fault, "card", key.name, &facts->fault_len);
-		  if (!facts->card && !facts->before_len && !facts->fault_len)
-			  return false;
-		  facts->settings = settings_of(view);
-		  facts->driver = driver_of(view);
-		  resources = ALL(view, fl_resource_kind, fl_resource, &resource_len);
-		  holders = ALL(view, fl_holder_kind, fl_holder, &holder_len);
-		  if (!resources || !holders)
-			  return false;
-		  keep_holders(facts, holders, holder_len, resources, resource_len);
-		  facts->boot = facts->settings ? facts->settings->boot : FL_S("");
-		  facts->now = view->now;
-		  return true;
-	  }
+	facts->address = key.name;
+	facts->card = fl_view_get(view, &fl_card_kind, FL_S(""), key.name);
+	facts->before = UNDER(view, fl_health_kind, fl_health, "card", key.name, &facts->before_len);
+	facts->faults = UNDER(view, fl_card_fault_kind, fl_card_fault, "card", key.name, &facts->fault_len);
+	if (!facts->card && !facts->before_len && !facts->fault_len)
+		return false;
+	facts->settings = settings_of(view);
+	facts->driver = driver_of(view);
+	resources = ALL(view, fl_resource_kind, fl_resource, &resource_len);
+	holders = ALL(view, fl_holder_kind, fl_holder, &holder_len);
+	if (!resources || !holders)
+		return false;
+	keep_holders(facts, holders, holder_len, resources, resource_len);
+	facts->boot = facts->settings ? facts->settings->boot : FL_S("");
+	facts->now = view->now;
+	return true;
+}
 
 static const struct fl_watched health_watches[] = {
 	{ &fl_card_kind, card_keys, false },     { &fl_card_fault_kind, fault_keys, false },
@@ -215,49 +214,49 @@ const struct fl_capability fl_node_health = {
 	.facts_size = sizeof(struct fl_gpu_health_facts), .gather = health_gather, .plan = fl_gpu_health_plan,
 };
 
-	  /* ---- lists, all at once ---- */
+/* ---- lists, all at once ---- */
 
-	  static void the_key(const void *before, const void *after, struct fl_dirty *dirty)
-	  {
-		  (void)before;
-		  (void)after;
-		  fl_dirty_key(dirty, FL_S(""), FL_S(""));
-	  }
+static void the_key(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	fl_dirty_key(dirty, FL_S(""), FL_S(""));
+}
 
-	  static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *facts)
-	  {
-		  uint32_t len;
-		  const struct fl_device_class *classes = ALL(view, fl_device_class_kind, fl_device_class, &len);
+static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *facts)
+{
+	uint32_t len;
+	const struct fl_device_class *classes = ALL(view, fl_device_class_kind, fl_device_class, &len);
 
-		  facts->claimed.at = fl_view_alloc(view, len, sizeof *facts->claimed.at);
-		  for (uint32_t i = 0; classes && facts->claimed.at && i < len; i++)
-			  if (classes[i].spec.resource.len)
-				  facts->claimed.at[facts->claimed.len++] = classes[i].spec.resource;
-	  }
+	facts->claimed.at = fl_view_alloc(view, len, sizeof *facts->claimed.at);
+	for (uint32_t i = 0; classes && facts->claimed.at && i < len; i++)
+		if (classes[i].spec.resource.len)
+			facts->claimed.at[facts->claimed.len++] = classes[i].spec.resource;
+}
 
-	  static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-	  {
-		  struct fl_gpu_lists_facts *facts = facts_;
+static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct fl_gpu_lists_facts *facts = facts_;
 
-		  (void)key;
-		  facts->settings = settings_of(view);
-		  facts->driver = driver_of(view);
-		  if (!facts->settings || !facts->driver)
-			  return false;
-		  facts->runtime = fl_view_get(view, &fl_runtime_kind, FL_S(""), FL_S("runtime"));
-		  facts->host = host_of(view);
-		  facts->cards = ALL(view, fl_card_kind, fl_card, &facts->card_len);
-		  facts->health = ALL(view, fl_health_kind, fl_health, &facts->health_len);
-		  facts->holders = ALL(view, fl_holder_kind, fl_holder, &facts->holder_len);
-		  facts->resources = ALL(view, fl_resource_kind, fl_resource, &facts->resource_len);
-		  facts->sockets = ALL(view, fl_plugin_socket_kind, fl_plugin_socket, &facts->socket_len);
-		  facts->specs = ALL(view, fl_cdi_spec_kind, fl_cdi_spec, &facts->spec_len);
-		  if (!fl_view_absent(view, &fl_device_class_kind))
-			  gather_claimed(view, facts);
-		  if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
-			  facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
-		  return true;
-	  }
+	(void)key;
+	facts->settings = settings_of(view);
+	facts->driver = driver_of(view);
+	if (!facts->settings || !facts->driver)
+		return false;
+	facts->runtime = fl_view_get(view, &fl_runtime_kind, FL_S(""), FL_S("runtime"));
+	facts->host = host_of(view);
+	facts->cards = ALL(view, fl_card_kind, fl_card, &facts->card_len);
+	facts->health = ALL(view, fl_health_kind, fl_health, &facts->health_len);
+	facts->holders = ALL(view, fl_holder_kind, fl_holder, &facts->holder_len);
+	facts->resources = ALL(view, fl_resource_kind, fl_resource, &facts->resource_len);
+	facts->sockets = ALL(view, fl_plugin_socket_kind, fl_plugin_socket, &facts->socket_len);
+	facts->specs = ALL(view, fl_cdi_spec_kind, fl_cdi_spec, &facts->spec_len);
+	if (!fl_view_absent(view, &fl_device_class_kind))
+		gather_claimed(view, facts);
+	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
+		facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
+	return true;
+}
 
 static const struct fl_watched lists_watches[] = {
 	{ &fl_settings_kind, the_key, false }, { &fl_driver_kind, the_key, false },
@@ -275,23 +274,23 @@ const struct fl_capability fl_node_lists = {
 	.facts_size = sizeof(struct fl_gpu_lists_facts), .gather = lists_gather, .plan = fl_gpu_lists_plan,
 };
 
-	  /* ---- the CDI file ---- */
+/* ---- the CDI file ---- */
 
-	  static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-	  {
-		  struct fl_gpu_cdi_facts *facts = facts_;
+static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct fl_gpu_cdi_facts *facts = facts_;
 
-		  (void)key;
-		  facts->settings = settings_of(view);
-		  facts->driver = driver_of(view);
-		  facts->host = host_of(view);
-		  if (!facts->settings || !facts->driver || !facts->host)
-			  return false;
-		  facts->cards = ALL(view, fl_card_kind, fl_card, &facts->card_len);
-		  facts->holders = ALL(view, fl_holder_kind, fl_holder, &facts->holder_len);
-		  facts->specs = ALL(view, fl_cdi_spec_kind, fl_cdi_spec, &facts->spec_len);
-		  return true;
-	  }
+	(void)key;
+	facts->settings = settings_of(view);
+	facts->driver = driver_of(view);
+	facts->host = host_of(view);
+	if (!facts->settings || !facts->driver || !facts->host)
+		return false;
+	facts->cards = ALL(view, fl_card_kind, fl_card, &facts->card_len);
+	facts->holders = ALL(view, fl_holder_kind, fl_holder, &facts->holder_len);
+	facts->specs = ALL(view, fl_cdi_spec_kind, fl_cdi_spec, &facts->spec_len);
+	return true;
+}
 
 static const struct fl_watched cdi_watches[] = {
 	{ &fl_settings_kind, the_key, false }, { &fl_driver_kind, the_key, false },
