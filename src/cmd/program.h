@@ -11,6 +11,8 @@
 	X(docs_api) \
 	X(explain) \
 	X(gpu) \
+	X(node) \
+	X(sim) \
 	X(version) \
 	X(help)
 

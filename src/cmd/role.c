@@ -248,7 +248,7 @@ static int start_lease(struct fl_running *run, struct fl_err *err)
 {
 	const struct fl_role_flags *flags = run->flags;
 	struct fl_lease_options options = {
-		.space = flags->lease_space.len ? flags->lease_space.p : run->config->space.p, .name = flags->lease.p,
+		.space = flags->lease_space.p, .name = flags->lease.p,
 		.identity = run->identity, .leads = leads, .arg = run, .log = &run->log,
 		.times = { (uint64_t)flags->lease_duration, (uint64_t)flags->lease_give_up,
 			   (uint64_t)flags->lease_retry },
@@ -256,6 +256,8 @@ static int start_lease(struct fl_running *run, struct fl_err *err)
 
 	if (!flags->lead)
 		return 0;
+	if (!flags->lease_space.len)
+		options.space = run->config->space.p;
 	run->elector = fl_elector_new(run->kube, &options, err);
 	return run->elector ? 0 : failed(err);
 }

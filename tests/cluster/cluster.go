@@ -34,6 +34,11 @@ type Options struct {
 	Flags map[string][]string
 	// Mounts is what each node, counted from 1, gets beside its usual files.
 	Mounts func(node int) []Mount
+	// Prepare makes what the Mounts need inside of the cluster's own folder, before there are nodes.
+	Prepare func(ctx context.Context, dir string, nodes int) error
+	// Services are servers of the host that run on a node before its kubelet does, from each boot on. It is asked once
+	// the node has its files, and may write some; what does not answer soon is waited for by its ReadyWhen.
+	Services func(n *Node) ([]*Part, error)
 	// Progress is told what happens; nil for nobody.
 	Progress io.Writer
 }
@@ -174,6 +179,9 @@ func (c *Cluster) insideKubeconfig() string { return filepath.Join(c.dir, "pki",
 // LogDir holds a log file for each part. It is kept when a start fails.
 func (c *Cluster) LogDir() string { return filepath.Join(cacheDir(), "logs", c.Name) }
 
+// Dir is the folder that all of the cluster is kept in; it goes with the cluster.
+func (c *Cluster) Dir() string { return c.dir }
+
 // Kubeconfig is an administrator's kubeconfig for programs inside the test network.
 func (c *Cluster) Kubeconfig() string { return c.insideKubeconfig() }
 
@@ -238,6 +246,11 @@ func (c *Cluster) layOut(ctx context.Context) error {
 	if err := c.makeCertificates(); err != nil {
 		return err
 	}
+	if c.options.Prepare != nil {
+		if err := c.options.Prepare(ctx, c.dir, len(c.Nodes)); err != nil {
+			return err
+		}
+	}
 	if err := c.connectMachines(ctx); err != nil {
 		return err
 	}
@@ -286,6 +299,15 @@ func (n *Node) start(ctx context.Context, apiServes <-chan struct{}) error {
 		return err
 	}
 	if err := n.loadBaseImages(ctx); err != nil {
+		return err
+	}
+	if n.cluster.options.Services != nil {
+		var err error
+		if n.Services, err = n.cluster.options.Services(n); err != nil {
+			return err
+		}
+	}
+	if err := n.startServices(ctx); err != nil {
 		return err
 	}
 	select {

@@ -23,13 +23,14 @@ type Node struct {
 	Number     int
 	Containerd *Part
 	Kubelet    *Part
+	Services   []*Part // those of Options.Services; a test may change them, and the next boot follows
 
 	mounts []Mount
 }
 
 // Mount puts something of the host into a node.
 type Mount struct {
-	Source   string // a file or folder of the host, or "" for an empty disk
+	Source   string // a file or folder of the host, or of the cluster's own folder (no leading /), or "" for an empty disk
 	Target   string // where the node sees it; made if it is not there
 	Size     int64  // an empty disk's size in bytes
 	ReadOnly bool
@@ -220,6 +221,8 @@ func (n *Node) openSources() (sources []*os.File, err error) {
 		path := mount.Source
 		if path == "" {
 			path = n.emptyDisk(mount)
+		} else if !filepath.IsAbs(path) {
+			path = filepath.Join(n.cluster.dir, path)
 		}
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -351,8 +354,23 @@ func (n *Node) PowerOn(ctx context.Context) error {
 	if err := n.Containerd.Start(ctx); err != nil {
 		return err
 	}
+	if err := n.startServices(ctx); err != nil {
+		return err
+	}
 	return n.Kubelet.Start(ctx)
 }
+
+func (n *Node) startServices(ctx context.Context) error {
+	for _, service := range n.Services {
+		if err := service.Start(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cluster is what the node belongs to.
+func (n *Node) Cluster() *Cluster { return n.cluster }
 
 // FillDisk writes into a folder of the node until not one byte more fits, and returns how to free it again.
 // Fill only a disk that a Mount with a Size made: the others share the host's memory.

@@ -20,6 +20,8 @@ const usage = `Usage: ./dev cluster VERB [OPTION...]
 
   up [--nodes N | --api-only] [--name NAME]
                             start a cluster and leave it running (one node, named main)
+  gpus [--nodes N] [--profile P]
+                            one whose nodes have fake GPUs and the agent, until Ctrl-C: this is ./dev up
   down [--name NAME]        end it without a trace
   kubectl [--name NAME] ... run kubectl against it
   enter [--name NAME] MACHINE [COMMAND...]
@@ -37,6 +39,7 @@ type verb func(ctx context.Context, args []string) error
 
 var verbs = map[string]verb{
 	"up":      up,
+	"gpus":    withGPUs,
 	"down":    down,
 	"kubectl": kubectl,
 	"enter":   enter,
@@ -61,7 +64,7 @@ func run(ctx context.Context, args []string) int {
 	if f, ok := verbs[args[0]]; ok {
 		err = f(ctx, args[1:])
 	} else {
-		err = fmt.Errorf("cluster: there is no %q; there are up, down, kubectl, enter, status, build, test and bench; %w", args[0], errUsage)
+		err = fmt.Errorf("cluster: there is no %q; there are up, gpus, down, kubectl, enter, status, build, test and bench; %w", args[0], errUsage)
 	}
 	var ended exitStatus
 	switch {

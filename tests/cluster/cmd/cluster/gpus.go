@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead/tests/cluster"
+	"fairlead/tests/cluster/gpus"
+)
+
+// withGPUs is ./dev up: a cluster whose nodes have GPUs and the agent, until it is told to end.
+func withGPUs(ctx context.Context, args []string) error {
+	began := time.Now()
+	options := cluster.Options{Progress: os.Stderr}
+	name, profile := "main", "a100"
+	err := parse("gpus", args, func(f *flag.FlagSet) {
+		f.IntVar(&options.Nodes, "nodes", 1, "")
+		f.StringVar(&profile, "profile", profile, "")
+	})
+	if err != nil {
+		return err
+	}
+	if options.Nodes < 1 || options.Nodes > cluster.MostNodes {
+		return fmt.Errorf("up: --nodes takes 1 to %d; %w", cluster.MostNodes, errUsage)
+	}
+	if options, err = gpus.Cluster(gpus.WithAgent(options), profile); err != nil {
+		return fmt.Errorf("up: --profile: %w; %w", err, errUsage)
+	}
+	c, err := cluster.Start(ctx, name, options)
+	if err != nil {
+		return err
+	}
+	err = untilTold(ctx, c, profile, began)
+	fmt.Fprintln(os.Stderr, "ending it")
+	return errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+}
+
+func untilTold(ctx context.Context, c *cluster.Cluster, profile string, began time.Time) error {
+	if err := gpus.Allow(ctx, c); err != nil {
+		return err
+	}
+	says, cards, _ := gpus.Describe(profile)
+	for _, n := range c.Nodes {
+		err := c.WaitNode(ctx, n.Name, "hand out its GPUs", func(node *corev1.Node) bool {
+			count := node.Status.Allocatable["nvidia.com/gpu"]
+			return count.Value() == int64(cards)
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%5.1f s  %s hands out %s\n", time.Since(began).Seconds(), n.Name, says)
+	}
+	if err := leaveRunning(ctx, c); err != nil {
+		return err
+	}
+	showGPUs(c)
+	<-ctx.Done()
+	return nil
+}
+
+func showGPUs(c *cluster.Cluster) {
+	const kubectl = "./dev cluster kubectl"
+	const columns = `-o 'custom-columns=NODE:.metadata.name,GPUS:.status.allocatable.nvidia\.com/gpu'`
+	fmt.Printf("\nkubeconfig: %s\nlogs:       %s\n", c.PersonKubeconfig(), c.LogDir())
+	fmt.Printf("\nTry, in another shell:\n\n")
+	fmt.Printf("  # the GPUs that each node hands out\n  %s get nodes %s\n\n", kubectl, columns)
+	fmt.Printf("  # a Pod that asks for two, and prints what it got\n  %s run cards --image=%s --image-pull-policy=Never --restart=Never --rm --attach "+
+		"--override-type=strategic --overrides='{\"spec\":{\"containers\":[{\"name\":\"cards\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}' "+
+		"-- sh -c 'sleep 1; ls -l /dev/nvidia[0-9]*; env | grep NVIDIA'\n\n", kubectl, cluster.BusyboxImage)
+	fmt.Printf("  # a card falls off the bus: it leaves, and half a minute later it is back (also: lose, hang, heal)\n"+
+		"  %s sim xid node-1 1 79 && timeout 60 %s get nodes --watch %s\n\n", fairlead(), kubectl, columns)
+	fmt.Printf("  # what the agent counts\n  ./dev cluster enter lan busybox wget -qO- http://%s:%s/metrics\n\n", c.Nodes[0].Address, gpus.Port)
+	fmt.Printf("Ctrl-C ends all of it.\n")
+}
+
+// fairlead is the program as one would type it in the checkout.
+func fairlead() string {
+	program, err := gpus.Program("fairlead")
+	if err != nil {
+		return "build/fairlead"
+	}
+	if here, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(here, program); err == nil && !strings.HasPrefix(short, "..") {
+			return short
+		}
+	}
+	return program
+}
