@@ -1,0 +1,122 @@
+/* Floor 6 on a node: what the kubelet waits for when a Pod with GPUs starts. */
+#include "base/limits.h"
+#include "plan/gpu_hand_out.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { CARDS = 8, SHARES = 10, ROUNDS = 20000 };
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);   /* one core's time, whoever else is on it */
+	return (uint64_t)t.tv_sec * FL_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void row(const char *name, double value, const char *unit, double bar)
+{
+	printf("{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"bar\":\"<= %g\",\"ok\":%s}\n", name, value, unit, bar,
+	       value <= bar ? "true" : "false");
+}
+
+static void must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "bench_node: %s\n", what);
+	exit(1);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double at(uint64_t *took, uint32_t count, double part)
+{
+	qsort(took, count, sizeof *took, by_size);
+	return (double)took[(uint32_t)((count - 1) * part)];
+}
+
+/* Eight cards on two sockets under one NVSwitch. */
+static struct fl_resource *board(struct fl_arena *arena, int32_t replicas)
+{
+	static const enum fl_hand_out ways[] = { FL_HAND_CDI };
+	struct fl_resource *r = fl_arena_get(arena, sizeof *r);
+
+	must(r && FL_ELEMENTS(r, arena, units, CARDS) && FL_ELEMENTS(r, arena, hand_out, 1), "no memory");
+	r->hand_out.at[0] = ways[0];
+	FL_SET(FL_IN(r, meta), name, FL_S("nvidia.com/gpu"));
+	FL_SET(r, cdi_kind, FL_S("k8s.device-plugin.nvidia.com/gpu"));
+	for (uint32_t i = 0; i < CARDS; i++) {
+		struct fl_unit *unit = &r->units.at[i];
+
+		FL_SET(unit, id, fl_arena_printf(arena, "GPU-%08x-1111-2222-3333-444444444444", i));
+		FL_SET(unit, shown, unit->id);
+		FL_SET(unit, healthy, true);
+		if (replicas > 1) {
+			FL_SET(unit, replicas, replicas);
+			continue;
+		}
+		must(FL_ELEMENTS(unit, arena, nearness, CARDS), "no memory");
+		for (uint32_t k = 0; k < CARDS; k++)
+			unit->nearness.at[k] = i / 4 == k / 4 ? 1220 : 1210;
+	}
+	return r;
+}
+
+static void bench_allocate(void)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 }, answer = { 0 };
+	const struct fl_resource *r = board(&arena, 1);
+	struct fl_handed got;
+	uint64_t began = now();
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		fl_arena_reset(&answer);
+		must(fl_hand_out(r, &(struct fl_hand_out_wish){ &r->units.at[i % CARDS].id, 1 }, &answer, &got,
+				 NULL) == 0,
+		     "not handed out");
+	}
+	row("Allocate, the answer to one device of 8", (double)(now() - began) / ROUNDS / 1000, "us", 5);
+}
+
+static void bench_prefer(const char *name, int32_t replicas, uint32_t size, double part, double bar)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 }, answer = { 0 };
+	const struct fl_resource *r = board(&arena, replicas);
+	uint32_t count = CARDS * (uint32_t)replicas, rounds = ROUNDS / 10;
+	struct fl_str *ids = fl_arena_get_n(&arena, count, sizeof *ids), *got = fl_arena_get_n(&arena, size,
+											       sizeof *got);
+	uint64_t *took = fl_arena_get_n(&arena, rounds, sizeof *took);
+
+	must(ids && got && took, "no memory");
+	for (uint32_t i = 0; i < count; i++)
+		ids[i] = replicas == 1 ? r->units.at[i].id :
+					 fl_arena_printf(&arena, "%.*s::%u", FL_ARG(r->units.at[i % CARDS].id),
+					   i / CARDS);
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint64_t began = now();
+
+		fl_arena_reset(&answer);
+		must(fl_prefer(r, &(struct fl_hand_out_wish){ ids, count }, &(struct fl_hand_out_wish){ ids, 0 }, size,
+			       &answer, got, NULL) == 0,
+		     "not preferred");
+		took[i] = now() - began;
+	}
+	row(name, at(took, rounds, part) / 1000, "us", bar);
+}
+
+int main(void)
+{
+	bench_allocate();
+	bench_prefer("GetPreferredAllocation, 2 of 8 devices, p50", 1, 2, 0.5, 100);
+	bench_prefer("GetPreferredAllocation, 4 of 8 devices, p50", 1, 4, 0.5, 100);
+	bench_prefer("GetPreferredAllocation, 8 of 8 GPUs x 10 shares, p99", SHARES, 8, 0.99, 2000);
+	bench_prefer("GetPreferredAllocation, 40 of 8 GPUs x 10 shares, p99", SHARES, 40, 0.99, 2000);
+	return 0;
+}
