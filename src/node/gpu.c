@@ -20,6 +20,7 @@ struct gpu_card *gpu_card(struct fl_gpu *gpu, struct fl_str address)
 struct gpu_card *gpu_card_add(struct fl_gpu *gpu, const char *address)
 {
 	struct gpu_card *card = gpu_card(gpu, fl_str(address)), made = { .look_at = fl_now(gpu->io) };
+	uint32_t at;
 
 	if (card)
 		return card;
@@ -27,9 +28,18 @@ struct gpu_card *gpu_card_add(struct fl_gpu *gpu, const char *address)
 	if (gpu->cards.len >= FL_GPU_CARDS_MAX || fl_vec_reserve(&gpu->cards, 1) < 0)
 		return NULL;
 	assert(gpu->cards.at);
-	card = &gpu->cards.at[gpu->cards.len++];
-	*card = made;
-	return card;
+	/* By address: of a pair, the first has the link. */
+	for (at = gpu->cards.len++; at > 0 && strcmp(gpu->cards.at[at - 1].address, address) > 0; at--)
+		gpu->cards.at[at] = gpu->cards.at[at - 1];
+	gpu->cards.at[at] = made;
+	return &gpu->cards.at[at];
+}
+
+void gpu_tell_again(struct fl_gpu *gpu)
+{
+	gpu->bus_digest = 0;
+	gpu->around_at = fl_now(gpu->io) + gpu->pace.look_soon;
+	gpu_wake(gpu);
 }
 
 void gpu_forget(struct fl_gpu *gpu)
@@ -51,7 +61,7 @@ void gpu_forget(struct fl_gpu *gpu)
 			continue;
 		card->answer = FL_CARD_UNASKED;
 		if (gpu_put_card(gpu, card, &(struct gpu_change){ 0 }) < 0)
-			gpu->bus_digest = 0;   /* told again with the next look at the bus */
+			gpu_tell_again(gpu);
 	}
 }
 
@@ -139,7 +149,7 @@ static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 	fl_log(gpu->options.log, FL_WARN, "a card is left out", FL_KV_TEXT("card", card->address),
 	       FL_KV_TEXT("why", why));
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
-		gpu->bus_digest = 0;
+		gpu_tell_again(gpu);
 }
 
 /* The driver has said something of the card. */
@@ -212,7 +222,7 @@ static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 		(void)fl_fail(&kid->err, FL_E_IO, "%.*s", FL_ARG(fresh.message));
 	(void)snprintf(message, sizeof message, "it hung, and is not well yet: %.180s", kid->err.text);
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
-		gpu->bus_digest = 0;
+		gpu_tell_again(gpu);
 	card->delay = card->delay * 2 > gpu->pace.hung_last ? gpu->pace.hung_last : card->delay * 2;
 	card->check_at = fl_now(gpu->io) + card->delay;
 }
@@ -266,7 +276,7 @@ static void events_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 			continue;
 		card->reports = reports;
 		if (gpu_put_card(gpu, card, &(struct gpu_change){ 0 }) < 0)
-			gpu->bus_digest = 0;
+			gpu_tell_again(gpu);
 	}
 }
 
@@ -286,13 +296,14 @@ void gpu_answered(struct gpu_kid *kid, int r)
 	}
 }
 
-void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news what)
+void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news what, const char *text)
 {
 	struct fl_gpu *gpu = kid->gpu;
 
 	if (what == FL_CHILD_ENDED || what == FL_CHILD_ABANDONED || what == FL_CHILD_FAILED) {
 		if (kid->role == GPU_CALLS) {
 			gpu->known = false;
+			(void)fl_fail(&gpu->said, FL_E_CLOSED, "%s", text);
 			if (!gpu->out)
 				gpu->out_at = fl_now(gpu->io);
 			gpu->out = true;

@@ -128,7 +128,7 @@ static void put_fault(struct fl_gpu *gpu, struct fl_card_fault *fault)
 		card->hash = 0;
 		card->look_at = 0;
 		if (gpu_put_card(gpu, card, &(struct gpu_change){ 0 }) < 0)
-			gpu->bus_digest = 0;
+			gpu_tell_again(gpu);
 	}
 	fl_gpu_fault_name(fault, &name);
 	old = fl_view_get(&view, &fl_card_fault_kind, FL_S(""), fl_buf_view(&name));

@@ -100,7 +100,9 @@ struct fl_gpu {
 /* ---- gpu.c ---- */
 void gpu_wake(struct fl_gpu *gpu);                              /* something has changed: go on in the next turn */
 struct gpu_card *gpu_card(struct fl_gpu *gpu, struct fl_str address);
-struct gpu_card *gpu_card_add(struct fl_gpu *gpu, const char *address);   /* NULL: no memory, or too many */
+struct gpu_card *gpu_card_add(struct fl_gpu *gpu, const char *address);   /* NULL: no memory, or too many. Those
+	that were found before have moved */
+void gpu_tell_again(struct fl_gpu *gpu);                        /* a card could not be told, for want of memory */
 void gpu_forget(struct fl_gpu *gpu);                            /* the driver is another one, or gone: ask all anew */
 
 /* ---- gpu_around.c ---- */
@@ -114,7 +116,7 @@ bool gpu_kid_free_to_ask(const struct gpu_kid *kid);
 void gpu_kid_ask(struct gpu_kid *kid, enum fl_gpu_ask ask, struct fl_str payload, uint64_t within);
 unsigned gpu_stuck(const struct fl_gpu *gpu);
 void gpu_answered(struct gpu_kid *kid, int r);                  /* gpu.c's: what came of a request */
-void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news news);
+void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news news, const char *text);
 
 /* ---- gpu_cards.c ---- */
 struct gpu_change {

@@ -88,7 +88,7 @@ static void news(void *self, enum fl_supervisor_news what, const char *text)
 	/* One that was made for a single question has no replacement. */
 	if (kid->role == GPU_CHECK && (what == FL_CHILD_FAILED || what == FL_CHILD_ENDED || what == FL_CHILD_ABANDONED))
 		gpu_kid_let_go(kid);
-	gpu_news(kid, what);
+	gpu_news(kid, what, text);
 	gpu_wake(gpu);
 }
 
