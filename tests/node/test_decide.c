@@ -75,8 +75,8 @@ static int world_init(struct world *w)
 			return -FL_E_NOMEM;
 	}
 	if (fl_loop_capability(w->loop, &fl_node_health, NULL) < 0 ||
-	    fl_loop_capability(w->loop, &fl_node_lists, NULL) < 0 || fl_loop_capability(w->loop, &fl_node_cdi,
-	      NULL) < 0)
+	    fl_loop_capability(w->loop, &fl_node_lists, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_cdi, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
 		const void *object = facts_object(&arena, facts[i].kind->root(), fl_str(facts[i].text));
