@@ -45,7 +45,7 @@ extern const struct fl_names fl_driver_state_names;
 	X(I32, cuda, "cuda", .help = "The newest CUDA that it runs: 12040 is 12.4.") \
 	X(STR, library, "library", .help = "Path of libnvidia-ml.so.1 on the host.") \
 	X(STR, root, "root", .help = "Where the driver's files lie on the host: / or /run/nvidia/driver.") \
-	X(STR, message, "message", .help = "What is wrong and what to do, for people; empty when ready.")
+	X(STR, message, "message", .help = "What is wrong and what to do, for people; empty when all is well.")
 FL_STRUCT(fl_driver, FL_DRIVER);
 extern const struct fl_kind fl_driver_kind;
 
