@@ -384,6 +384,7 @@
 /* After being asked: Allocate comes before the Pod is admitted, and a Pod of several containers asks several times. */
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
+#define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
 #define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
 #define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
@@ -393,6 +394,7 @@
 
 #define FL_HOST_PATH_MAX 192         /* of a driver's file inside its root, of a root: real ones have 80 */
 #define FL_HOST_NAME_MAX 64          /* of a library */
+#define FL_HOST_MESSAGE_MAX 600      /* what could not be looked at: two paths and words */
 #define FL_HOST_LINKS 4              /* libcuda.so, libcuda.so.1, and some to spare */
 #define FL_HOST_FILES_MAX 192        /* libraries, programs, firmware of one driver: 60 */
 #define FL_HOST_NODES_MAX 512        /* 16 cards with seven partitions of two capabilities each, and their DRI nodes */

@@ -201,7 +201,7 @@ static void told(struct fl_holders *holders)
 	count(holders, "told");
 	holders->why = (struct fl_err){ .code = FL_OK };
 	holders->delay = FL_HOLDERS_RETRY_FIRST;
-	over(holders, grace && grace < FL_HOLDERS_EVERY ? grace : FL_HOLDERS_EVERY);
+	over(holders, !grace ? FL_HOLDERS_EVERY : grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY);
 }
 
 static void listed(struct fl_op *op)

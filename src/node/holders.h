@@ -5,8 +5,8 @@
  * under way, is one more look. The kubelet throttles List: who is refused waits, ever longer.
  *
  * A kubelet that has just started may know of nobody yet: what it does not tell is kept until FL_HOLDERS_GRACE after
- * its socket was made. The first look is a full state whatever comes of it, so that nothing waits for a kubelet that is
- * not there: it starts after us, and asks us.
+ * its socket was made, and it is asked every FL_HOLDERS_YOUNG_EVERY. The first look is a full state whatever comes of
+ * it, so that nothing waits for a kubelet that is not there: it starts after us, and asks us.
  *
  * The same resource in several entries (one a NUMA node) is one Holder, no device twice. Claims are not looked at: they
  * are no device plugin's.

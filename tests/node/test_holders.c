@@ -261,6 +261,16 @@ TEST_ONCE(who_comes_within_the_grace_is_known_at_once)
 	CHECK(comes(&w, KNOWN_A, FL_NS_PER_S));
 }
 
+TEST_ONCE(who_ran_before_the_kubelet_did_is_known_soon_and_unasked)
+{
+	WORLD(w);
+
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, FL_NS_PER_S);
+	TELLS(w, A);
+	CHECK(comes(&w, KNOWN_A, FL_HOLDERS_YOUNG_EVERY + FL_NS_PER_S));
+}
+
 TEST_ONCE(many_who_ask_are_one_look)
 {
 	int calls;
