@@ -9,6 +9,8 @@
  *
  * The server keeps Rockets (tests/api/demo.h), counts their versions up, and tells of each change at once unless it is
  * mute. Time passes only in rig_sleep.
+ *
+ * For tests of the loop itself. A capability has kinds of its own and takes no more of this than rig_clock.
  */
 #pragma once
 #include "api/demo.h"

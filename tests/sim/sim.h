@@ -85,7 +85,7 @@ void sim_signal(struct sim_process *process, int signo);
 
 /* ---- hosts ---- */
 
-/* Boots at once: `boot` is its first process. The name is what lookups find. */
+/* Boots: `boot` is its first process, and begins when the world next runs. The name is what lookups find. */
 struct sim_host *sim_host_new(struct sim_world *world, const char *name, sim_main boot, void *arg);
 struct fl_addr sim_addr(const struct sim_host *host, uint16_t port);
 bool sim_is_up(const struct sim_host *host);
