@@ -116,28 +116,38 @@ static int find(struct fl_io *io, const struct sim *config, struct fl_buf *drive
 
 /* ---- and what it is told ---- */
 
+static void ended(struct fl_op *op)
+{
+	(void)op;   /* run_driver looks at it */
+}
+
+static int await(struct fl_io *io, struct fl_op *op, struct fl_err *err)
+{
+	while (fl_op_busy(op))
+		if (fl_io_turn(io, FL_NEVER, err) < 0)
+			return -(int)err->code;
+	return (int)op->result;
+}
+
 static int run_driver(struct fl_io *io, const char *driver, const char *const *argv, struct fl_err *err)
 {
 	static const struct fl_fd_map fds[] = { { STDOUT_FILENO, STDOUT_FILENO }, { STDERR_FILENO, STDERR_FILENO } };
 	const struct fl_spawn how = { .path = driver, .argv = argv, .fds = fds, .fd_count = FL_LEN(fds) };
-	struct fl_child_start start = { .op = { .err = err } };
-	struct fl_child_wait wait = { .op = { .err = err } };
+	struct fl_child_start start = { .op = { .done = ended, .err = err } };
+	struct fl_child_wait wait = { .op = { .done = ended, .err = err } };
+	FL_AUTO(fl_child) struct fl_child *child = NULL;
+	int r;
 
 	fl_child_start(io, &start, &how);
-	while (fl_op_busy(&start.op))
-		if (fl_io_turn(io, FL_NEVER, err) < 0)
-			return -(int)err->code;
-	if (start.op.result < 0)
-		return fl_wrap(err, "%s", driver);
-	fl_child_wait(start.child, &wait);
-	while (fl_op_busy(&wait.op))
-		if (fl_io_turn(io, FL_NEVER, err) < 0)
-			break;
+	r = await(io, &start.op, err);
+	fl_op_cancel(&start.op);
+	if (r < 0)
+		return r;
+	child = start.child;
+	fl_child_wait(child, &wait);
+	r = await(io, &wait.op, err);
 	fl_op_cancel(&wait.op);
-	fl_child_free(start.child);
-	if (wait.op.result < 0)
-		return (int)wait.op.result;
-	return wait.exit.code == 0 ? 0 : 1;   /* it has said why */
+	return r < 0 ? r : wait.exit.code != 0;   /* one that failed has said why */
 }
 
 static int say(struct fl_io *io, const struct sim *config, struct fl_err *err)

@@ -39,6 +39,8 @@ type Options struct {
 	// Services are servers of the host that run on a node before its kubelet does, from each boot on. It is asked once
 	// the node has its files, and may write some; what does not answer soon is waited for by its ReadyWhen.
 	Services func(n *Node) ([]*Part, error)
+	// Manifests are applied as soon as the API server answers.
+	Manifests string
 	// Progress is told what happens; nil for nobody.
 	Progress io.Writer
 }
@@ -275,6 +277,11 @@ func (c *Cluster) startControl(ctx context.Context, apiServes chan<- struct{}) e
 	}
 	if err := c.APIServer.Start(ctx); err != nil {
 		return err
+	}
+	if c.options.Manifests != "" {
+		if err := c.Apply(ctx, c.options.Manifests); err != nil {
+			return err
+		}
 	}
 	close(apiServes)
 	c.tell("the API server answers")

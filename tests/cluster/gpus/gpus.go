@@ -176,7 +176,7 @@ const Port = "9401"
 // User is who the agents are to the API server.
 const User = "fairlead-node"
 
-// Rights are what an agent asks the API server for:
+// Rights are what an agent asks the API server for, as a manifest:
 //   - its own Node: the label that names a configuration, and its condition;
 //   - DeviceClasses: names that they claim are not served;
 //   - Events: what happens to cards, told of the Node and of Pods.
@@ -203,7 +203,7 @@ func Flags(n *cluster.Node) []string {
 		"--sysfs=" + Root + "/sys", "--proc=" + Root + "/proc", "--unpooled=true", "--log-format=text"}
 }
 
-// Agent describes the agent as a service of the node, and gives it a kubeconfig. Its rights must be there: see Allow.
+// Agent describes the agent as a service of the node, and gives it a kubeconfig. Its Rights are the cluster's to give.
 func Agent(n *cluster.Node, flags ...string) (*cluster.Part, error) {
 	program, err := Program("fairlead")
 	if err != nil {
@@ -220,12 +220,10 @@ func Agent(n *cluster.Node, flags ...string) (*cluster.Part, error) {
 
 // WithAgent adds to what a cluster is made of: each node has the agent as a service of the host.
 func WithAgent(options cluster.Options, flags ...string) cluster.Options {
+	options.Manifests += Rights
 	options.Services = func(n *cluster.Node) ([]*cluster.Part, error) {
 		agent, err := Agent(n, flags...)
 		return []*cluster.Part{agent}, err
 	}
 	return options
 }
-
-// Allow gives the agents of all nodes their rights.
-func Allow(ctx context.Context, c *cluster.Cluster) error { return c.Apply(ctx, Rights) }

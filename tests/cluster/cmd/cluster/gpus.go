@@ -44,9 +44,6 @@ func withGPUs(ctx context.Context, args []string) error {
 }
 
 func untilTold(ctx context.Context, c *cluster.Cluster, profile string, began time.Time) error {
-	if err := gpus.Allow(ctx, c); err != nil {
-		return err
-	}
 	says, cards, _ := gpus.Describe(profile)
 	for _, n := range c.Nodes {
 		err := c.WaitNode(ctx, n.Name, "hand out its GPUs", func(node *corev1.Node) bool {
@@ -75,8 +72,8 @@ func showGPUs(c *cluster.Cluster) {
 	fmt.Printf("  # a Pod that asks for two, and prints what it got\n  %s run cards --image=%s --image-pull-policy=Never --restart=Never --rm --attach "+
 		"--override-type=strategic --overrides='{\"spec\":{\"containers\":[{\"name\":\"cards\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}' "+
 		"-- sh -c 'sleep 1; ls -l /dev/nvidia[0-9]*; env | grep NVIDIA'\n\n", kubectl, cluster.BusyboxImage)
-	fmt.Printf("  # a card falls off the bus: it leaves, and half a minute later it is back (also: lose, hang, heal)\n"+
-		"  %s sim xid node-1 1 79 && timeout 60 %s get nodes --watch %s\n\n", fairlead(), kubectl, columns)
+	fmt.Printf("  # a card falls off the bus: it leaves, and comes back once it answers well again (also: lose, hang, heal)\n"+
+		"  %s sim xid node-1 1 79 && timeout 20 %s get nodes --watch %s | uniq\n\n", fairlead(), kubectl, columns)
 	fmt.Printf("  # what the agent counts\n  ./dev cluster enter lan busybox wget -qO- http://%s:%s/metrics\n\n", c.Nodes[0].Address, gpus.Port)
 	fmt.Printf("Ctrl-C ends all of it.\n")
 }
