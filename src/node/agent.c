@@ -37,6 +37,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 	agent->loop = loop;
 	agent->options = *options;
 	agent->host.io = io;
+	agent->host.proc = options->gpu.proc;
 	fl_cdi_init(&agent->cdi, io, options->cdi_dir);
 	for (uint32_t i = 0; i < FL_LEN(sources); i++)
 		if (fl_loop_source(loop, &sources[i], err) < 0)

@@ -153,8 +153,8 @@ static int take(struct writing *writing, const struct fl_host_scan *scan)
 	*host = *wanted;
 	FL_SET(FL_IN(host, meta), name, writing->write->ref.name);
 	FL_SET(host, seen, seen);
-	if (scan->cut)
-		FL_SET(host, message, FL_S("the driver has more files or device nodes than are looked at"));
+	if (scan->message[0])
+		FL_SET(host, message, fl_arena_str(arena, fl_str(scan->message)));
 	return !seen.p || take_files(scan, arena, host) < 0 || take_nodes(scan, arena, host) < 0 ? -FL_E_NOMEM : 0;
 }
 
@@ -164,8 +164,7 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	const struct fl_host_scan *scan = &look->scan;
 
 	if (scan->error)
-		fl_op_fail_sys(op, scan->error, "look for the driver's files under '%s', its nodes under '%s/dev'",
-			       scan->root, scan->dev_root);
+		fl_op_fail_sys(op, scan->error, "look for the driver's files and device nodes: '%s'", scan->where);
 	else if (take(look->writing, scan) < 0)
 		fl_op_fail(op, FL_E_NOMEM, "no memory for the driver's files");
 	else
@@ -185,8 +184,10 @@ static void looked(struct fl_op *op)
 		fl_write_failed(writing->write, &writing->err);
 	else if (writing->write->what == FL_WANT_GONE)
 		fl_write_gone(writing->write);
+	else if (fl_feed_put(fl_loop_feed(writing->write->loop, &fl_host_kind), &writing->host, &writing->err) < 0)
+		fl_write_failed(writing->write, &writing->err);   /* nobody else would ever tell of it */
 	else
-		fl_write_done(writing->write, &writing->host);
+		fl_write_done(writing->write, NULL);
 }
 
 static bool copy(char *to, size_t size, struct fl_str text)
@@ -207,6 +208,7 @@ static void start(void *self, struct fl_write *write)
 	if (look && copy(look->scan.root, sizeof look->scan.root, wanted->root) &&
 	    copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
 	    copy(look->scan.version, sizeof look->scan.version, wanted->version)) {
+		(void)copy(look->scan.proc, sizeof look->scan.proc, fl_str(sink->proc ? sink->proc : "/proc"));
 		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
 		look->writing = writing;
 		fl_job_start(sink->io, &writing->op, &look->job, FL_LANE_FILES);

@@ -13,6 +13,7 @@
 
 struct fl_host_sink {
 	struct fl_io *io;
+	const char *proc;          /* NULL: "/proc" */
 };
 
 extern const struct fl_sink fl_host_sink;          /* its self is a struct fl_host_sink */

@@ -1,7 +1,11 @@
 /* host_scan.h - the driver's files and device nodes under a root, as straight-line code for a job.
  *
  * Nothing is allocated and nothing is loaded. What is there is told sorted and without doubles, however the directories
- * of a distribution lead into each other.
+ * of a distribution lead into each other. Links are followed as a container runtime follows them that mounts the path.
+ *
+ * A directory that is not there has nothing in it. One that may not be read is said in `message`. What fails for now
+ * (a disk that does not answer, no fds, no memory) is an `error`: half an inventory would make containers that miss
+ * libraries.
  */
 #pragma once
 #include "api/node.h"
@@ -22,9 +26,11 @@ struct fl_host_node_found {
 
 struct fl_host_scan {
 	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];   /* what to look for */
+	char proc[FL_HOST_PATH_MAX];             /* of the kernel: which majors there are */
 	uint32_t file_count, node_count;
-	bool cut;                                /* there were more than fit */
-	int error;                               /* errno: the root or /dev cannot be looked at */
+	int error;                               /* errno; nothing is to be made of the rest then */
+	char where[2 * FL_HOST_PATH_MAX];        /* the path that it was met at */
+	char message[FL_HOST_MESSAGE_MAX];       /* for people: what was left out, and why; empty: nothing */
 	struct fl_host_file_found files[FL_HOST_FILES_MAX];
 	struct fl_host_node_found nodes[FL_HOST_NODES_MAX];
 };

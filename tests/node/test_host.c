@@ -1,0 +1,465 @@
+/* What the host has of the driver: trees of our own, those of the fake driver, and looks that fail. */
+#include "base/limits.h"
+#include "fake/nvml/control.h"
+#include "keys_check.h"
+#include "node/host.h"
+#include "node/host_scan.h"
+#include "node_world.h"
+#include "run/memory.h"
+#include "test.h"
+#include "test_io.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#if defined(__aarch64__)
+#define ARCH "aarch64-linux-gnu"
+#else
+#define ARCH "x86_64-linux-gnu"
+#endif
+#define V "550.54.15"
+
+/* ---- trees, made past the seam ---- */
+
+static void make_folders(char *path, size_t from)
+{
+	for (char *p = path + from; (p = strchr(p, '/')); *p++ = '/') {
+		*p = '\0';
+		(void)mkdir(path, 0755);
+	}
+}
+
+static bool make_socket(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	bool ok = fd >= 0 && (size_t)snprintf(addr.sun_path, sizeof addr.sun_path, "%s", path) < sizeof addr.sun_path &&
+		  bind(fd, (struct sockaddr *)&addr, sizeof addr) == 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return ok;
+}
+
+static bool make_node(const char *path, const char *numbers)
+{
+	char *end;
+	unsigned long first = strtoul(numbers, &end, 10), second = strtoul(end + 1, NULL, 10);
+
+	return mknod(path, S_IFCHR, makedev(first, second)) == 0 && chmod(path, 0666) == 0;
+}
+
+/* A line each: "PATH" a file, "PATH > TARGET" a link, "PATH = MAJOR:MINOR" a device node, "PATH @" a socket, "PATH /" a
+ * folder, "PATH ! WORDS" a file with words. False: the node cannot be made here. */
+static bool make_tree(const char *dir, const char *lines)
+{
+	struct fl_str rest = fl_str(lines), line;
+	bool ok = true;
+
+	while (fl_str_split(&rest, '\n', &line)) {
+		char text[400], path[700], *how;
+
+		if (!line.len)
+			continue;
+		(void)snprintf(text, sizeof text, "%.*s", FL_ARG(line));
+		how = strchr(text, ' ');
+		if (how)
+			*how++ = '\0';
+		(void)snprintf(path, sizeof path, "%s%s", dir, text);
+		make_folders(path, strlen(dir) + 1);
+		if (!how)
+			ok &= test_write_file(path, "x");
+		else if (how[0] == '>')
+			ok &= symlink(how + 2, path) == 0;
+		else if (how[0] == '@')
+			ok &= make_socket(path);
+		else if (how[0] == '/')
+			ok &= mkdir(path, 0755) == 0;
+		else if (how[0] == '!')
+			ok &= test_write_file(path, how + 2);
+		else
+			ok &= make_node(path, how + 2);
+	}
+	return ok;
+}
+
+static void print(const struct fl_host_scan *scan, struct fl_buf *out)
+{
+	fl_buf_clear(out);
+	for (uint32_t i = 0; i < scan->file_count; i++) {
+		const struct fl_host_file_found *file = &scan->files[i];
+
+		fl_buf_printf(out, "%s %s", fl_name(&fl_host_file_names, file->what), file->path);
+		for (uint32_t k = 0; k < file->link_count; k++)
+			fl_buf_printf(out, " %s", file->links[k]);
+		fl_buf_char(out, '\n');
+	}
+	for (uint32_t i = 0; i < scan->node_count; i++)
+		fl_buf_printf(out, "%s %u:%u %o\n", scan->nodes[i].path, scan->nodes[i].major, scan->nodes[i].minor,
+			      scan->nodes[i].mode);
+	if (scan->message[0])
+		fl_buf_printf(out, "! %s\n", scan->message);
+}
+
+static void set_up(struct fl_host_scan *scan, const char *root)
+{
+	(void)snprintf(scan->root, sizeof scan->root, "%s", root);
+	(void)snprintf(scan->dev_root, sizeof scan->dev_root, "%s", root);
+	(void)snprintf(scan->proc, sizeof scan->proc, "%s", test_path(root, "proc"));
+	(void)snprintf(scan->version, sizeof scan->version, "%s", V);
+}
+
+#define LIB "/usr/lib/" ARCH
+
+static const struct {
+	const char *says, *tree, *want;
+} trees[] = {
+	{ "an empty root has nothing", "/dev /\n", "" },
+	{ "a library of the version is one, with the names that lead to it",
+	  "/dev /\n" LIB "/libnvidia-ml.so." V "\n" LIB "/libnvidia-ml.so.1 > libnvidia-ml.so." V "\n" LIB
+	  "/libnvidia-ml.so > libnvidia-ml.so.1\n",
+	  "Library " LIB "/libnvidia-ml.so." V " libnvidia-ml.so libnvidia-ml.so.1\n" },
+	{ "one of another version, one of others and what only looks like one are none",
+	  "/dev /\n" LIB "/libcuda.so.535.1\n" LIB "/libc.so.6\n" LIB "/libx." V "\n" LIB "/x.so." V "\n" LIB
+	  "/libcuda.so.1" V "\n",
+	  "" },
+	{ "programs look for libcuda by names that nobody may have made",
+	  "/dev /\n/usr/lib64/libcuda.so." V "\n",
+	  "Library /usr/lib64/libcuda.so." V " libcuda.so libcuda.so.1\n" },
+	{ "the one with another version in its name is the driver's too",
+	  "/dev /\n/usr/lib64/libnvidia-nvvm70.so.4\n", "Library /usr/lib64/libnvidia-nvvm70.so.4\n" },
+	{ "a directory of two names is looked through once",
+	  "/dev /\n/usr/lib64/libcuda.so." V "\n/lib64 > usr/lib64\n",
+	  "Library /usr/lib64/libcuda.so." V " libcuda.so libcuda.so.1\n" },
+	{ "beside libraries for 64 bits, those in /usr/lib are for 32",
+	  "/dev /\n/usr/lib64/libcuda.so." V "\n/usr/lib/libcuda.so." V "\n",
+	  "Library /usr/lib64/libcuda.so." V " libcuda.so libcuda.so.1\n" },
+	{ "and without any they are the ones", "/dev /\n/usr/lib/libcuda.so." V "\n",
+	  "Library /usr/lib/libcuda.so." V " libcuda.so libcuda.so.1\n" },
+	{ "libraries in the folders below that distributions make",
+	  "/dev /\n" LIB "/nvidia/current/libnvidia-ml.so." V "\n" LIB "/vdpau/libvdpau_nvidia.so." V "\n",
+	  "Library " LIB "/nvidia/current/libnvidia-ml.so." V "\nLibrary " LIB "/vdpau/libvdpau_nvidia.so." V "\n" },
+	{ "a link that leads nowhere, or round and round, leads to no library",
+	  "/dev /\n" LIB "/libnvidia-ml.so." V "\n" LIB "/liba.so > nowhere\n" LIB "/libb.so > libb.so\n",
+	  "Library " LIB "/libnvidia-ml.so." V "\n" },
+	{ "programs by name, and nothing else that lies beside",
+	  "/dev /\n/usr/bin/nvidia-smi\n/usr/bin/nvidia-persistenced\n/usr/bin/nvidia-xyz\n/usr/bin/nvidia-imex /\n",
+	  "Binary /usr/bin/nvidia-persistenced\nBinary /usr/bin/nvidia-smi\n" },
+	{ "firmware of this version",
+	  "/dev /\n/lib/firmware/nvidia/" V "/gsp_ga10x.bin\n/lib/firmware/nvidia/" V
+	  "/readme\n/lib/firmware/nvidia/1.2/gsp_tu10x.bin\n",
+	  "Firmware /lib/firmware/nvidia/" V "/gsp_ga10x.bin\n" },
+	{ "sockets, and no file in their place",
+	  "/dev /\n/run/nvidia-persistenced/socket @\n/run/nvidia-fabricmanager/socket\n",
+	  "Socket /run/nvidia-persistenced/socket\n" },
+	{ "plain files are no device nodes", "/dev/nvidia0\n", "" },
+	{ "a file where a folder should be is nothing", "/dev /\n/usr\n", "" },
+	{ "a root without /dev is nothing that can be looked at", LIB "/libcuda.so." V "\n", NULL },
+};
+
+static const struct {
+	const char *says, *tree, *want;
+} devices[] = {
+	{ "device nodes with their numbers, sorted, of these names only",
+	  "/dev/nvidiactl = 195:255\n/dev/nvidia10 = 195:10\n/dev/nvidia2 = 195:2\n/dev/null = 1:3\n/dev/card0 = 120:9\n"
+	  "/dev/dri/renderD128 = 120:8\n/dev/dri/card1 = 120:7\n/dev/nvidia-caps/nvidia-cap3 = 121:3\n",
+	  "/dev/dri/card1 120:7 666\n/dev/dri/renderD128 120:8 666\n/dev/nvidia-caps/nvidia-cap3 121:3 666\n"
+	  "/dev/nvidia10 195:10 666\n/dev/nvidia2 195:2 666\n/dev/nvidiactl 195:255 666\n" },
+	{ "unified memory's nodes are told when the kernel can do it and nobody has made them",
+	  "/dev /\n/proc/devices ! 511 nvidia-uvm\n", "/dev/nvidia-uvm 511:0 666\n/dev/nvidia-uvm-tools 511:1 666\n" },
+	{ "those that are there are told as they are",
+	  "/dev/nvidia-uvm = 120:5\n/proc/devices !   1 nvidia-uvm\n",
+	  "/dev/nvidia-uvm 120:5 666\n/dev/nvidia-uvm-tools 1:1 666\n" },
+	{ "what the kernel calls otherwise is not it", "/dev /\n/proc/devices ! 511 nvidia-uvm2\n", "" },
+	{ "nor is a line without a number", "/dev /\n/proc/devices ! nvidia-uvm\n", "" },
+	{ "nor is a block device", "/dev /\n/proc/devices ! Block devices: 511 nvidia-uvm\n", "" },
+};
+
+/* The tree of a row, made once however often the row is tortured; NULL: it cannot be made. */
+static const char *tree_of(const char *lines, const char **made)
+{
+	if (!*made) {
+		*made = test_dir();
+		if (!make_tree(*made, lines))
+			*made = "";
+	}
+	return (*made)[0] ? *made : NULL;
+}
+
+#define SCAN_ROWS(rows) \
+	static const char *made[FL_LEN(rows)]; \
+\
+	EACH_ROW (row, rows) { \
+		FL_AUTO(fl_io) struct fl_io *io = test_io(); \
+		FL_AUTO(fl_mem) struct fl_host_scan *scan = fl_zalloc(sizeof *scan); \
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB); \
+		const char *dir = tree_of(row->tree, &made[row - (rows)]); \
+\
+		GOT(io); \
+		GOT(scan); \
+		if (!dir) \
+			SKIP("device nodes cannot be made here"); \
+		set_up(scan, dir); \
+		fl_host_scan(fl_io_fs(io), scan); \
+		if (test_tortured() && (scan->error || scan->message[0])) \
+			return;   /* said, not swallowed */ \
+		CHECK_INT(scan->error != 0, row->want == NULL); \
+		print(scan, &text); \
+		OK(fl_buf_check(&text, "scan", NULL)); \
+		CHECK_STR(fl_buf_view(&text), row->want ? row->want : ""); \
+	}
+
+TEST(files_are_found_where_drivers_put_them){
+	SCAN_ROWS(trees)
+}
+
+TEST(device_nodes_are_told_with_their_numbers){
+	SCAN_ROWS(devices)
+}
+
+/* More than there is room for is said, and what fits is sorted all the same. */
+TEST_ONCE(too_much_is_said)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_mem) struct fl_host_scan *scan = fl_zalloc(sizeof *scan);
+	const char *dir = test_dir();
+	char line[200];
+
+	GOT(io);
+	GOT(scan);
+	CHECK(make_tree(dir, "/dev /\n"));
+	for (int i = 0; i < FL_HOST_FILES_MAX + 5; i++) {
+		(void)snprintf(line, sizeof line, LIB "/libfoo%d.so." V, i);
+		CHECK(make_tree(dir, line));
+	}
+	set_up(scan, dir);
+	fl_host_scan(fl_io_fs(io), scan);
+	CHECK_INT(scan->error, 0);
+	CHECK_INT(scan->file_count, FL_HOST_FILES_MAX);
+	CHECK(strstr(scan->message, "is left out: no more than 192 files are looked at") != NULL);
+	for (uint32_t i = 1; i < scan->file_count; i++)
+		CHECK(strcmp(scan->files[i - 1].path, scan->files[i].path) < 0);
+}
+
+/* Each topology of the fake driver: one node for each card, and what all have. */
+TEST_ONCE(the_fake_driver_is_found_whole)
+{
+	static const struct {
+		const char *says;
+		int cards;
+		bool fabric;
+	} rows[] = {
+		{ "dgx-a100.yaml", 8, true }, { "dgx-h100.yaml", 8, true },      { "dgx-h200.yaml", 8, true },
+		{ "mixed.yaml", 7, false },   { "gb200-nvl72.yaml", 4, true }, { "two-t4.yaml", 2, false },
+	};
+
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		FL_AUTO(fl_mem) struct fl_host_scan *scan = fl_zalloc(sizeof *scan);
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB);
+		const char *folder = test_path(test_dir(), "n");
+		struct fake_state *state;
+		struct fl_err err = { 0 };
+		char topology[400], root[200];
+		int cards = 0;
+
+		GOT(io);
+		GOT(scan);
+		(void)snprintf(topology, sizeof topology, "%s/%s", FAKE_TOPOLOGY, row->says);
+		(void)snprintf(root, sizeof root, "%s/root", folder);
+		state = fake_up(topology, folder, 1, 0, &err);
+		CHECK(state);
+		OK_ERR(fake_tree(state, folder, FAKE_LIBRARY, &err), &err);
+		set_up(scan, root);
+		(void)snprintf(scan->version, sizeof scan->version, "%s", state->driver_version);
+		fl_host_scan(fl_io_fs(io), scan);
+		CHECK_INT(scan->error, 0);
+		CHECK_STR(fl_str(scan->message), "");
+		print(scan, &text);
+		for (uint32_t i = 0; i < scan->node_count; i++)
+			cards += scan->nodes[i].path[11] >= '0' && scan->nodes[i].path[11] <= '9';
+		if (!scan->node_count)
+			SKIP("device nodes cannot be made here");
+		CHECK_INT(cards, row->cards);
+		OK(fl_buf_check(&text, "scan", NULL));
+		CHECK(strstr(text.p, "/libnvidia-ml.so.") && strstr(text.p, " libnvidia-ml.so.1\n"));
+		CHECK(strstr(text.p, "/libcuda.so.") && strstr(text.p, " libcuda.so libcuda.so.1\n"));
+		CHECK(strstr(text.p, "/dev/nvidiactl 195:255") && strstr(text.p, "/dev/nvidia-uvm 120:0"));
+		CHECK(strstr(text.p, "Binary /usr/bin/nvidia-smi") && strstr(text.p, "gsp_ga10x.bin"));
+		CHECK(strstr(text.p, "Socket /run/nvidia-persistenced/socket"));
+		CHECK_INT(strstr(text.p, "Socket /run/nvidia-fabricmanager/socket") != NULL, row->fabric);
+	}
+}
+
+/* ---- in the loop ---- */
+
+struct world {
+	struct node_world node;
+	struct fl_loop *loop;
+	struct fl_host_sink sink;
+	struct fl_arena arena;
+	struct fl_err err;
+};
+
+static void world_auto_(struct world *w)
+{
+	fl_arena_free(&w->arena);
+	w->loop = fl_loop_free(w->loop);
+	node_world_end(&w->node);
+}
+
+static int put_driver(struct world *w, const char *version)
+{
+	struct fl_driver driver = { 0 };
+
+	FL_SET(FL_IN(&driver, meta), name, FL_S("driver"));
+	FL_SET(&driver, state, FL_DRIVER_READY);
+	FL_SET(&driver, root, FL_S("/drv"));
+	if (version)
+		FL_SET(&driver, version, fl_str(version));
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_driver_kind), &driver, &w->err);
+}
+
+static int put_card(struct world *w, int minor)
+{
+	struct fl_card card = { 0 };
+
+	FL_SET(FL_IN(&card, meta), name, FL_S("0000:01:00.0"));
+	FL_SET(&card, answer, FL_CARD_ANSWERS);
+	FL_SET(&card, uuid, FL_S("GPU-1"));
+	FL_SET(&card, minor, minor);
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_card_kind), &card, &w->err);
+}
+
+static int put_file(struct world *w, const char *path)
+{
+	return sim_file_put(w->node.host, path, "x", 1);
+}
+
+static int world_start(struct world *w)
+{
+	static const struct fl_kind *const fed[] = { &fl_driver_kind, &fl_settings_kind, &fl_card_kind };
+
+	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
+		return -FL_E_IO;
+	w->sink.io = w->node.io;
+	w->loop = fl_loop_new(w->node.io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
+	if (!w->loop)
+		return -FL_E_NOMEM;
+	for (size_t i = 0; i < FL_LEN(fed); i++)
+		if (fl_loop_source(w->loop, &(struct fl_source){ .kind = fed[i] }, &w->err) < 0)
+			return -FL_E_NOMEM;
+	if (fl_loop_source(w->loop, &(struct fl_source){ &fl_host_kind, NULL, &fl_host_sink, &w->sink }, &w->err) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_host, &w->err) < 0)
+		return -FL_E_NOMEM;
+	for (size_t i = 0; i < FL_LEN(fed); i++)
+		fl_memory_begin(w->loop, fed[i]);
+	fl_memory_begin(w->loop, &fl_host_kind);
+	return 0;
+}
+
+#define WORLD(w) \
+	FL_AUTO(world) struct world w = { 0 }; \
+	OK_ERR(world_start(&w), &w.err)
+
+static const struct fl_host *see(struct world *w)
+{
+	struct fl_view view = fl_loop_view(w->loop, &w->arena);
+
+	return fl_view_get(&view, &fl_host_kind, FL_S(""), FL_S("host"));
+}
+
+struct awaited {
+	struct world *w;
+	const char *version;
+	uint32_t files;
+};
+
+static bool has_come(void *awaited_)
+{
+	struct awaited *awaited = awaited_;
+	const struct fl_host *host = see(awaited->w);
+
+	return host && host->has.seen && fl_str_starts(host->seen, fl_str(awaited->version)) &&
+	       host->paths.len == awaited->files;
+}
+
+static bool comes(struct world *w, const char *version, uint32_t files)
+{
+	struct awaited awaited = { w, version, files };
+
+	/* After a failure that was ordered, enough for everything to be tried again. */
+	return node_until(&w->node, (test_tortured() ? 400 : 30) * FL_NS_PER_S, has_come, &awaited);
+}
+
+TEST(what_the_host_has_follows_the_driver_and_the_cards)
+{
+	WORLD(w);
+
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	OK_ERR(put_driver(&w, NULL), &w.err);
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(!see(&w));   /* a driver of which nobody knows the version has no files yet */
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	CHECK(comes(&w, "1.0/", 1));
+	CHECK_STR(see(&w)->paths.at[0].path, "/usr/lib64/libcuda.so.1.0");
+	CHECK_STR(see(&w)->root, "/drv");
+	CHECK_STR(see(&w)->dev_root, "/drv");
+
+	OK(put_file(&w, "/drv/usr/lib64/libnvidia-ml.so.1.0"));
+	OK_ERR(put_card(&w, 3), &w.err);   /* another layout: it is looked at again */
+	CHECK(comes(&w, "1.0/", 2));
+
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.2.0"));
+	OK_ERR(put_driver(&w, "2.0"), &w.err);
+	CHECK(comes(&w, "2.0/", 1));
+	CHECK_STR(see(&w)->paths.at[0].path, "/usr/lib64/libcuda.so.2.0");
+	OK_ERR(put_driver(&w, NULL), &w.err);
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(see(&w));   /* a driver that goes takes nothing from the containers that have it */
+}
+
+TEST(a_look_that_fails_comes_again)
+{
+	WORLD(w);
+
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	node_pass(&w.node, 5 * FL_NS_PER_S);
+	CHECK(!see(&w) || !see(&w)->has.seen);   /* there is no root yet */
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	CHECK(comes(&w, "1.0/", 1));
+}
+
+/* A disk that hangs holds up nothing: the look is given up and tried anew. */
+TEST(a_disk_that_hangs_is_waited_for)
+{
+	WORLD(w);
+
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	sim_faults(w.node.host)->stuck = true;
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	node_pass(&w.node, 2 * FL_HOST_DEADLINE);
+	CHECK(!see(&w) || !see(&w)->has.seen);
+	sim_faults(w.node.host)->stuck = false;
+	sim_unstick(w.node.host);
+	CHECK(comes(&w, "1.0/", 1));
+}
+
+TEST(no_change_is_missed)
+{
+	FL_AUTO(fl_buf) struct fl_buf missed = FL_BUF(64 * FL_KIB);
+	WORLD(w);
+
+	fl_loop_lead(w.loop, false);
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	OK_ERR(put_card(&w, 3), &w.err);
+	OK(keys_check(w.loop, &fl_node_host, FL_S(""), FL_S(""), &missed));
+	CHECK_STR(fl_buf_view(&missed), "");
+}
