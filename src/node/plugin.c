@@ -94,6 +94,7 @@ void plugin_watchers_changed(struct plugin *plugin)
 /* The kubelet has let go of the resource, or is about to: it takes a stream's end for that of the newest one. */
 void plugin_lost(struct plugin *plugin, uint64_t lived)
 {
+	plugin->lost = true;
 	if (lived >= FL_PLUGIN_STEADY)
 		plugin->delay = FL_PLUGIN_RETRY_FIRST;
 	back_off(plugin, FL_PLUGIN_RETRY_LAST);
@@ -166,10 +167,8 @@ static uint64_t last_delay(enum fl_grpc_status status)
 static void asked(struct fl_op *op)
 {
 	struct plugin *plugin = fl_container(op, struct plugin, ask.op);
-	bool once_more = plugin->once_more;
 
 	fl_arena_free(&plugin->ask.arena);
-	plugin->once_more = false;
 	if (op->result < 0) {
 		plugin->asked_wall = 0;
 		plugin_count(plugin, PLUGIN_UNREGISTERED);
@@ -180,7 +179,7 @@ static void asked(struct fl_op *op)
 		if (plugin->why.code)
 			fl_log(plugin->all->options.log, FL_INFO, "registered", FL_KV_STR("resource", plugin->name));
 		plugin->why = (struct fl_err){ .code = FL_OK };
-		if (once_more)
+		if (plugin->lost || plugin->changed)
 			back_off(plugin, FL_PLUGIN_RETRY_LAST);
 		else if (!plugin->watchers)
 			due(plugin, FL_PLUGIN_WATCHED_WITHIN);
@@ -219,9 +218,10 @@ static void try_now(struct plugin *plugin)
 
 	fl_timer_stop(plugin->all->io, &plugin->again);
 	if (fl_op_busy(&plugin->ask.op)) {
-		plugin->once_more = true;
+		plugin->changed = true;
 		return;
 	}
+	plugin->lost = plugin->changed = false;
 	plugin_end_watchers(plugin);
 	if ((stands(plugin) || listen_anew(plugin, &err) == 0) && ask(plugin, &err) == 0)
 		return;
@@ -235,6 +235,8 @@ static void again(struct fl_timer *timer)
 	struct plugin *plugin = fl_container(timer, struct plugin, again);
 
 	fl_io_name(plugin->all->io, "register");
+	if (fl_op_busy(&plugin->ask.op) || (plugin->watchers && !plugin->lost && !plugin->changed))
+		return;   /* its end sees to it; or the stream has come meanwhile */
 	try_now(plugin);
 }
 

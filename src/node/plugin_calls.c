@@ -222,6 +222,7 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 		if (watcher->next)
 			watcher->next->from = &watcher->next;
 		plugin->watchers = watcher;
+		plugin->lost = false;
 		fl_grpc_call_on_gone(call, watcher_gone, watcher);
 		fl_grpc_call_send(call, &list.base);
 		plugin_count(plugin, PLUGIN_LISTS);

@@ -92,16 +92,21 @@ static void got_options(struct fl_op *op)
 	stream->kubelet->registered++;
 	fl_grpc_call_reply(stream->registering, &empty.base);
 	stream->registering = NULL;
-	watch(stream);
+	fl_timer_set(stream->kubelet->io, &stream->timer, fl_now(stream->kubelet->io) + stream->kubelet->late);
 }
 
-static void dial_back(struct fl_timer *timer)
+/* Its next step: to be freed, to watch, or to dial back. */
+static void go_on(struct fl_timer *timer)
 {
 	struct fake_stream *stream = fl_container(timer, struct fake_stream, timer);
 	V1beta1__Empty empty = V1BETA1__EMPTY__INIT;
 
 	if (stream->dead) {
 		stream_free(stream);
+		return;
+	}
+	if (stream->current) {
+		watch(stream);
 		return;
 	}
 	stream->options = (struct fl_grpc_request){ .method = &fl_plugin_options, .message = &empty.base,
@@ -140,7 +145,7 @@ static void do_register(struct fl_grpc_call *call, const ProtobufCMessage *reque
 		fl_grpc_call_end(call, FL_GRPC_UNKNOWN, "no more plugins today");
 		return;
 	}
-	*stream = (struct fake_stream){ .kubelet = kubelet, .timer.fire = dial_back, .registering = call };
+	*stream = (struct fake_stream){ .kubelet = kubelet, .timer.fire = go_on, .registering = call };
 	(void)snprintf(stream->resource, sizeof stream->resource, "%s", request->resource_name);
 	(void)snprintf(stream->endpoint, sizeof stream->endpoint, "%s", request->endpoint);
 	stream->said_pre_start = request->options && request->options->pre_start_required;

@@ -32,6 +32,7 @@ struct fake_kubelet {
 	char dir[80];
 	struct fl_grpc_server *server;
 	uint64_t slow;                     /* ns from Register until the plugin is asked for its options */
+	uint64_t late;                     /* ns from its answer until it watches */
 	bool refuses;                      /* each Register */
 	struct fake_stream streams[FAKE_STREAMS];
 	int registered, refused, lists, repeated, ended;

@@ -171,6 +171,19 @@ TEST_ONCE(several_resources_register_side_by_side)
 	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, "a/d")), "Z");
 }
 
+TEST_ONCE(a_kubelet_that_watches_a_moment_later_is_not_asked_again)
+{
+	WORLD(w);
+
+	KUBELET(w);
+	w.kubelet.late = FL_PLUGIN_WATCHED_WITHIN / 2;
+	WISH(w, TWO);
+	pass(&w, 10 * FL_PLUGIN_WATCHED_WITHIN);
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, GPU)), "GPU-0 GPU-1");
+	CHECK_INT(w.kubelet.registered, 1);
+	CHECK_INT(w.kubelet.lists, 1);
+}
+
 /* ---- whatever the kubelet does ---- */
 
 struct happening {

@@ -68,6 +68,10 @@ var cases = []struct {
 		if err := first(w.agent.want("GPU-0 GPU-1!"), w.comes("GPU-0 GPU-1!", time.Second)); err != nil {
 			return err
 		}
+		registered := w.kubelet.count()
+		if err := w.stays("GPU-0 GPU-1!", 3*time.Second); err != nil || w.kubelet.count() != registered {
+			return fmt.Errorf("at rest: %d registrations more, %v", w.kubelet.count()-registered, err)
+		}
 		reply, _, err := w.kubelet.admit(resource, "GPU-0")
 		if err != nil {
 			return err
