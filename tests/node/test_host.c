@@ -48,7 +48,7 @@ static bool make_socket(const char *path)
 static bool make_node(const char *path, const char *numbers)
 {
 	char *end;
-	unsigned long first = strtoul(numbers, &end, 10), second = strtoul(end + 1, NULL, 10);
+	unsigned first = (unsigned)strtoul(numbers, &end, 10), second = (unsigned)strtoul(end + 1, NULL, 10);
 
 	return mknod(path, S_IFCHR, makedev(first, second)) == 0 && chmod(path, 0666) == 0;
 }
