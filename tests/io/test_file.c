@@ -1,5 +1,6 @@
 #include "base/limits.h"
 #include "io/file.h"
+#include "io/job.h"
 #include "io/fs.h"
 #include "test.h"
 #include "test_io.h"
@@ -309,36 +310,74 @@ TEST(a_lock_without_a_directory_is_told)
 
 /* ---- a sick disk ---- */
 
-/* Opening a FIFO that nobody writes to hangs as a sick disk does. Needs real threads. */
+/* Opening a FIFO that nobody writes to hangs as a sick disk does; a read of ours would not wait for it. */
+struct sick {
+	struct fl_job job;
+	char path[256];
+};
+
+static void sick_run(struct fl_job *job, const struct fl_fs *fs)
+{
+	int fd = fs->open(fs, AT_FDCWD, fl_container(job, struct sick, job)->path, O_RDONLY | O_CLOEXEC, 0);
+	char byte;
+
+	if (fd < 0)
+		return;
+	job->result = fl_fs_read_all(fs, fd, &byte, 1);   /* until the writer has gone */
+	fs->close(fs, fd);
+}
+
+static void sick_release(struct fl_job *job)
+{
+	fl_free(fl_container(job, struct sick, job));
+}
+
+/* Needs real threads. */
 TEST_ONCE(a_stuck_file_holds_up_neither_the_loop_nor_lookups)
 {
 	FL_AUTO(fl_io) struct fl_io *io = fl_posix_new(NULL);
-	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(100), other = FL_BUF(100);
+	FL_AUTO(fl_buf) struct fl_buf other = FL_BUF(100);
 	const char *dir = test_dir(), *fifo = test_path(dir, "fifo"), *file = test_path(dir, "file");
-	struct fl_file_read stuck = { .path = fifo, .into = &buf };
+	struct sick *sick = fl_zalloc(sizeof *sick);
+	struct fl_op stuck = { .done = test_op_done };
 	struct fl_file_read behind = { .path = file, .into = &other, .op.done = test_op_done };
 	struct fl_lookup lookup = { .host = "localhost" };
 	int fd;
 
 	GOT(io);
+	GOT(sick);
 	CHECK(mkfifo(fifo, 0600) == 0);
 	CHECK(test_write_file(file, "well"));
-	stuck.op.done = test_op_done;
-	fl_file_read(io, &stuck);
+	(void)snprintf(sick->path, sizeof sick->path, "%s", fifo);
+	sick->job = (struct fl_job){ .run = sick_run, .release = sick_release };
+	fl_job_start(io, &stuck, &sick->job, FL_LANE_FILES);
 	fl_file_read(io, &behind);
 	fl_lookup(io, &lookup);
 	OK(test_op(io, &lookup.op));
 	/* There is a reader once the worker is in it; it goes on waiting, for bytes then. */
 	while ((fd = open(fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
 		OK(test_pause(io, FL_NS_PER_MS));
-	CHECK(fl_op_busy(&stuck.op));
-	fl_op_cancel(&stuck.op);
+	CHECK(fl_op_busy(&stuck));
+	fl_op_cancel(&stuck);
 	OK(test_pause(io, FL_NS_PER_MS));
 	CHECK(fl_op_busy(&behind.op));
 	(void)close(fd);   /* well again */
 	OK(test_op(io, &behind.op));
 	CHECK_STR(fl_buf_view(&other), "well");
-	CHECK(!buf.p);
+}
+
+TEST_ONCE(a_pipe_in_the_place_of_a_file_holds_nobody_up)
+{
+	FL_AUTO(fl_io) struct fl_io *io = fl_posix_new(NULL);
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(100);
+	const char *fifo = test_path(test_dir(), "fifo");
+	struct fl_file_read read = { .path = fifo, .into = &buf };
+
+	GOT(io);
+	CHECK(mkfifo(fifo, 0600) == 0);
+	read.op.done = test_op_done;
+	fl_file_read(io, &read);
+	CHECK_INT(test_op(io, &read.op), 0);   /* nobody writes: it is empty */
 }
 
 /* ---- paths that must stay inside ---- */
