@@ -69,6 +69,8 @@
 #define FL_JOURNAL_LOG_MAX (256 * FL_KIB)
 /* A file beyond this was not written by us: the largest snapshot, and the log when no new file could be begun. */
 #define FL_JOURNAL_FILE_MAX (4 * FL_MIB)
+/* Of a file, taken over in one turn of the loop: a third of a millisecond. The longest file takes 32. */
+#define FL_JOURNAL_SLICE (128 * FL_KIB)
 /* Bytes that wait for the disk: a disk that stands still must not fill the memory. */
 #define FL_JOURNAL_QUEUE_MAX (256 * FL_KIB)
 /* Of a journal's name, so that file names fit into small buffers. */

@@ -21,8 +21,9 @@ struct fl_journal {
 	struct fl_op op;                         /* the job in flight */
 	struct fl_err err;                       /* its words */
 	struct fl_journal_open *opening;         /* NULL: open */
-	struct fl_timer retry;                   /* of the lock */
+	struct fl_timer retry;                   /* of the lock; then the next slice of what is replayed */
 	uint64_t delay;
+	size_t replayed;                         /* bytes of the file */
 
 	struct fl_hmap live;
 	struct fl_journal_record_ *first, *last; /* the live set in the order of numbers */
@@ -333,23 +334,29 @@ static void note(struct fl_journal *j, const char *used)
 	add_fact(j, v->state, &text);
 }
 
+/* A slice of the file; 1: there is more. */
 static int replay(struct fl_journal *j)
 {
+	size_t until = j->replayed + FL_JOURNAL_SLICE;
 	struct fl_journal_disk *disk = j->disk;
 	struct fl_journal_record got;
 
-	for (size_t at = 0; fl_journal_replay(&disk->verdict, disk->in, &at, &got);) {
+	while (fl_journal_replay(&disk->verdict, disk->in, &j->replayed, &got)) {
 		struct fl_journal_record_ *record;
 
 		if (got.what == FL_JOURNAL_DELETE) {
 			live_delete(j, got.key);
-			continue;
+		} else {
+			record = fl_hmap_reserve(&j->live, 1) < 0 ?
+					 NULL :
+					 record_new(got.what, got.kind, got.key, got.value);
+			if (!record)
+				return fl_fail(&j->err, FL_E_NOMEM, "read the records");
+			record->item.seq = got.seq;
+			live_put(j, record);
 		}
-		record = fl_hmap_reserve(&j->live, 1) < 0 ? NULL : record_new(got.what, got.kind, got.key, got.value);
-		if (!record)
-			return fl_fail(&j->err, FL_E_NOMEM, "read the records");
-		record->item.seq = got.seq;
-		live_put(j, record);
+		if (j->replayed >= until)
+			return 1;
 	}
 	j->seq = disk->verdict.seq;
 	return 0;
@@ -379,6 +386,34 @@ static int read_next(struct fl_journal *j)
 	return rotate(j);
 }
 
+static void replay_on(struct fl_timer *timer);
+
+static int replay_all(struct fl_journal *j)
+{
+	int r = replay(j);
+
+	if (r > 0) {
+		j->retry.fire = replay_on;
+		fl_timer_set(j->io, &j->retry, fl_now(j->io));
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	fl_free(fl_steal(&j->disk->in));
+	return rotate(j);
+}
+
+static void replay_on(struct fl_timer *timer)
+{
+	struct fl_journal *j = fl_container(timer, struct fl_journal, retry);
+	int r;
+
+	fl_io_name(j->io, "journal");
+	r = replay_all(j);
+	if (r < 0)
+		opened(j, r);
+}
+
 static int file_read(struct fl_journal *j)
 {
 	struct fl_journal_disk *disk = j->disk;
@@ -391,10 +426,7 @@ static int file_read(struct fl_journal *j)
 		return read_next(j);
 	}
 	note(j, "what was written before that place was used, what came after it is lost");
-	if (replay(j) < 0)
-		return -FL_E_NOMEM;
-	fl_free(fl_steal(&disk->in));
-	return rotate(j);
+	return replay_all(j);
 }
 
 static void look_again(struct fl_timer *timer)

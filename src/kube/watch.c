@@ -129,11 +129,33 @@ static void tell_synced(struct fl_watch *watch)
 	watch->options.to->synced(watch->options.arg);
 }
 
+static struct fl_str text_of(yyjson_val *meta, struct fl_str key)
+{
+	struct fl_str text = { 0 };
+
+	(void)fl_json_str(fl_json_get(meta, key), &text);
+	return text;
+}
+
+static bool is_same(const struct fl_watch *watch, yyjson_val *object)
+{
+	yyjson_val *meta = fl_json_get(object, FL_S("metadata"));
+
+	return watch->options.to->same &&
+	       watch->options.to->same(watch->options.arg, text_of(meta, FL_S("namespace")),
+				       text_of(meta, FL_S("name")), text_of(meta, FL_S("uid")),
+				       text_of(meta, FL_S("resourceVersion")));
+}
+
 static int tell_put(struct fl_watch *watch, yyjson_val *object, struct fl_err *err)
 {
 	const struct fl_bind *bind = watch->options.kind->root();
 	int r;
 
+	if (is_same(watch, object)) {
+		watch->info.events++;
+		return 0;
+	}
 	fl_arena_reset(&watch->arena);
 	r = fl_decode(bind, object, &watch->arena, FL_DECODE_BORROW, watch->object, err);
 	if (r < 0)
@@ -145,12 +167,9 @@ static int tell_put(struct fl_watch *watch, yyjson_val *object, struct fl_err *e
 static void tell_gone(struct fl_watch *watch, yyjson_val *object)
 {
 	yyjson_val *meta = fl_json_get(object, FL_S("metadata"));
-	struct fl_str space = { 0 }, name = { 0 };
 
-	(void)fl_json_str(fl_json_get(meta, FL_S("namespace")), &space);
-	(void)fl_json_str(fl_json_get(meta, FL_S("name")), &name);
 	watch->info.events++;
-	watch->options.to->gone(watch->options.arg, space, name);
+	watch->options.to->gone(watch->options.arg, text_of(meta, FL_S("namespace")), text_of(meta, FL_S("name")));
 }
 
 /* ---- what comes ---- */
@@ -165,10 +184,7 @@ static void keep_version(struct fl_watch *watch, struct fl_str version)
 
 static struct fl_str version_of(yyjson_val *object)
 {
-	struct fl_str version = { 0 };
-
-	(void)fl_json_str(fl_json_get(fl_json_get(object, FL_S("metadata")), FL_S("resourceVersion")), &version);
-	return version;
+	return text_of(fl_json_get(object, FL_S("metadata")), FL_S("resourceVersion"));
 }
 
 static bool ends_initial(yyjson_val *object)
@@ -294,6 +310,8 @@ static void start_call(struct fl_watch *watch)
 	watch->call.initial_events = watch->step == FL_STEP_STREAM;
 	if (watch->step == FL_STEP_STREAM)
 		set_quiet(watch);
+	if (watch->step != FL_STEP_WATCH && watch->options.to->asked)
+		watch->options.to->asked(watch->options.arg);
 	fl_kube_start(watch->kube, &watch->call);
 }
 

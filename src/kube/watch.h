@@ -29,6 +29,12 @@ struct fl_watch_to {
 	/* The server does not have the kind. What was there is gone; when the kind arrives, begin() follows. Told
 	 * once. */
 	void (*absent)(void *to);
+	/* A full state is asked for from now on: it will have in it all that the server has done by now. begin()
+	 * follows when it comes. May be NULL. */
+	void (*asked)(void *to);
+	/* Has the consumer this object as it is at this version? Then it is not decoded, and this is its put(). May be
+	 * NULL. */
+	bool (*same)(void *to, struct fl_str space, struct fl_str name, struct fl_str uid, struct fl_str version);
 };
 
 enum fl_watch_state {

@@ -77,6 +77,28 @@ int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, 
 	return fl_unpack(cache->kind->root(), fl_entry_packed(cache, entry), arena, ret_object, err);
 }
 
+bool fl_entry_is(const struct fl_cache *cache, const struct fl_entry *entry, size_t offset, struct fl_str text)
+{
+	return text.len && fl_peek_is(cache->kind->root(), fl_entry_packed(cache, entry), offset, text);
+}
+
+bool fl_entry_same_but(const struct fl_cache *cache, const struct fl_entry *a, const struct fl_entry *b,
+		       size_t offset)
+{
+	struct fl_str whole_a = fl_entry_packed(cache, a), whole_b = fl_entry_packed(cache, b);
+	struct fl_str in_a = fl_peek_raw(cache->kind->root(), whole_a, offset);
+	struct fl_str in_b = fl_peek_raw(cache->kind->root(), whole_b, offset);
+	size_t before, behind;
+
+	if (!in_a.len || !in_b.len)
+		return false;
+	before = (size_t)(in_a.p - whole_a.p);
+	behind = whole_a.len - before - in_a.len;
+	return before == (size_t)(in_b.p - whole_b.p) && behind == whole_b.len - before - in_b.len &&
+	       memcmp(whole_a.p, whole_b.p, before) == 0 &&
+	       (!behind || memcmp(in_a.p + in_a.len, in_b.p + in_b.len, behind) == 0);
+}
+
 void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry)
 {
 	if (!entry)
@@ -425,6 +447,11 @@ void fl_cache_mark(struct fl_cache *cache)
 void fl_cache_keep(const struct fl_cache *cache, struct fl_entry *entry)
 {
 	entry->round = cache->round;
+}
+
+uint32_t fl_entry_round(const struct fl_entry *entry)
+{
+	return entry->round;
 }
 
 void fl_cache_doom(const struct fl_cache *cache, struct fl_entry *entry)

@@ -39,7 +39,8 @@ struct fl_cache {
 	uint32_t *slots, slot_count;
 	struct fl_hmap buckets[FL_INDEXES];
 	struct fl_buf packing;
-	uint32_t round;             /* counts the marks */
+
+	uint32_t round;             /* counts the marks; may be read */
 };
 
 /* `by` ends with a row without a name; NULL: no indexes. The kind's root begins with the metadata that FL_META_NAMES
@@ -69,6 +70,15 @@ struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space,
 struct fl_str fl_entry_packed(const struct fl_cache *cache, const struct fl_entry *entry);
 int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
 		    void *ret_object, struct fl_err *err) FL_MUSTUSE;
+
+/* Is the text of a member at this offset of the root just this? Do two entries differ in nothing but it? False also
+ * where it is absent. */
+bool fl_entry_is(const struct fl_cache *cache, const struct fl_entry *entry, size_t offset, struct fl_str text);
+bool fl_entry_same_but(const struct fl_cache *cache, const struct fl_entry *a, const struct fl_entry *b,
+		       size_t offset);
+
+/* The mark (struct fl_cache.round) after which it was put or kept last. */
+uint32_t fl_entry_round(const struct fl_entry *entry);
 
 /* Those under one value of an index. */
 struct fl_entry *fl_cache_first(const struct fl_cache *cache, uint32_t index, struct fl_str value);

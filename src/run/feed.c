@@ -113,14 +113,25 @@ static void tell_later(struct fl_feed *feed, struct fl_entry *before)
 	run_starve(feed->loop);
 }
 
-void run_tell(struct fl_feed *feed, struct fl_entry *before, const void *after)
+/* `object` is what `before` holds, if somebody has it unpacked. Mostly the bytes tell already that only the version has
+ * changed; but some that are equal can be written in two ways. */
+static void tell_change(struct fl_feed *feed, struct fl_entry *before, void *object, const struct fl_entry *now,
+			const void *after)
 {
-	void *object = before && is_watched(feed) ? open_entry(feed, before) : NULL;
-
-	if (!is_watched(feed) || (object && after && only_version(feed, object, after)))
+	if (!is_watched(feed) ||
+	    (before && now && fl_entry_same_but(&feed->cache, before, now, RUN_AT(feed, resource_version))))
+		return;
+	if (before && !object)
+		object = open_entry(feed, before);
+	if (object && after && only_version(feed, object, after))
 		return;
 	if ((before && !object) || (tell(feed, object, after) < 0 && before))
 		tell_later(feed, before);
+}
+
+void run_tell(struct fl_feed *feed, struct fl_entry *before, const struct fl_entry *now, const void *after)
+{
+	tell_change(feed, before, NULL, now, after);
 }
 
 bool run_tell_late(struct fl_loop *loop)
@@ -149,13 +160,19 @@ bool run_tell_late(struct fl_loop *loop)
 
 int run_put(struct fl_feed *feed, const void *object, struct fl_cache_change *ret, struct fl_err *err)
 {
+	return run_put_over(feed, NULL, object, ret, err);
+}
+
+int run_put_over(struct fl_feed *feed, void *shown, const void *object, struct fl_cache_change *ret,
+		 struct fl_err *err)
+{
 	struct fl_cache_change change = { 0 };
 	int r = run_may_change(feed->loop) ? fl_cache_put(&feed->cache, object, &change, err) :
 					     fl_fail(err, FL_E_NOMEM, "%s: no memory for a change",
 						     feed->source.kind->kind);
 
 	if (r == 0 && !change.same)
-		run_tell(feed, change.before, object);
+		tell_change(feed, change.before, shown, change.after, object);
 	feed->unchanged += change.same;
 	if (ret)
 		*ret = change;
@@ -193,7 +210,7 @@ void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name)
 	}
 	change = fl_cache_remove(&feed->cache, space, name);
 	if (change.before)
-		run_tell(feed, change.before, NULL);
+		run_tell(feed, change.before, NULL, NULL);
 	fl_entry_drop(&feed->cache, change.before);
 }
 
@@ -289,8 +306,35 @@ void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name)
 	note_told(feed);
 }
 
+bool fl_feed_same(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_str uid,
+		  struct fl_str version)
+{
+	struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+	struct overlay *overlay;
+
+	if (!entry || !fl_entry_is(&feed->cache, entry, RUN_AT(feed, resource_version), version) ||
+	    !fl_entry_is(&feed->cache, entry, RUN_AT(feed, uid), uid))
+		return false;
+	overlay = overlay_find(feed, space, name);
+	if (overlay && !overlay_same(feed, overlay, version))
+		return false;
+	fl_cache_keep(&feed->cache, entry);
+	feed->unchanged++;
+	note_told(feed);
+	return true;
+}
+
+void fl_feed_asked(struct fl_feed *feed)
+{
+	feed->asked++;
+	feed->asking = true;
+}
+
 void fl_feed_begin(struct fl_feed *feed)
 {
+	if (!feed->asking)
+		fl_feed_asked(feed);
+	feed->asking = false;
 	feed->telling = true;
 	feed->sweeping = false;
 	fl_cache_mark(&feed->cache);

@@ -28,7 +28,17 @@ static void absent(void *feed)
 	fl_feed_absent(feed);
 }
 
-const struct fl_watch_to fl_feed_watch = { begin, put, gone, synced, absent };
+static void asked(void *feed)
+{
+	fl_feed_asked(feed);
+}
+
+static bool same(void *feed, struct fl_str space, struct fl_str name, struct fl_str uid, struct fl_str version)
+{
+	return fl_feed_same(feed, space, name, uid, version);
+}
+
+const struct fl_watch_to fl_feed_watch = { begin, put, gone, synced, absent, asked, same };
 
 /* ---- sink ---- */
 

@@ -157,8 +157,15 @@ int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, c
 /* Where the objects of a kind go in; NULL: the kind has no source. Lives as long as the loop. */
 struct fl_feed *fl_loop_feed(struct fl_loop *loop, const struct fl_kind *kind);
 
+/* A full state is asked for: it will tell of all that has been done by now. For who is told long after he asks; who
+ * does not call it asks when he begins. */
+void fl_feed_asked(struct fl_feed *feed);
 /* A full state comes; what is not put until it is over is gone. May begin anew before it is over. */
 void fl_feed_begin(struct fl_feed *feed);
+/* Is the object shown just as it is at this version? Then it is as if it had been put, and nobody needs to read it: the
+ * echo of an own write whose answer has come, a full state of what is known. Objects without a version never are. */
+bool fl_feed_same(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_str uid,
+		  struct fl_str version);
 /* Here is an object: new, changed, or as it was. -FL_E_NOMEM: nothing has changed; bring it again. */
 int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err) FL_MUSTUSE;
 void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name);

@@ -17,9 +17,11 @@ struct overlay {
 	struct fl_entry *told;         /* what was told last, if the cache does not show that; NULL: not there */
 	bool laid;                     /* the cache shows what was laid over, not what was told */
 	bool gone;                     /* it was told to be gone while the write was on its way */
+	bool whole;                    /* the cache shows all of the write that is on its way */
 	bool fresh;                    /* made for this write, and nothing is laid yet */
 	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
-	uint32_t rounds;               /* full states that came to their end since it was done */
+	uint32_t asked;                /* full states that had been asked for when it was done */
+	uint32_t told_in;              /* the cache's mark after which it was told last */
 	uint64_t version;              /* that the write made; 0: not known */
 	uint32_t space_len, len;
 	char text[];                   /* space, NUL, name */
@@ -31,6 +33,8 @@ struct fl_feed {
 	struct fl_cache cache;
 	const struct fl_field *meta;   /* the row of the root */
 	enum { FEED_UNKNOWN, FEED_SYNCED, FEED_ABSENT } state;
+	uint32_t asked;                /* counts the full states that were asked for */
+	bool asking;                   /* the last one has not begun */
 	bool telling;                  /* a full state has begun and is not over */
 	bool sweeping;
 	uint32_t sweep_at;
@@ -150,17 +154,23 @@ struct fl_meta_names *run_meta(const struct fl_feed *feed, const void *object);
 void run_set_names(const struct fl_feed *feed, void *object, struct fl_str space, struct fl_str name);
 uint64_t run_random(struct fl_loop *loop);
 
+/* Where in the root of the kind a text of its metadata stands, to be looked at where it is packed. */
+#define RUN_AT(feed_, member_) ((feed_)->meta->offset + offsetof(struct fl_meta_names, member_))
+
 /* ---- feed.c ---- */
 /* Put into the cache, and tell those who watch. < 0: nothing has changed. *ret, if it is not NULL, says what it did:
  * ret->before is the caller's to drop. */
 int run_put(struct fl_feed *feed, const void *object, struct fl_cache_change *ret, struct fl_err *err);
+/* The same, for one who has what is shown there unpacked: `shown` is changed. */
+int run_put_over(struct fl_feed *feed, void *shown, const void *object, struct fl_cache_change *ret,
+		 struct fl_err *err);
 /* Take out of the cache, and tell. Without memory for that it stays, as if it had not been named by a full state that
  * is over now, and goes later. */
 void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name);
 /* Tell of what has changed. Never lost: what there is no memory for is told later, if run_may_change was true before
  * the change was made. */
 bool run_may_change(struct fl_loop *loop);
-void run_tell(struct fl_feed *feed, struct fl_entry *before, const void *after);
+void run_tell(struct fl_feed *feed, struct fl_entry *before, const struct fl_entry *now, const void *after);
 bool run_tell_late(struct fl_loop *loop);                      /* false: nothing is left to be told */
 void run_starve(struct fl_loop *loop);                         /* memory was refused: go on after a while */
 bool run_sweep(struct fl_feed *feed, uint32_t steps);          /* false: nothing left to sweep */
@@ -174,7 +184,10 @@ void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
 void overlay_unuse(struct fl_feed *feed, struct overlay *overlay);   /* the write was not started */
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay);   /* at the start of the write */
 int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err);
-int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object);
+/* Is what is shown what was told, or answered, at this version? */
+bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str version);
+/* *ret_as_laid: the object has become what was laid over it, to the letter. */
+int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid);
 bool overlay_failed(struct fl_feed *feed, struct overlay *overlay);   /* false: it is shown again later */
 void overlay_synced(struct fl_feed *feed);
 bool overlay_undo(struct fl_feed *feed);           /* false: nothing is left to be shown again */

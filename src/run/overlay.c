@@ -42,7 +42,6 @@ struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_s
 		}
 	}
 	overlay->slot = slot;
-	overlay->rounds = 0;
 	return overlay;
 }
 
@@ -126,9 +125,14 @@ static void *laid_over(struct fl_feed *feed, const struct overlay *overlay, cons
 	return NULL;
 }
 
+static struct fl_entry *entry_of(const struct fl_feed *feed, const struct overlay *overlay)
+{
+	return fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
+}
+
 static void *shown(struct fl_feed *feed, const struct overlay *overlay)
 {
-	const struct fl_entry *entry = fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
+	const struct fl_entry *entry = entry_of(feed, overlay);
 	void *object = entry ? fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size) : NULL;
 
 	if (!object || fl_entry_unpack(&feed->cache, entry, &feed->loop->feeding, object, NULL) < 0)
@@ -141,10 +145,13 @@ static void *shown(struct fl_feed *feed, const struct overlay *overlay)
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
 {
 	void *have = shown(feed, overlay), *object = laid_over(feed, overlay, have);
+	const struct fl_entry *entry = have ? entry_of(feed, overlay) : NULL;
+	uint32_t round = entry ? fl_entry_round(entry) : feed->cache.round;
 	struct fl_cache_change change = { 0 };
-	bool laid = object && run_put(feed, object, &change, NULL) == 0 && !change.same;
+	bool laid = object && run_put_over(feed, have, object, &change, NULL) == 0 && !change.same;
 
 	overlay->fresh = overlay->gone = false;
+	overlay->whole = laid;
 	overlay->version = 0;
 	if (overlay->undone) {   /* what was shown was never told: what was, is kept since the write that failed */
 		overlay->undone = false;
@@ -153,6 +160,7 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
 		forget_told(feed, overlay);
 		overlay->laid = laid;
 		overlay->told = change.before;
+		overlay->told_in = round;
 	}
 	fl_arena_reset(&feed->loop->feeding);
 }
@@ -171,10 +179,11 @@ static int tell_below(struct fl_feed *feed, struct overlay *overlay, const void 
 	r = fl_cache_put(&feed->cache, laid, &above, err);
 	forget_told(feed, overlay);
 	overlay->told = above.before ? fl_entry_ref(above.before) : NULL;
-	overlay->laid = r == 0 && !above.same;
+	overlay->laid = overlay->whole = r == 0 && !above.same;
 	overlay->undone = false;
 	if (!below.same || above.before)   /* what was shown before both */
-		run_tell(feed, below.same ? above.before : below.before, r == 0 ? laid : object);
+		run_tell(feed, below.same ? above.before : below.before, r == 0 ? above.after : below.after,
+			 r == 0 ? laid : object);
 	fl_entry_drop(&feed->cache, below.before);
 	fl_entry_drop(&feed->cache, above.before);
 	return r;
@@ -196,6 +205,7 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	void *laid;
 
+	overlay->told_in = feed->cache.round;
 	if (!object) {
 		told_gone(feed, overlay);
 		return 0;
@@ -213,6 +223,15 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 	if (!laid)
 		return fl_fail(err, FL_E_NOMEM, "%s: no memory to lay a write over it", feed->source.kind->kind);
 	return tell_below(feed, overlay, object, laid, err);
+}
+
+bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str version)
+{
+	/* Without its answer, what is laid over it bears the version of what is below. */
+	if (overlay->slot || !overlay->version || overlay->version != run_version(version))
+		return false;
+	overlay_drop(feed, overlay);
+	return true;
 }
 
 /* Show again what was told last. */
@@ -267,23 +286,24 @@ static int told_version(struct fl_feed *feed, const struct overlay *overlay, uin
 	/* Where nothing is laid over it, the cache shows what was told: the event came before the answer. */
 	const struct fl_entry *told = overlay->told ? overlay->told : overlay->laid ? NULL :
 				      fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
-	void *object;
+	struct fl_str version;
 
 	*ret = 0;
 	if (!told)
 		return 0;
-	object = fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size);
-	if (!object || fl_entry_unpack(&feed->cache, told, &feed->loop->feeding, object, NULL) < 0)
+	if (fl_peek(feed->source.kind->root(), fl_entry_packed(&feed->cache, told), RUN_AT(feed, resource_version),
+		    &feed->loop->feeding, &version) < 0)
 		return -FL_E_NOMEM;
-	*ret = run_version(run_meta(feed, object)->resource_version);
+	*ret = run_version(version);
 	return 0;
 }
 
 /* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better
  * already.
  * -FL_E_NOMEM: it is done, and nobody can see it: do it again. */
-int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object)
+int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid)
 {
+	struct fl_cache_change change = { 0 };
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	const void *show = object || overlay->laid ? object : laid_over(feed, overlay, shown(feed, overlay));
 	uint64_t told;
@@ -295,28 +315,34 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 	if ((version && told >= version) || overlay->gone) {
 		(void)overlay_failed(feed, overlay);   /* what was told is the truth */
 	} else {
-		if (show && run_put(feed, show, NULL, NULL) == 0)
+		if (show && run_put(feed, show, &change, NULL) == 0) {
+			*ret_as_laid = object && overlay->whole &&
+				       (change.same || fl_entry_same_but(&feed->cache, change.before, change.after,
+									 RUN_AT(feed, resource_version)));
 			overlay->laid = true;
+			fl_entry_drop(&feed->cache, change.before);
+		}
 		if (!overlay->laid)
 			return -FL_E_NOMEM;
 		overlay->slot = NULL;
+		overlay->asked = feed->asked;
 		overlay->version = version;
 	}
 	fl_arena_reset(&feed->loop->feeding);
 	return 0;
 }
 
-/* A full state is complete. One that began before our write need not show it; a second one does, so what it does not
- * show is not there: the server has been set back. */
+/* A full state is complete: what it has not named is not below any overlay either. If it was asked for after a write
+ * had been answered, it would show that write: where it does not, the server has been set back. */
 void overlay_synced(struct fl_feed *feed)
 {
 	struct overlay *overlay;
 	uint32_t at = 0;
 
-	while ((overlay = fl_hmap_next(&feed->overlays, &at)))
-		overlay->rounds += !overlay->slot;
-	for (at = 0; (overlay = fl_hmap_next(&feed->overlays, &at));) {
-		if (!overlay->slot && overlay->rounds >= 2 && overlay_failed(feed, overlay))
+	while ((overlay = fl_hmap_next(&feed->overlays, &at))) {
+		if (overlay->laid && overlay->told_in != feed->cache.round)
+			forget_told(feed, overlay);
+		if (!overlay->slot && overlay->asked != feed->asked && overlay_failed(feed, overlay))
 			at--;
 	}
 }

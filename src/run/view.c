@@ -44,7 +44,11 @@ const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct
 	const struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
 
 	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = entry != NULL });
-	return entry ? unpack(view, &feed->cache, entry) : NULL;
+	if (!entry || entry != view->seen) {
+		view->seen_object = entry ? unpack(view, &feed->cache, entry) : NULL;
+		view->seen = view->steady && view->seen_object ? entry : NULL;
+	}
+	return view->seen_object;
 }
 
 bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind)

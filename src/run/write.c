@@ -427,6 +427,7 @@ bool run_one_key(struct cap *cap)
 	if (!key)
 		return false;
 	t.last = &t.prepared;
+	view.steady = true;
 	began = fl_clock(loop->io);
 	if (cap->queued)
 		fl_observe(cap->queued, (double)(view.now - key->queued_at) / 1e9);
@@ -507,16 +508,17 @@ static void tell_people(const struct slot *slot)
 		options->event(options->arg, &slot->events[i]);
 }
 
-/* What of it is not so although it was written. */
-static void look_at(struct slot *slot, const void *object)
+/* What of it is not so although it was written. As laid, all of it is. */
+static void look_at(struct slot *slot, const void *object, bool as_laid)
 {
 	struct fl_loop *loop = slot->cap->loop;
 	struct fl_str_list survives = { NULL, 0 };
 
 	if (slot->write.what != FL_WANT_OBJECT)
 		return;
-	if (object && fl_owned_diff(slot->write.owner, slot->write.object, object, &slot->write.arena, &survives,
-				    NULL) < 0)
+	if (object && !as_laid &&
+	    fl_owned_diff(slot->write.owner, slot->write.object, object, &slot->write.arena, &survives,
+			  NULL) < 0)
 		survives.len = 0;
 	if (contest_written(loop, slot, &survives))
 		key_enqueue(slot->key);
@@ -525,8 +527,9 @@ static void look_at(struct slot *slot, const void *object)
 void fl_write_done(struct fl_write *write, const void *object)
 {
 	struct slot *slot = slot_of(write);
+	bool as_laid = false;
 
-	if (overlay_done(slot->feed, slot->overlay, object) < 0) {
+	if (overlay_done(slot->feed, slot->overlay, object, &as_laid) < 0) {
 		fl_write_failed(write, &(struct fl_err){ .code = FL_E_NOMEM, .text =
 							 "no memory to see that it is done" });
 		return;
@@ -535,7 +538,7 @@ void fl_write_done(struct fl_write *write, const void *object)
 	for (uint32_t i = 0; object && i < slot->event_count; i++)
 		slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
 	tell_people(slot);
-	look_at(slot, object);
+	look_at(slot, object, as_laid);
 	if (slot->key->writing == 1 && slot->key->state == KEY_IDLE && !slot->waiters.len)
 		key_forgive(slot->key);
 	end(slot);

@@ -125,6 +125,65 @@ TEST(appends_made_together_end_in_order)
 	CHECK_STR(fl_str(all(j)), "a=4 b=5 c=6");
 }
 
+/* A long file is taken over in slices: others have their turn in between, and whoever loses patience may go. */
+static int fill_slices(struct fl_io *io, const char *dir, int count, struct fl_err *err)
+{
+	FL_AUTO(fl_journal) struct fl_journal *j = NULL;
+	FL_AUTO(fl_buf) struct fl_buf value = FL_BUF(FL_JOURNAL_RECORD_MAX);
+	char key[8];
+	int r = open_at(io, dir, &j, err);
+
+	while (value.len < FL_JOURNAL_RECORD_MAX - 8 && !value.failed)
+		fl_buf_char(&value, 'x');
+	if (value.failed)
+		return -FL_E_NOMEM;
+	for (int i = 0; i < count && r >= 0; i++) {
+		(void)snprintf(key, sizeof key, "%d", i);
+		r = put(io, j, key, value.p, err);
+	}
+	return r;
+}
+
+/* Not tortured: replaying is the same code as in the first test, and so many bytes take their time. */
+TEST_ONCE(a_long_file_is_replayed_in_slices)
+{
+	enum { RECORDS = 3 * FL_JOURNAL_SLICE / FL_JOURNAL_RECORD_MAX };
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_journal) struct fl_journal *j = NULL;
+	struct fl_journal_open open = { .name = "state" };
+	const char *dir = test_dir();
+	struct fl_err err = { 0 };
+	uint32_t most = 0, grown = 0;
+
+	GOT(io);
+	OK_ERR(fill_slices(io, dir, RECORDS, &err), &err);
+	open.dir = dir;
+	open.op.err = &err;
+	fl_journal_open(io, &open);
+	for (uint32_t before = 0, now; fl_op_busy(&open.op); before = now) {
+		OK_ERR(fl_io_turn(io, FL_NEVER, &err), &err);
+		now = fl_journal_count(open.journal);
+		grown += now > before;
+		most = now - before > most ? now - before : most;
+	}
+	j = open.journal;
+	GOT(j);
+	CHECK_INT(fl_journal_count(j), RECORDS);
+	CHECK(most <= FL_JOURNAL_SLICE / (FL_JOURNAL_RECORD_MAX - 64) + 1);
+	CHECK(grown >= 3);
+	j = fl_journal_close(j);
+	/* Cancelled in the midst of it: nothing of it stays behind, and the next one finds all. */
+	open = (struct fl_journal_open){ .name = "state", .dir = dir };
+	fl_journal_open(io, &open);
+	while (fl_op_busy(&open.op) && fl_journal_count(open.journal) == 0)
+		OK_ERR(fl_io_turn(io, FL_NEVER, &err), &err);
+	CHECK(fl_op_busy(&open.op));
+	fl_op_cancel(&open.op);
+	CHECK(!open.journal);
+	OK_ERR(open_at(io, dir, &j, &err), &err);
+	CHECK_INT(fl_journal_count(j), RECORDS);
+}
+
 static const struct {
 	const char *says;
 	uint32_t key, value;

@@ -26,6 +26,7 @@
 struct told {
 	char line[400];
 	int refuse;                /* so many puts are refused */
+	bool knows;                /* a at version 1; and asks are in the line, too */
 };
 
 static void add(struct told *told, const char *what, struct fl_str name)
@@ -66,6 +67,25 @@ static void on_absent(void *to)
 	add(to, "absent", FL_S(""));
 }
 
+static void on_asked(void *to)
+{
+	const struct told *told = to;
+
+	if (told->knows)
+		add(to, "asked", FL_S(""));
+}
+
+static bool on_same(void *to, struct fl_str space, struct fl_str name, struct fl_str uid, struct fl_str version)
+{
+	const struct told *told = to;
+
+	if (!told->knows || uid.len || !fl_str_eq(space, FL_S("s")) || !fl_str_eq(name, FL_S("a")) ||
+	    !fl_str_eq(version, FL_S("1")))
+		return false;
+	add(to, "=", name);
+	return true;
+}
+
 static const struct {
 	const char *says;
 	struct exchange script[8];
@@ -74,6 +94,7 @@ static const struct {
 	const char *version;
 	bool no_stream;
 	int refuse;
+	bool knows;
 } rows[] = {
 	{ "the state as a stream, and then its changes",
 	  { { STREAM, 200, EVENT("ADDED", "a", "1") EVENT("ADDED", "b", "2") END_OF_STATE("9") EVENT("DELETED", "a",
@@ -155,9 +176,21 @@ static const struct {
 	      "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"labels\":5}}}" END_OF_STATE("9"),
 			.stay = true } },
 	  "begin +a synced", FL_WATCH_LIVE, "9" },
+	{ "what is known is not read again; a full state says when it was asked for",
+	  { { STREAM, 200, EVENT("ADDED", "a", "1") EVENT("ADDED", "b", "1") END_OF_STATE("9")
+	      EVENT("MODIFIED", "a", "1") EVENT("MODIFIED", "a", "2"), .stay = true } },
+	  "asked begin =a +b synced =a +a", FL_WATCH_LIVE, "2", .knows = true },
+	{ "a list is asked for once, however many pages it has, and the watch behind it asks for nothing",
+	  { { MAPS "?limit=500", 200, LIST("8", "next", OBJECT("a", "1")) },
+	    { MAPS "?limit=500&continue=next", 200, LIST("8", "", OBJECT("a", "2")) },
+	    { AFTER("8"), 200, EVENT("MODIFIED", "a", "1"), .stay = true } },
+	  "asked begin =a +a synced =a", FL_WATCH_LIVE, "1", .no_stream = true, .knows = true },
+	{ "one that was cut is asked for anew",
+	  { { STREAM, 200, EVENT("ADDED", "b", "1") }, { STREAM, 200, END_OF_STATE("9"), .stay = true } },
+	  "asked begin +b asked begin synced", FL_WATCH_LIVE, "9", .knows = true },
 };
 
-static const struct fl_watch_to consumer = { on_begin, on_put, on_gone, on_synced, on_absent };
+static const struct fl_watch_to consumer = { on_begin, on_put, on_gone, on_synced, on_absent, on_asked, on_same };
 
 /* Turns until the script is over and all is told; whoever waits between steps is told not to. */
 static int turns(struct script *script, struct fl_watch *watch, const struct told *told, const char *want)
@@ -182,7 +215,7 @@ static void part(size_t from)
 	for (__typeof__(&rows[0]) row = rows + from; row < rows + FL_LEN(rows); row += PARTS) {
 		FL_AUTO(script) struct script script = { 0 };
 		FL_AUTO(fl_watch) struct fl_watch *watch = NULL;
-		struct told told = { .refuse = row->refuse };
+		struct told told = { .refuse = row->refuse, .knows = row->knows };
 		struct fl_watch_info info;
 
 		test_row(row->says);

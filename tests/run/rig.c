@@ -335,3 +335,15 @@ bool rig_at_rest(const struct rig *rig)
 {
 	return fl_io_next(rig->io) == FL_NEVER && fl_loop_idle(rig->loop);
 }
+
+int rig_settle(struct rig *rig)
+{
+	for (int i = 0; i < 200; i++) {
+		rig_run(rig);
+		if (!rig->held)
+			return rig->nomem ? -FL_E_NOMEM : 0;
+		if (rig_serve(rig) < 0)
+			return -FL_E_NOMEM;
+	}
+	return 0;
+}

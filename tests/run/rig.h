@@ -61,6 +61,9 @@ int rig_gone(struct rig *rig, const char *name);
 int rig_serve(struct rig *rig);
 void rig_refuse(struct rig *rig, enum fl_code code);
 
+/* Serve whatever comes until nothing comes. */
+int rig_settle(struct rig *rig);
+
 /* Tell of an object as the server has it now; of all of them, as a full state. */
 int rig_tell(struct rig *rig, const char *name);
 int rig_tell_all(struct rig *rig);
@@ -73,3 +76,16 @@ const struct fl_demo *rig_see(struct rig *rig, const char *name, struct fl_arena
 void rig_run(struct rig *rig);
 void rig_sleep(struct rig *rig, uint64_t ns);
 bool rig_at_rest(const struct rig *rig);           /* no timer is set, nothing is on its way */
+
+/* What holds when nothing was refused: a refusal costs time, and tests of single steps give none. */
+#define SURE(cond) CHECK((cond) || test_tortured())
+#define SURE_INT(got, want) CHECK_INT(test_tortured() ? (int64_t)(want) : (int64_t)(got), want)
+#define SURE_STR(got, want) \
+	do { \
+		if (!test_tortured()) \
+			CHECK_STR(got, want); \
+	} while (0)
+#define ROCKET(name, replicas) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"replicas\":" #replicas "}}"
+#define SEES(rig, arena, var, name) \
+	const struct fl_demo *var = rig_see(&(rig), name, &(arena)); \
+	OK(var ? 0 : -FL_E_NOMEM)

@@ -1,5 +1,6 @@
 /* Own writes laid over what is told, where the server's word and its answer cross each other. */
 #include "rig.h"
+#include <stdlib.h>
 
 static const struct fl_owner owner = {
 	.manager = "fairlead-capacity", .kind = &fl_demo_kind, .paths = (const char *const[]){ "status.capacity",
@@ -89,4 +90,195 @@ TEST(what_goes_while_a_write_of_it_is_on_its_way_stays_gone)
 	CHECK(now);
 	CHECK_INT(now->status.capacity.total, 4);
 	CHECK(rig_at_rest(&rig));
+}
+
+TEST(a_full_state_that_was_asked_for_before_an_answer_need_not_show_the_write)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	RIG(rig, &capacity);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	rig.mute = true;
+	fl_feed_asked(rig.rockets);
+	rig.version += 100;
+	OK(rig_serve(&rig));
+	rig.version = 1;   /* what the server had when it was asked */
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":3},\"status\":{}}"));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.started, 1);
+	{
+		SEES(rig, arena, seen, "a");
+		SURE_INT(seen->status.capacity.total, 3);
+	}
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.started, 2);
+}
+
+/* It went while the watch was down, and so its end was never told. */
+TEST(what_a_full_state_does_not_name_is_not_below_an_own_write)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	RIG(rig, &capacity);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	rig.mute = true;
+	OK(rig_serve(&rig));
+	OK(rig_gone(&rig, "a"));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE(!rig_see(&rig, "a", &arena));
+	SURE(rig_at_rest(&rig));
+}
+
+TEST(a_write_that_fails_shows_nothing_that_a_full_state_has_not_named)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	RIG(rig, &capacity);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	rig.mute = true;
+	OK(rig_gone(&rig, "a"));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE(rig_see(&rig, "a", &arena) != NULL);   /* the write may make it */
+	rig_refuse(&rig, FL_E_NOTFOUND);
+	rig_run(&rig);
+	SURE(!rig_see(&rig, "a", &arena));
+}
+
+/* ... but what was told in the midst of it, before the write began, was named. */
+TEST(a_write_begun_while_a_full_state_is_told_lies_over_what_was_named)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	RIG(rig, &capacity);
+
+	OK(rig_put(&rig, ROCKET("a", 0)));
+	OK(rig_tell_all(&rig));
+	OK(rig_settle(&rig));
+	fl_feed_begin(rig.rockets);
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	fl_feed_synced(rig.rockets);
+	rig_refuse(&rig, FL_E_RETRY);
+	{
+		SEES(rig, arena, seen, "a");
+		SURE_INT(seen->spec.replicas, 3);
+		SURE_INT(seen->status.capacity.total, 0);
+	}
+}
+
+/* The echo of an own write, a full state of what is known: nobody reads it. Rows say what has been so far. */
+static int write_answered(struct rig *rig)
+{
+	rig->mute = true;
+	return rig_serve(rig);
+}
+
+static int write_answered_by_nothing(struct rig *rig)
+{
+	rig->mute = rig->no_answer = true;
+	return rig_serve(rig);
+}
+
+static int write_on_its_way(struct rig *rig)
+{
+	rig->mute = true;
+	return 0;
+}
+
+static int write_told(struct rig *rig)
+{
+	return rig_serve(rig);
+}
+
+static const struct {
+	const char *says;
+	int (*act)(struct rig *rig);
+	const char *uid, *version;
+	bool same;
+	int overlays;                  /* left behind */
+} known[] = {
+	{ "the echo of an answer is what is shown", write_answered, "uid-1", "2", true, 0 },
+	{ "what has been told is what is shown", write_told, "uid-1", "2", true, 0 },
+	{ "an older one than the answer is not", write_answered, "uid-1", "1", false, 1 },
+	{ "a newer one is not", write_answered, "uid-1", "3", false, 1 },
+	{ "another of the name is not", write_answered, "uid-2", "2", false, 1 },
+	{ "one without a version is not", write_answered, "uid-1", "", false, 1 },
+	{ "one without a uid is not", write_answered, "", "2", false, 1 },
+	{ "what is below a write on its way is not", write_on_its_way, "uid-1", "1", false, 1 },
+	{ "nor what is below one that nobody answered", write_answered_by_nothing, "uid-1", "1", false, 1 },
+};
+
+static double gauge(struct rig *rig, const char *line)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
+	const char *at;
+
+	if (fl_metrics_write(rig->metrics, &text, NULL) < 0) {
+		rig->nomem = true;
+		return -1;
+	}
+	at = strstr(text.p, line);
+	return at ? strtod(at + strlen(line), NULL) : -1;
+}
+
+TEST(what_is_shown_already_need_not_be_read)
+{
+	EACH_ROW (row, known) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		double overlays;
+		bool same;
+		RIG(rig, &capacity);
+
+		OK(rig_put(&rig, ROCKET("a", 3)));
+		OK(rig_tell_all(&rig));
+		rig_run(&rig);
+		OK(row->act(&rig));
+		if (rig.nomem || test_tortured())
+			return;
+		same = fl_feed_same(rig.rockets, FL_S(""), FL_S("a"), fl_str(row->uid), fl_str(row->version));
+		CHECK_INT(same, row->same);
+		CHECK(!fl_feed_same(rig.rockets, FL_S(""), FL_S("b"), fl_str(row->uid), fl_str(row->version)));
+		overlays = gauge(&rig, "fairlead_overlays{kind=\"Rocket\"} ");
+		rig_run(&rig);
+		if (rig.nomem || test_tortured())
+			return;
+		CHECK_INT(overlays, row->overlays);
+		{
+			SEES(rig, arena, seen, "a");
+			CHECK_INT(seen->status.capacity.total, 3);
+		}
+		CHECK_INT(rig.started, 1);
+	}
+}
+
+TEST(what_is_the_same_in_a_full_state_is_named)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_demo *rocket;
+	RIG(rig, &capacity);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_put(&rig, ROCKET("b", 3)));
+	OK(rig_tell_all(&rig));
+	OK(rig_settle(&rig));
+	rocket = rig_get(&rig, "a", &arena);
+	GOT(rocket);
+	fl_feed_begin(rig.rockets);
+	SURE(fl_feed_same(rig.rockets, FL_S(""), FL_S("a"), rocket->meta.uid, rocket->meta.resource_version));
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE(rig_see(&rig, "a", &arena) != NULL);
+	SURE(!rig_see(&rig, "b", &arena));
+	SURE_INT(rig.started, 2);
 }
