@@ -16,6 +16,7 @@ struct node {
 	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *cdi_dir, *runtime;
 	const char *dev_root, *sysfs, *proc;
 	struct fl_strs roots;
+	int64_t look_every;
 	bool cuda;
 };
 
@@ -43,6 +44,8 @@ static const struct fl_option options[] = {
 		    .fallback = "/var/lib/fairlead"),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "A card that comes back is tried with a CUDA context first.",
 		    .fallback = "true"),
+	FL_OPT_DURATION(struct node, look_every, "look-every", "Between two looks at a card at rest.",
+			.fallback = "30s", .min = FL_NS_PER_MS, .max = 3600 * FL_NS_PER_S, .hidden = true),
 	FL_ROLE_OPTIONS(struct node, role, "[::]:9401"),
 };
 
@@ -165,7 +168,8 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	agent->gpu = (struct fl_gpu_options){ .program = running->program, .roots = running->roots,
 					      .dev_root = config->dev_root, .sysfs = config->sysfs,
 					      .proc = config->proc, .env = (const char *const *)environ,
-					      .cuda = config->cuda };
+					      .cuda = config->cuda,
+					      .pace = { .look_every = (uint64_t)config->look_every } };
 	agent->state_dir = config->state_dir;
 	agent->plugins_dir = running->plugins;
 	agent->pods_dir = running->pods;

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const cards = 8
+
+// node is a fake one, and what runs on it.
+type node struct {
+	build, dir, kubeconfig string
+	kubelet                *kubelet
+	agent                  *exec.Cmd
+	began                  time.Time
+	log                    *os.File
+}
+
+func (n *node) path(part ...string) string { return filepath.Join(append([]string{n.dir}, part...)...) }
+
+func newNode(build, topology, dir, kubeconfig string) (*node, error) {
+	n := &node{build: build, dir: dir, kubeconfig: kubeconfig}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := n.fake("up", topology); err != nil {
+		return nil, err
+	}
+	if err := n.fake("tree", filepath.Join(build, "tests/fake/libnvidia-ml.so.1")); err != nil {
+		return nil, err
+	}
+	var err error
+	if n.log, err = os.Create(n.path("log")); err == nil {
+		n.kubelet, err = newKubelet(n.path("kubelet"))
+	}
+	return n, err
+}
+
+// fake is fakectl VERB NODE WORD...
+func (n *node) fake(verb string, words ...string) error {
+	said, err := exec.Command(filepath.Join(n.build, "tests/fake/fakectl"), append([]string{verb, n.path("fake")}, words...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("fakectl %s %v: %w: %s", verb, words, err, said)
+	}
+	return nil
+}
+
+// start begins an agent that remembers nothing.
+func (n *node) start(flags ...string) error {
+	if err := os.RemoveAll(n.path("state")); err != nil {
+		return err
+	}
+	root := n.path("fake", "root")
+	n.agent = exec.Command(filepath.Join(n.build, "fairlead"), append([]string{"node", "--node-name=bench",
+		"--driver-root=" + root, "--sysfs=" + root + "/sys", "--proc=" + root + "/proc", "--kubeconfig=" + n.kubeconfig,
+		"--kubelet-dir=" + n.path("kubelet"), "--cdi-dir=" + n.path("cdi"), "--state-dir=" + n.path("state"),
+		"--runtime-socket=" + n.kubelet.runtime(), "--listen=unix:" + n.path("pages.sock"), "--unpooled=true"}, flags...)...)
+	n.agent.Stderr = n.log
+	n.agent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	n.kubelet.forget()
+	n.began = time.Now()
+	return n.agent.Start()
+}
+
+func (n *node) stop() {
+	if n.agent == nil {
+		return
+	}
+	n.agent.Process.Signal(syscall.SIGTERM)
+	n.agent.Wait()
+	n.agent = nil
+}
+
+func (n *node) end() {
+	n.stop()
+	n.kubelet.end()
+	n.log.Close()
+}
+
+// children are the pids of its children.
+func (n *node) children() []int {
+	var all []int
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", n.agent.Process.Pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for _, pid := range strings.Fields(string(text)) {
+			if number, err := strconv.Atoi(pid); err == nil {
+				all = append(all, number)
+			}
+		}
+	}
+	return all
+}
+
+// pss is that of parent and children in MiB, without the mappings of the fake driver: its libraries and its node.
+func (n *node) pss() (float64, error) {
+	sum := 0
+	for _, pid := range append(n.children(), n.agent.Process.Pid) {
+		file, err := os.Open(fmt.Sprintf("/proc/%d/smaps", pid))
+		if err != nil {
+			return 0, err
+		}
+		ours := false
+		for lines := bufio.NewScanner(file); lines.Scan(); {
+			words := strings.Fields(lines.Text())
+			switch {
+			case len(words) >= 5 && strings.Contains(words[0], "-"):
+				name := filepath.Base(words[len(words)-1])
+				ours = name != "fake-node" && !strings.HasPrefix(name, "libnvidia-ml.so") && !strings.HasPrefix(name, "libcuda.so")
+			case ours && words[0] == "Pss:":
+				kib, _ := strconv.Atoi(words[1])
+				sum += kib
+			}
+		}
+		file.Close()
+	}
+	return float64(sum) / 1024, nil
+}
+
+// cpu is what all threads of these have had.
+func cpu(pids ...int) (time.Duration, error) {
+	var sum time.Duration
+	for _, pid := range pids {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		if len(threads) == 0 {
+			return 0, fmt.Errorf("process %d is gone", pid)
+		}
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			if err != nil {
+				continue // a worker that has just ended
+			}
+			ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			sum += time.Duration(ns)
+		}
+	}
+	return sum, nil
+}
+
+// metric is the sum of all series whose line begins so.
+func (n *node) metric(begin string) (float64, error) {
+	client := http.Client{Transport: unixTransport(n.path("pages.sock"))}
+	defer client.CloseIdleConnections()
+	got, err := client.Get("http://agent/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	sum := 0.0
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, begin) {
+			words := strings.Fields(line)
+			value, _ := strconv.ParseFloat(words[len(words)-1], 64)
+			sum += value
+		}
+	}
+	return sum, err
+}
