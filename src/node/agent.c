@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "node/decide.h"
+#include "node/report.h"
 #include "run/memory.h"
 
 const struct fl_capability *const fl_agent_capabilities[] = {
@@ -128,6 +129,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 		agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
 	if (agent->holders)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
+	if (agent->plugins && options->metrics && fl_report_metrics(options->metrics, agent->loop, err) < 0)
+		return -(int)(err ? err->code : FL_E_NOMEM);
 	return agent->plugins ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
 }
 
@@ -149,6 +152,30 @@ void fl_agent_stop(struct fl_agent *agent)
 	agent->io = NULL;
 }
 
+/* Until the driver has said what there is, nothing is wanted of the kubelet, and nothing is missing either. */
+static bool looked(const struct fl_agent *agent, struct fl_buf *words)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+	struct fl_each cards = fl_view_all(&view, &fl_card_kind);
+	const struct fl_card *card;
+
+	if (!driver || driver->state == FL_DRIVER_STARTING) {
+		fl_buf_str(words, FL_S("waits for the driver"));
+		return false;
+	}
+	while (driver->state == FL_DRIVER_READY && (card = fl_each_next(&cards)))
+		if (card->answer == FL_CARD_UNASKED && fl_str_eq(card->bound, FL_S("nvidia"))) {
+			fl_buf_printf(words, "waits for the driver to tell of the card %.*s", FL_ARG(card->meta.name));
+			return false;
+		}
+	if (fl_loop_idle(agent->loop))
+		return true;
+	fl_buf_str(words, FL_S("carries out what is wanted"));
+	return false;
+}
+
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 {
 	const char *unwatched = fl_plugins_unwatched(agent->plugins, NULL);
@@ -161,6 +188,6 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 	else if (unwatched)
 		fl_buf_printf(words, "waits for the kubelet to watch %s", unwatched);
 	else
-		return true;
+		return looked(agent, words);
 	return false;
 }

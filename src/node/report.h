@@ -1,5 +1,6 @@
-/* report.h - who is to be told when the health of a card changes: the Node, and the Pods that have it. */
+/* report.h - what people and dashboards are told of a node's cards: whom an Event concerns, and health in numbers. */
 #pragma once
+#include "base/metrics.h"
 #include "run/loop.h"
 
 /* The Pods that hold the card or partition of this Health (its name), or a part of the card: each once, as space and
@@ -8,3 +9,7 @@ struct fl_report_pod {
 	struct fl_str space, name;
 };
 uint32_t fl_report_pods(struct fl_view *view, struct fl_str health, const struct fl_report_pod **ret);
+
+/* fairlead_driver_state, fairlead_card_health and fairlead_resource_devices: read from the caches when somebody asks.
+ * The loop outlives the metrics' last scrape. */
+int fl_report_metrics(struct fl_metrics *metrics, struct fl_loop *loop, struct fl_err *err) FL_MUSTUSE;

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead/tests/cluster"
+	"fairlead/tests/cluster/gpus"
+)
+
+// device_plugin_failures_test.go:154, device_plugin_failures_pod_status_test.go:126 and R95: a card that breaks while a
+// Pod uses it is handed out no more, all who should know are told, and it comes back with nothing restarted.
+func TestACardThatBreaksUnderAPodLeavesAndComesBack(t *testing.T) {
+	for _, row := range []struct {
+		says, reason string
+		broken       []string // "GPU" stands for the card
+		limit        time.Duration
+	}{
+		{"a fatal XID", "Xid79", []string{"lose", "GPU"}, moment},
+		{"an uncorrected error of memory", "Ecc", []string{"ecc", "GPU", "uncorrected", "3"}, moment},
+		// An A100 does not tell of this by itself: it is seen at the next look, which is every half a minute.
+		{"a driver that asks for a reset", "NeedsReset", []string{"recovery", "GPU", "reset"}, 45 * time.Second},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := oneNode(t)
+			r.heals()
+			r.runs(sleeper("user", 1))
+			r.runs(sleeper("neighbour", 1))
+			id := r.only("user/main")
+			began, err := r.agent.Pid()
+			r.must(err)
+			words := append([]string{}, row.broken...)
+			words[1] = r.number(id)
+			r.say(words...)
+			t.Logf("allocatable follows after %v", r.within(row.limit).hasGPUs(7, 8))
+			r.health("user", id, "Unhealthy")
+			r.undisturbed("user")
+			r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+			r.event("Pod", "user", row.reason)
+			r.event("Node", "node-1", row.reason)
+			_, metrics := r.page("/metrics")
+			if !strings.Contains(metrics, `fairlead_resource_devices{resource="nvidia.com/gpu",health="Unhealthy"} 1`) ||
+				!strings.Contains(metrics, `device="`+id+`",state="Unhealthy"`) {
+				t.Errorf("no metric says so:\n%s", metrics)
+			}
+			r.say("heal", r.number(id))
+			t.Logf("and is back after %v", r.within(time.Minute).hasGPUs(8, 8))
+			r.health("user", id, "Healthy")
+			r.condition(corev1.ConditionTrue, "Ready")
+			r.undisturbed("user")
+			r.undisturbed("neighbour")
+			if now, err := r.agent.Pid(); err != nil || now != began {
+				t.Errorf("the agent is process %d, and was %d: %v", now, began, err)
+			}
+		})
+	}
+}
+
+// device_plugin_failures_test.go:128 and :206: one card, four cards.
+func TestAllocatableFollowsHealthAndNoNeighbourSuffers(t *testing.T) {
+	r := oneNode(t)
+	r.heals()
+	for _, cards := range [][]string{{"5"}, {"0", "2", "4", "6"}} {
+		for _, card := range cards {
+			r.say("lose", card)
+		}
+		r.hasGPUs(int64(8-len(cards)), 8)
+		r.say("heal")
+		r.within(time.Minute).hasGPUs(8, 8)
+	}
+}
+
+// A call that does not return costs a child and one card; the others go on.
+func TestADriverThatHangsOrCrashesCostsOneCardAtMost(t *testing.T) {
+	for _, row := range []struct {
+		says  string
+		words []string
+	}{
+		{"a call that does not return", []string{"hang", "any", "3"}},
+		{"a child that even SIGKILL does not end", []string{"hang", "any", "3", "frozen"}},
+		{"a library that crashes", []string{"crash", "any", "3", "4"}},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := oneNode(t)
+			r.heals()
+			r.say(row.words...)
+			r.say("xid", "2", "43") // something to look at: at rest nobody calls
+			r.runs(sleeper("other", 1))
+			r.say("heal")
+			r.within(90*time.Second).hasGPUs(8, 8)
+			r.undisturbed("other")
+		})
+	}
+}
+
+func TestADriverThatIsAwayComesBack(t *testing.T) {
+	for _, row := range []struct {
+		says         string
+		state        []string
+		unhealthy    int64
+		reasonOfNode string
+	}{
+		{"unloaded by force", []string{"driver", "absent"}, 0, ""},
+		{"of another version than its library", []string{"driver", "mismatch"}, -1, ""},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := oneNode(t)
+			r.heals()
+			r.runs(sleeper("holder", 1))
+			r.say(row.state...)
+			r.must(gpus.Tree(t.Context(), r.n))
+			t.Cleanup(func() {
+				r.say("driver", "loaded")
+				r.must(gpus.Tree(t.Context(), r.n))
+			})
+			if row.unhealthy >= 0 {
+				r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no card", func(node *corev1.Node) bool {
+					count := node.Status.Allocatable[gpu]
+					return count.Value() == row.unhealthy
+				}))
+			}
+			r.say("driver", "loaded")
+			r.must(gpus.Tree(t.Context(), r.n))
+			r.within(time.Minute).hasGPUs(8, 8)
+			r.undisturbed("holder")
+			r.runs(sleeper("next", 1))
+		})
+	}
+}
