@@ -101,29 +101,40 @@ func (n *node) children() []int {
 	return all
 }
 
-// pss is that of parent and children in MiB, without the mappings of the fake driver: its libraries and its node.
-func (n *node) pss() (float64, error) {
-	sum := 0
+// used is memory in MiB of parent and children, without the mappings of the fake driver: its libraries and its node.
+// Pss is what they take of this machine; it moves with whoever else has the same libraries open, so that growth shows in
+// what they have written and share with nobody.
+type used struct{ pss, written float64 }
+
+func (n *node) used() (used, error) {
+	var sum used
 	for _, pid := range append(n.children(), n.agent.Process.Pid) {
 		file, err := os.Open(fmt.Sprintf("/proc/%d/smaps", pid))
 		if err != nil {
-			return 0, err
+			return sum, err
 		}
 		ours := false
 		for lines := bufio.NewScanner(file); lines.Scan(); {
 			words := strings.Fields(lines.Text())
-			switch {
-			case len(words) >= 5 && strings.Contains(words[0], "-"):
+			if len(words) >= 5 && strings.Contains(words[0], "-") {
 				name := filepath.Base(words[len(words)-1])
 				ours = name != "fake-node" && !strings.HasPrefix(name, "libnvidia-ml.so") && !strings.HasPrefix(name, "libcuda.so")
-			case ours && words[0] == "Pss:":
-				kib, _ := strconv.Atoi(words[1])
-				sum += kib
+				continue
+			}
+			if !ours {
+				continue
+			}
+			kib, _ := strconv.ParseFloat(words[1], 64)
+			switch words[0] {
+			case "Pss:":
+				sum.pss += kib / 1024
+			case "Private_Dirty:":
+				sum.written += kib / 1024
 			}
 		}
 		file.Close()
 	}
-	return float64(sum) / 1024, nil
+	return sum, nil
 }
 
 // cpu is what all threads of these have had.

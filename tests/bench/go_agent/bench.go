@@ -36,20 +36,20 @@ const (
 var ctx = context.Background()
 
 // memory prints the row of one moment.
-func (n *node) memory(when string) (float64, error) {
+func (n *node) memory(when string) (used, error) {
 	time.Sleep(settle)
-	value, err := n.pss()
+	now, err := n.used()
 	if err == nil {
-		row("agent and its children, 8 GPUs, without the fake driver: "+when, value, "MiB Pss", mib)
+		row("agent and its children, 8 GPUs, without the fake driver: "+when, now.pss, "MiB Pss", mib)
 	}
-	return value, err
+	return now, err
 }
 
 // grown prints both rows after a load: what there is, and by how much that grew since a tenth of it.
-func (n *node) grown(before float64, when string) error {
-	after, err := n.memory(when)
+func (n *node) grown(before used, when string) error {
+	now, err := n.memory(when)
 	if err == nil {
-		row("... growth since a tenth of that", after-before, "MiB Pss", growth)
+		row("... what they have written to, growth since a tenth of that", now.written-before.written, "MiB", growth)
 	}
 	return err
 }
@@ -261,7 +261,7 @@ func loaded(n *node, ids []string) error {
 		return err
 	}
 	time.Sleep(settle)
-	before, err := n.pss()
+	before, err := n.used()
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func loaded(n *node, ids []string) error {
 		return err
 	}
 	time.Sleep(settle)
-	if before, err = n.pss(); err != nil {
+	if before, err = n.used(); err != nil {
 		return err
 	}
 	took, err := n.restarts(registrations - registrations/warmPart)
@@ -349,7 +349,7 @@ func (n *node) hang(ids []string) error {
 		}
 	}()
 	began := time.Now()
-	if err := n.fake("say", "hang", "device_get_temperature", "0", "deaf"); err != nil {
+	if err := n.fake("say", "hang", "uuid", "0", "deaf"); err != nil {
 		return err
 	}
 	var replaced time.Duration
@@ -394,7 +394,8 @@ func looks(n *node) error {
 		return err
 	}
 	ids := slices.Sorted(maps.Keys(n.kubelet.healthy))
-	var done, before float64
+	var done float64
+	var before used
 	began := time.Now()
 	for _, count := range []float64{polls / warmPart, polls} {
 		for done < count {
@@ -409,7 +410,7 @@ func looks(n *node) error {
 		}
 		if count < polls {
 			var err error
-			if before, err = n.pss(); err != nil {
+			if before, err = n.used(); err != nil {
 				return err
 			}
 		}
