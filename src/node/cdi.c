@@ -1,6 +1,5 @@
 #include "node/cdi.h"
 #include "base/limits.h"
-#include "io/fs.h"
 
 static int print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)
 {
@@ -40,17 +39,13 @@ void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir)
 {
 	*cdi = (struct fl_cdi_dir){
 		.dir = dir,
-		.files = { .io = io, .dir = dir, .suffix = ".json", .mode = 0644, .print = print },
+		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print },
 		.folder = { .dir = dir, .suffix = ".json", .parse = parse },
 	};
 }
 
 void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop)
 {
-	const struct fl_fs *fs = fl_io_fs(cdi->files.io);
-
-	/* Where this fails for another reason than that it is there, the first write says so. */
-	(void)fs->mkdir(fs, AT_FDCWD, cdi->dir, 0755);
 	cdi->io = cdi->files.io;
 	fl_folder_start(cdi->io, &cdi->folder, fl_loop_feed(loop, &fl_cdi_spec_kind));
 }

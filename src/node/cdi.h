@@ -23,6 +23,6 @@ struct fl_cdi_dir {
 /* `dir` is borrowed. Allocates nothing, touches nothing. */
 void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir);
 
-/* The directory is made where it is missing, its parents are not. */
+/* The directory is made by the first write that misses it, its parents are not. */
 void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop);
 void fl_cdi_stop(struct fl_cdi_dir *cdi);      /* one that is not started is left alone */

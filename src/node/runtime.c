@@ -29,6 +29,10 @@ struct fl_runtime_feed {
 	struct fl_notify notify;
 	struct fl_timer timer;
 	struct fl_err err, why;
+	bool answered;                         /* ever */
+	bool watched;                          /* the kernel has said that it watches the socket's folder */
+	bool once_more;                        /* the socket is another one since it was asked */
+	uint64_t again;                        /* when it is asked the next time */
 	char dir[FL_GPU_PATH_MAX], name[64], runtime[64], release[64];
 };
 
@@ -44,38 +48,78 @@ static void ask_again(struct fl_timer *timer)
 	ask(fl_container(timer, struct fl_runtime_feed, timer));
 }
 
-static void rest(struct fl_runtime_feed *runtime, uint64_t time)
+static void set(struct fl_runtime_feed *runtime, void (*fire)(struct fl_timer *timer), uint64_t time)
 {
-	runtime->timer.fire = ask_again;
+	runtime->timer.fire = fire;
 	fl_timer_set(runtime->io, &runtime->timer, fl_now(runtime->io) + time);
 }
 
-/* The next time it is the other one's turn. */
+/* A connection that waits for minutes is memory for nothing, here and there. */
+static void let_go(struct fl_timer *timer)
+{
+	struct fl_runtime_feed *runtime = fl_container(timer, struct fl_runtime_feed, timer);
+
+	runtime->client = fl_grpc_client_free(runtime->client);
+	set(runtime, ask_again, runtime->again);
+}
+
+static void rest(struct fl_runtime_feed *runtime, uint64_t time)
+{
+	runtime->again = time;
+	set(runtime, let_go, 0);
+}
+
+static int put_why(struct fl_runtime_feed *runtime, const struct fl_err *why, struct fl_err *err)
+{
+	struct fl_runtime now = { 0 };
+
+	FL_SET(FL_IN(&now, meta), name, FL_S("runtime"));
+	FL_SET(&now, message, fl_str(why->text));
+	return fl_feed_put(runtime->feed, &now, err);
+}
+
+/* Where it has none of the sockets it is asked again at the other one at once; what has answered once is restarting. */
 static void failed(struct fl_runtime_feed *runtime, const struct fl_err *why)
 {
+	struct fl_err err = { 0 };
+
+	if (!runtime->socket && !runtime->answered && runtime->turn + 1 < FL_LEN(sockets)) {
+		runtime->turn++;
+		set(runtime, ask_again, 0);
+		return;
+	}
 	if (strcmp(why->text, runtime->why.text) != 0)
 		fl_log(runtime->log, FL_WARN, "the container runtime does not say whether CDI is on, will ask again",
 		       FL_KV_TEXT("socket", socket_of(runtime)), FL_KV_ERR(why));
+	if (!runtime->answered && put_why(runtime, why, &err) < 0)
+		fl_log(runtime->log, FL_WARN, "nobody can be told that the container runtime does not answer",
+		       FL_KV_ERR(&err));
 	runtime->why = *why;
-	runtime->turn = (runtime->turn + 1) % FL_LEN(sockets);
+	if (!runtime->answered)
+		runtime->turn = 0;
 	rest(runtime, FL_RUNTIME_RETRY);
 }
 
 /* ---- what it says ---- */
 
+/* 1: it is there; 0: it tells nothing of the kind, or in no JSON. */
 static int read_config(const Runtime__V1__StatusResponse *reply, struct fl_arena *arena, struct fl_cri_config *ret,
 		       struct fl_err *err)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	int r;
+	int r = 0;
 
-	for (size_t i = 0; i < reply->n_info; i++) {
+	for (size_t i = 0; i < reply->n_info && r == 0; i++) {
 		if (strcmp(reply->info[i]->key, "config") != 0)
 			continue;
 		r = fl_json_read(NULL, fl_str(reply->info[i]->value), 0, &doc, err);
-		return r < 0 ? r : fl_decode(fl_cri_config_bind(), yyjson_doc_get_root(doc), arena, 0, ret, err);
+		if (r == 0)
+			r = fl_decode(fl_cri_config_bind(), yyjson_doc_get_root(doc), arena, 0, ret, err);
+		r = r == 0 ? 1 : r == -FL_E_NOMEM ? r : 0;
+		if (r == 0)
+			*ret = (struct fl_cri_config){ 0 };
 	}
-	return fl_fail(err, FL_E_NOTFOUND, "it tells nothing of its configuration");
+	return r;
 }
 
 static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusResponse *reply, struct fl_err *err)
@@ -91,12 +135,11 @@ static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusRespons
 	FL_SET(FL_IN(&now, meta), name, FL_S("runtime"));
 	FL_SET(&now, runtime, fl_str(runtime->runtime));
 	FL_SET(&now, version, fl_str(runtime->release));
-	if (crio || config.has.cdi) {
-		FL_SET(&now, cdi_known, true);
+	FL_SET(&now, cdi_known, crio || config.has.cdi);
+	if (now.cdi_known)
 		FL_SET(&now, cdi, crio || config.cdi);
-	} else {
-		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
-	}
+	else
+		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or no containerd"));
 	if (config.has.dirs) {
 		now.cdi_dirs = config.dirs;
 		now.has.cdi_dirs = 1;
@@ -116,7 +159,8 @@ static void told_status(struct fl_op *op)
 		return;
 	}
 	runtime->why = (struct fl_err){ 0 };
-	rest(runtime, FL_RUNTIME_EVERY);
+	runtime->answered = true;
+	rest(runtime, runtime->once_more ? 0 : FL_RUNTIME_EVERY);
 }
 
 static void call(struct fl_runtime_feed *runtime, struct fl_grpc_request *request, const struct fl_grpc_method *method,
@@ -151,13 +195,25 @@ static void told_version(struct fl_op *op)
 
 /* ---- when it is asked ---- */
 
+static bool asking(const struct fl_runtime_feed *runtime)
+{
+	return fl_op_busy(&runtime->version.op) || fl_op_busy(&runtime->status.op);
+}
+
 /* The kernel tells of the socket's folder only: that is where it is made anew. */
 static void socket_changed(struct fl_notify *notify, const char *name)
 {
 	struct fl_runtime_feed *runtime = fl_container(notify, struct fl_runtime_feed, notify);
 
-	if (name[0] && strcmp(name, runtime->name) == 0)
-		fl_timer_set(runtime->io, &runtime->timer, fl_now(runtime->io));
+	bool first = !name[0] && !runtime->watched;
+
+	runtime->watched |= first;
+	if (first || (name[0] && strcmp(name, runtime->name) != 0))
+		return;
+	if (asking(runtime))
+		runtime->once_more = true;
+	else
+		set(runtime, ask_again, 0);
 }
 
 static void watch(struct fl_runtime_feed *runtime)
@@ -170,6 +226,7 @@ static void watch(struct fl_runtime_feed *runtime)
 	fl_notify_stop(&runtime->notify);
 	(void)snprintf(runtime->dir, sizeof runtime->dir, "%.*s", (int)len, path);
 	(void)snprintf(runtime->name, sizeof runtime->name, "%s", slash ? slash + 1 : path);
+	runtime->watched = false;
 	runtime->notify = (struct fl_notify){ .changed = socket_changed, .dir = runtime->dir };
 	fl_notify_start(runtime->io, &runtime->notify);
 }
@@ -179,8 +236,7 @@ static void ask(struct fl_runtime_feed *runtime)
 	Runtime__V1__VersionRequest version = RUNTIME__V1__VERSION_REQUEST__INIT;
 	struct fl_addr addr;
 
-	if (fl_op_busy(&runtime->version.op) || fl_op_busy(&runtime->status.op))
-		return;
+	runtime->once_more = false;
 	watch(runtime);
 	runtime->client = fl_grpc_client_free(runtime->client);
 	if (fl_addr_unix(&addr, fl_str(socket_of(runtime)), &runtime->err) == 0)

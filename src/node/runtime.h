@@ -2,8 +2,8 @@
  *
  * Asked over CRI, at the first of its usual sockets that is there: when the socket is made anew, every
  * FL_RUNTIME_EVERY, and every FL_RUNTIME_RETRY while it does not answer. What it said last stands until it says
- * something else. It is told at once, before anybody has answered, that nothing is known: no device list waits for a
- * runtime that starts after us.
+ * something else; before it has said anything, the message says why. It is told at once, before anybody has answered,
+ * that nothing is known: no device list waits for a runtime that starts after us.
  */
 #pragma once
 #include "io/io.h"

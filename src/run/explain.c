@@ -96,6 +96,15 @@ static void explain_conditions(const struct explaining *e, const void *object)
 			      FL_ARG(list.at[i].message));
 }
 
+/* The one key of a capability that has no other stands for all that it writes. */
+static bool owns(const struct fl_capability *row, const struct fl_kind *kind)
+{
+	for (const struct fl_owner *const *owner = row->owners; owner && *owner; owner++)
+		if ((*owner)->kind == kind)
+			return true;
+	return false;
+}
+
 static void explain_key(const struct explaining *e, const struct key *key)
 {
 	const char *name = key->cap->row->name;
@@ -103,7 +112,8 @@ static void explain_key(const struct explaining *e, const struct key *key)
 	for (const struct said *said = key->said; said; said = said->next)
 		if (about(e, said->kind, said->space, said->name))
 			fl_buf_printf(e->out, "%s: %.*s: %.*s\n", name, FL_ARG(said->reason), FL_ARG(said->message));
-	if (!key->failures || !about(e, key->cap->row->key, key_space(key), key_name(key)))
+	if (!key->failures || !(about(e, key->cap->row->key, key_space(key), key_name(key)) ||
+				(key->cap->row->once && owns(key->cap->row, e->kind))))
 		return;
 	fl_buf_printf(e->out, "%s: failed %u times: %s", name, key->failures, key->why ? key->why : "no memory");
 	if (fl_timer_is_set(&key->timer))

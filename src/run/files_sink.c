@@ -19,6 +19,7 @@ struct writing {
 struct removal {
 	struct fl_job job;
 	bool sweep;                    /* what a crash left; else the one file */
+	bool make;                     /* the directory, where it is not there */
 	char *dir, *name;              /* for a sweep the name is the suffix */
 	char bytes[];
 };
@@ -71,6 +72,11 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 	struct removal *removal = fl_container(job, struct removal, job);
 	int dir = fs->open(fs, AT_FDCWD, removal->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 
+	if (dir == -ENOENT && removal->make) {
+		job->what = "make the directory";
+		job->result = fs->mkdir(fs, AT_FDCWD, removal->dir, 0755);
+		return;
+	}
 	job->what = "open its directory";
 	job->result = dir == -ENOENT ? 0 : dir;   /* without the directory the file is gone too */
 	if (dir < 0)
@@ -117,6 +123,7 @@ static void start_removal(const struct fl_files_sink *sink, struct fl_op *op, bo
 	}
 	removal->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
 	removal->sweep = sweep;
+	removal->make = sweep && sink->make;
 	removal->dir = removal->bytes;
 	removal->name = removal->bytes + dir_size;
 	memcpy(removal->dir, sink->dir, dir_size);
@@ -139,7 +146,11 @@ static void end(struct writing *writing, int64_t result)
 
 static void replaced(struct fl_op *op)
 {
-	end(fl_container(op, struct writing, replace.op), op->result);
+	struct writing *writing = fl_container(op, struct writing, replace.op);
+
+	if (op->result < 0)
+		writing->sink->swept = false;   /* it has left something, or the directory is gone */
+	end(writing, op->result);
 }
 
 static void removed(struct fl_op *op)

@@ -15,7 +15,8 @@
 
 struct fl_files_sink {
 	struct fl_io *io;
-	const char *dir;               /* borrowed; there, or to be made by somebody: a write fails without it */
+	const char *dir;               /* borrowed; a write fails without it */
+	bool make;                     /* ... and makes it (not its parents) before it comes again */
 	const char *suffix;            /* of the file, behind the object's name; NULL: none */
 	unsigned mode;                 /* of the file; 0: 0600 */
 	/* What stands in the file, from what the owner wants of the object; a failure is told as that of the write. */
