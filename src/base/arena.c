@@ -108,18 +108,26 @@ struct fl_str fl_arena_printf(struct fl_arena *arena, const char *fmt, ...)
 
 void fl_arena_reset(struct fl_arena *arena)
 {
-	struct fl_arena_block *block = arena->block;
+	struct fl_arena_block *block = arena->block, *kept = NULL;
 
 	/* A first block made for one huge piece would be held for ever. */
-	while (block && (block->behind || block->size > FL_ARENA_BLOCK_LAST || ONE_BLOCK_A_PIECE)) {
+	while (block) {
 		struct fl_arena_block *behind = block->behind;
+		bool small = block->size <= arena->keep || (!behind && block->size <= FL_ARENA_BLOCK_LAST);
 
-		fl_free(block);
+		if (small && !ONE_BLOCK_A_PIECE && (!kept || kept->size < block->size)) {
+			fl_free(kept);
+			kept = block;
+		} else {
+			fl_free(block);
+		}
 		block = behind;
 	}
-	if (block)
-		block->used = 0;
-	arena->block = block;
+	if (kept) {
+		kept->behind = NULL;
+		kept->used = 0;
+	}
+	arena->block = kept;
 	arena->used = 0;
 }
 

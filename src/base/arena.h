@@ -1,7 +1,8 @@
 /* arena.h - memory that goes away all at once: one arena a request, a turn, a parse.
  *
- * Blocks grow geometrically up to a ceiling; a reset keeps the first block (unless one huge piece asked for it), so
- * that an arena used over and over stops allocating. Under AddressSanitizer every piece is an allocation of its own, so
+ * Blocks grow geometrically up to a ceiling; a reset keeps one block, so that an arena used over and over stops
+ * allocating: the first (unless one huge piece asked for it), for many arenas are kept warm; or the largest up to
+ * `keep`, for one that is all a loop has. Under AddressSanitizer every piece is an allocation of its own, so
  * that an overrun is seen.
  */
 #pragma once
@@ -13,6 +14,7 @@ struct fl_arena {
 	struct fl_arena_block *block;   /* the one being filled; the others hang behind it */
 	size_t used;                    /* bytes handed out since the last reset */
 	size_t max;                     /* refuse beyond; 0: FL_ARENA_MAX */
+	size_t keep;                    /* bytes of a block that a reset may keep; 0: the first one's */
 };
 
 /* Zero-initialised is a valid, empty arena: struct fl_arena a = { 0 }; */

@@ -11,6 +11,7 @@
 /* Memory of one request or parse; the largest thing in one arena is a decoded list item or a YAML stream. */
 #define FL_ARENA_MAX (64 * FL_MIB)
 #define FL_ARENA_BLOCK_FIRST (4 * FL_KIB)   /* one page: most requests need no second block */
+#define FL_ARENA_BLOCK_KEEP (64 * FL_KIB)   /* by a loop between two turns: a plan of a few hundred objects */
 #define FL_ARENA_BLOCK_LAST (256 * FL_KIB)  /* growth stops here: waste stays below a quarter MiB */
 
 #define FL_NS_PER_MS 1000000ull

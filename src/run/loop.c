@@ -44,6 +44,7 @@ struct fl_loop *fl_loop_new(struct fl_io *io, const struct fl_loop_options *opti
 	loop->chance = options->seed[0] ^ options->seed[1];
 	loop->work.fire = work;
 	loop->packing = FL_BUF(FL_PACKED_MAX);
+	loop->arena.keep = loop->feeding.keep = FL_ARENA_BLOCK_KEEP;
 	fl_interns_init(&loop->interns, options->seed);
 	fl_hmap_init(&loop->contests, contest_key, options->seed);
 	if (run_metrics_add(loop, err) < 0)

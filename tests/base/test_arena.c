@@ -48,6 +48,38 @@ TEST(an_arena_used_again_stops_allocating)
 	}
 }
 
+static const struct {
+	const char *says;
+	size_t keep, used;             /* `used` in pieces of 1 KiB */
+	size_t fits;                   /* bytes that need no further block after the reset */
+} keeps[] = {
+	{ "the first block, when nothing is said", 0, 10 * FL_KIB, FL_ARENA_BLOCK_FIRST },
+	{ "the largest that may be", FL_ARENA_BLOCK_FIRST * 2, 10 * FL_KIB, FL_ARENA_BLOCK_FIRST * 2 },
+	{ "not one that is larger", FL_ARENA_BLOCK_FIRST * 2, 40 * FL_KIB, FL_ARENA_BLOCK_FIRST * 2 },
+	{ "the first, where the others are larger", 1, 10 * FL_KIB, FL_ARENA_BLOCK_FIRST },
+};
+
+TEST(a_reset_keeps_one_block)
+{
+	EACH_ROW (row, keeps) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { .keep = row->keep };
+		long blocks = fl_mem_live();
+		bool shares;
+
+		for (size_t used = 0; used < row->used; used += FL_KIB)
+			GOT(fl_arena_get(&arena, FL_KIB));
+		/* Under AddressSanitizer each piece is a block, and none is kept. */
+		shares = fl_mem_live() - blocks < (long)(row->used / FL_KIB);
+		fl_arena_reset(&arena);
+		blocks = fl_mem_live();
+		for (size_t used = 0; used < row->fits; used += FL_KIB)
+			GOT(fl_arena_get(&arena, FL_KIB));
+		CHECK(!shares || fl_mem_live() == blocks);
+		GOT(fl_arena_get(&arena, FL_KIB));
+		CHECK_INT(fl_mem_live() - blocks, shares ? 1 : (long)(row->fits / FL_KIB) + 1);
+	}
+}
+
 TEST(one_huge_piece_is_not_held_for_ever)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
