@@ -139,7 +139,7 @@ static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusRespons
 	if (now.cdi_known)
 		FL_SET(&now, cdi, crio || config.cdi);
 	else
-		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or no containerd"));
+		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
 	if (config.has.dirs) {
 		now.cdi_dirs = config.dirs;
 		now.has.cdi_dirs = 1;

@@ -236,7 +236,8 @@ TEST(what_is_there_and_right_stays_as_it_is)
 
 TEST(files_of_others_are_told_and_left_alone)
 {
-	static const char theirs[] = "{\"cdiVersion\":\"1.0.0\",\"kind\":\"x.y/z\",\"new\":1,\"devices\":[{\"name\":\"a\","
+	static const char theirs[] = "{\"cdiVersion\":\"1.0.0\",\"kind\":\"x.y/z\",\"new\":1,\"devices\":[{\"name\":"
+				     "\"a\","
 				     "\"containerEdits\":{\"env\":[\"A=1\"]}}]}";
 	WORLD(w);
 

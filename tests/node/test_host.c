@@ -166,7 +166,8 @@ static const struct {
 } devices[] = {
 	{ "device nodes with their numbers, sorted, of these names only",
 	  "/dev/nvidiactl = 195:255\n/dev/nvidia10 = 195:10\n/dev/nvidia2 = 195:2\n/dev/null = 1:3\n"
-	  "/dev/card0 = 120:9\n/dev/dri/renderD128 = 120:8\n/dev/dri/card1 = 120:7\n/dev/nvidia-caps/nvidia-cap3 = 121:3\n",
+	  "/dev/card0 = 120:9\n/dev/dri/renderD128 = 120:8\n/dev/dri/card1 = 120:7\n"
+	  "/dev/nvidia-caps/nvidia-cap3 = 121:3\n",
 	  "/dev/dri/card1 120:7 666\n/dev/dri/renderD128 120:8 666\n/dev/nvidia-caps/nvidia-cap3 121:3 666\n"
 	  "/dev/nvidia10 195:10 666\n/dev/nvidia2 195:2 666\n/dev/nvidiactl 195:255 666\n" },
 	{ "unified memory's nodes are told when the kernel can do it and nobody has made them",

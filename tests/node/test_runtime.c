@@ -159,7 +159,7 @@ static bool comes(struct world *w, const char *text, uint64_t within)
 }
 
 #define ON "containerd v2.2.9 on /etc/cdi,/var/run/cdi"
-#define UNSAID " (it does not say whether CDI is on: it is older than CDI, or no containerd)"
+#define UNSAID " (it does not say whether CDI is on: it is older than CDI, or hides it)"
 
 TEST(what_a_runtime_tells_of_itself_is_understood)
 {
@@ -167,7 +167,8 @@ TEST(what_a_runtime_tells_of_itself_is_understood)
 		const char *says, *name, *version, *config, *want;
 	} rows[] = {
 		{ "containerd 2: on by default", "containerd", "v2.2.9",
-		  "{\"containerd\":{\"runtimes\":{\"runc\":{}}},\"enableCDI\":true,\"cdiSpecDirs\":[\"/etc/cdi\",\"/var/"
+		  "{\"containerd\":{\"runtimes\":{\"runc\":{}}},\"enableCDI\":true,\"cdiSpecDirs\":[\"/etc/cdi\",\"/"
+		  "var/"
 		  "run/cdi\"],\"rootDir\":\"/x\"}",
 		  ON },
 		{ "containerd 1.7: off by default", "containerd", "v1.7.28",
