@@ -65,6 +65,13 @@ static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 {
 	bool other = is_other(&gpu->found, found);
 
+	if (found->error) {
+		struct fl_err err = { 0 };
+
+		(void)fl_fail_sys(&err, found->error, "the driver cannot be looked for");
+		fl_log(gpu->options.log, FL_WARN, "what is known of the driver is kept", FL_KV_ERR(&err));
+		return;
+	}
 	gpu->kernel_seen |= found->kernel[0] != '\0';
 	if (!other) {
 		gpu->found.node = found->node;
@@ -115,6 +122,7 @@ static void take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 	if (pci->error) {
 		struct fl_err err = { 0 };
 
+		gpu->bus_digest = 0;
 		(void)fl_fail_sys(&err, pci->error, "the bus cannot be looked at");
 		fl_log(gpu->options.log, FL_WARN, "cards on the bus are not seen, will look again", FL_KV_ERR(&err));
 		return;

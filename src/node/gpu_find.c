@@ -1,5 +1,6 @@
 #include "node/gpu_find.h"
 #include "node/nv_abi.h"
+#include <errno.h>
 #include <stdio.h>
 
 /* As the vendor's own tools look, the usual ones first. */
@@ -60,6 +61,8 @@ static void read_kernel(const struct fl_fs *fs, const char *proc, struct fl_gpu_
 	if (snprintf(path, sizeof path, "%s/driver/nvidia/version", proc) >= (int)sizeof path)
 		return;
 	fd = fs->open(fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		ret->error = -fd;
 	if (fd < 0)
 		return;
 	n = fl_fs_read_all(fs, fd, text, sizeof text);

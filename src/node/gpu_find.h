@@ -14,6 +14,7 @@ struct fl_gpu_found {
 	char kernel[FL_GPU_VERSION_MAX];         /* of the kernel's part; "": it is not loaded */
 	bool node;                               /* /dev/nvidiactl is there */
 	uint64_t print;                          /* changes when the library is another file */
+	int error;                               /* errno: we could open nothing, and so nobody knows */
 };
 
 /* `roots` holds texts, each with its NUL, an empty one at the end; they are tried in order. */

@@ -45,10 +45,20 @@ bool fl_pci_address(struct fl_str text, char ret[FL_PCI_ADDRESS])
 	return true;
 }
 
-/* The file's content without its line end, cut at size; false: it cannot be read. */
-static bool read_text(const struct fl_fs *fs, int dir, const char *path, char *text, size_t size)
+/* What we lack says nothing of what is there: who may open no more files must not take the bus for empty. */
+static int open_there(const struct fl_fs *fs, int dir, const char *path, int flags, int *error)
 {
-	int fd = fs->open(fs, dir, path, O_RDONLY | O_CLOEXEC, 0);
+	int fd = fs->open(fs, dir, path, flags | O_CLOEXEC, 0);
+
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		*error = -fd;
+	return fd;
+}
+
+/* The file's content without its line end, cut at size; false: it cannot be read. */
+static bool read_text(const struct fl_fs *fs, int dir, const char *path, char *text, size_t size, int *error)
+{
+	int fd = open_there(fs, dir, path, O_RDONLY, error);
 	int64_t n;
 
 	text[0] = '\0';
@@ -64,11 +74,11 @@ static bool read_text(const struct fl_fs *fs, int dir, const char *path, char *t
 }
 
 /* "0x10de" -> "10de"; "0x030200" -> "0302". */
-static bool read_hex4(const struct fl_fs *fs, int dir, const char *path, char ret[5])
+static bool read_hex4(const struct fl_fs *fs, int dir, const char *path, char ret[5], int *error)
 {
 	char text[16];
 
-	if (!read_text(fs, dir, path, text, sizeof text) || strlen(text) < 6 || memcmp(text, "0x", 2) != 0)
+	if (!read_text(fs, dir, path, text, sizeof text, error) || strlen(text) < 6 || memcmp(text, "0x", 2) != 0)
 		return false;
 	(void)snprintf(ret, 5, "%.4s", text + 2);
 	return true;
@@ -93,9 +103,9 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void read_dri(const struct fl_fs *fs, int dir, struct fl_pci_card *card)
+static void read_dri(const struct fl_fs *fs, int dir, struct fl_pci_card *card, int *error)
 {
-	int fd = fs->open(fs, dir, "drm", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	int fd = open_there(fs, dir, "drm", O_RDONLY | O_DIRECTORY, error);
 	char buf[FL_LIST_MIN];
 	const char *name;
 	int64_t n;
@@ -117,31 +127,31 @@ static void read_dri(const struct fl_fs *fs, int dir, struct fl_pci_card *card)
 	qsort(card->dri, card->dri_len, sizeof card->dri[0], compare_names);
 }
 
-/* All that sysfs says of one; false: it is no GPU of the vendor's, or gone. */
-static bool read_card(const struct fl_fs *fs, int bus, const char *name, struct fl_pci_card *card)
+/* All that sysfs says of one; false: it is no GPU of the vendor's, or gone; or *error is set, and nobody knows. */
+static bool read_card(const struct fl_fs *fs, int bus, const char *name, struct fl_pci_card *card, int *error)
 {
-	int dir = fs->open(fs, bus, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	int dir = open_there(fs, bus, name, O_RDONLY | O_DIRECTORY, error);
 	bool is_gpu = false;
 	char text[16], *end;
 
 	memset(card, 0, sizeof *card);
 	if (dir < 0)
 		return false;
-	if (fl_pci_address(fl_str(name), card->address) && read_hex4(fs, dir, "vendor", card->vendor) &&
-	    strcmp(card->vendor, "10de") == 0 && read_hex4(fs, dir, "class", card->class))
+	if (fl_pci_address(fl_str(name), card->address) && read_hex4(fs, dir, "vendor", card->vendor, error) &&
+	    strcmp(card->vendor, "10de") == 0 && read_hex4(fs, dir, "class", card->class, error))
 		for (size_t i = 0; i < FL_LEN(classes); i++)
 			is_gpu |= strcmp(card->class, classes[i]) == 0;
 	if (is_gpu) {
-		(void)read_hex4(fs, dir, "device", card->device);
+		(void)read_hex4(fs, dir, "device", card->device, error);
 		card->numa = -1;
-		if (read_text(fs, dir, "numa_node", text, sizeof text)) {
+		if (read_text(fs, dir, "numa_node", text, sizeof text, error)) {
 			long numa = strtol(text, &end, 10);
 
 			if (end != text && numa >= 0 && numa <= INT16_MAX)
 				card->numa = (int32_t)numa;
 		}
 		read_bound(fs, dir, card);
-		read_dri(fs, dir, card);
+		read_dri(fs, dir, card, error);
 	}
 	fs->close(fs, dir);
 	return is_gpu;
@@ -158,6 +168,7 @@ static int64_t walk(const struct fl_fs *fs, int bus, uint64_t *ret_names, struct
 	char buf[2048];
 	const char *name;
 	uint64_t names = 1;
+	int error = 0;
 	int64_t n;
 
 	while ((n = fs->list(fs, bus, buf, sizeof buf)) > 0) {
@@ -167,7 +178,7 @@ static int64_t walk(const struct fl_fs *fs, int bus, uint64_t *ret_names, struct
 			struct fl_pci_card card;
 
 			names += mix(0xcbf29ce484222325u, name, strlen(name));   /* in any order */
-			if (!pci || !read_card(fs, bus, name, &card))
+			if (!pci || !read_card(fs, bus, name, &card, &error))
 				continue;
 			if (pci->len < FL_GPU_CARDS_MAX)
 				pci->at[pci->len++] = card;
@@ -176,17 +187,19 @@ static int64_t walk(const struct fl_fs *fs, int bus, uint64_t *ret_names, struct
 		}
 	}
 	*ret_names = names | 1;
-	return n;
+	return error ? -error : n;
 }
 
 /* Those that are known, once more. false: one of them is not what it was. */
 static bool again(const struct fl_fs *fs, int bus, struct fl_pci *pci)
 {
+	int error = 0;
+
 	for (uint32_t i = 0; i < pci->len; i++) {
 		char name[FL_PCI_ADDRESS];
 
 		memcpy(name, pci->at[i].address, sizeof name);
-		if (!read_card(fs, bus, name, &pci->at[i]))
+		if (!read_card(fs, bus, name, &pci->at[i], &error) || error)
 			return false;
 	}
 	return true;

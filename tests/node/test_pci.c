@@ -4,9 +4,11 @@
 #include "io/io.h"
 #include "test.h"
 #include "test_io.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void make(const char *dir, const char *path, const char *text)
@@ -98,6 +100,52 @@ TEST(cards_are_known_without_a_driver)
 	card(dir, "0000:0c:00.0", "0x10de\n", "0x2330\n", "0x030200\n", "1\n");
 	fl_pci_look(fl_io_fs(io), dir, pci);
 	CHECK(test_tortured() || pci->len == 3);
+}
+
+/* From now on so many more files can be opened; < 0: as many as before. */
+static void may_open(int more)
+{
+	static struct rlimit before;   /* of the whole process: kept here over the calls */
+	struct rlimit now;
+	int next = dup(STDIN_FILENO);
+
+	(void)close(next);
+	if (!before.rlim_max)
+		(void)getrlimit(RLIMIT_NOFILE, &before);
+	now = before;
+	if (more >= 0)
+		now.rlim_cur = (rlim_t)(next + more);
+	(void)setrlimit(RLIMIT_NOFILE, &now);
+}
+
+/* Who may open no more files does not take the bus for empty, nor a card for one that is gone: at whichever open.
+ * Once: the limit is the test program's own too. */
+TEST_ONCE(what_cannot_be_opened_is_not_gone)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_mem) struct fl_pci *pci = fl_zalloc(sizeof *pci);
+	const char *dir = test_dir();
+
+	GOT(io);
+	GOT(pci);
+	card(dir, "0000:0b:00.0", "0x10de\n", "0x2330\n", "0x030200\n", "1\n");
+	card(dir, "0000:0c:00.0", "0x10de\n", "0x2330\n", "0x030200\n", "1\n");
+	for (int more = 0; more < 3; more++) {   /* the bus, a card, an attribute of it */
+		memset(pci, 0, sizeof *pci);
+		may_open(more);
+		fl_pci_look(fl_io_fs(io), dir, pci);
+		may_open(-1);
+		CHECK_INT(pci->error, EMFILE);
+		fl_pci_look(fl_io_fs(io), dir, pci);
+		CHECK_INT(pci->error, 0);
+		CHECK_INT(pci->len, 2);
+	}
+	may_open(1);
+	fl_pci_look(fl_io_fs(io), dir, pci);
+	may_open(-1);
+	CHECK_INT(pci->error, EMFILE);
+	fl_pci_look(fl_io_fs(io), dir, pci);
+	CHECK_INT(pci->len, 2);
 }
 
 TEST(a_machine_without_a_bus_has_no_cards)
