@@ -22,6 +22,9 @@ struct bucket {
 
 /* A slot of the table is empty or a place plus one. */
 enum { EMPTY = 0 };
+/* Of a large table, all at once would hold up the loop: each put takes so many places over into the wider one, which is
+ * begun when five eighths are full and has caught up with what is put meanwhile long before six are. */
+enum { MOVES = 8 };
 static const uint32_t first_slots = 64;   /* a power of two, like every later count */
 
 static struct fl_str bucket_key(const void *bucket_)
@@ -188,55 +191,93 @@ static void place_in(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t pl
 	slots[i] = place + 1;
 }
 
+static uint32_t wider_count(const struct fl_cache *cache)
+{
+	return cache->slot_count ? cache->slot_count * 2 : first_slots;
+}
+
+/* Take over some places; with the last one, the wider table is the table. */
+static void move_on(struct fl_cache *cache, uint32_t moves)
+{
+	uint32_t count = wider_count(cache);
+
+	for (; moves-- && cache->moved < cache->hashes.len; cache->moved++)
+		place_in(cache->wider, count, cache->hashes.at[cache->moved], cache->moved);
+	if (cache->moved < cache->hashes.len)
+		return;
+	fl_free(cache->slots);
+	cache->slots = fl_steal(&cache->wider);
+	cache->slot_count = count;
+}
+
 /* Room for one more. */
 static int reserve(struct fl_cache *cache)
 {
-	uint32_t count = cache->slot_count ? cache->slot_count * 2 : first_slots, *slots;
+	uint32_t len = cache->entries.len, eighth = cache->slot_count / 8;
 
 	if (fl_vec_reserve(&cache->entries, 1) < 0 || fl_vec_reserve(&cache->hashes, 1) < 0)
 		return -FL_E_NOMEM;
-	if (cache->entries.len < cache->slot_count - cache->slot_count / 4)
-		return 0;
-	slots = fl_zalloc_n(count, sizeof *slots);
-	if (!slots)
-		return -FL_E_NOMEM;
-	for (uint32_t place = 0; place < cache->hashes.len; place++)
-		place_in(slots, count, cache->hashes.at[place], place);
-	fl_free(cache->slots);
-	cache->slots = slots;
-	cache->slot_count = count;
-	return 0;
+	if (!cache->wider && len >= 5 * eighth) {
+		cache->moved = 0;
+		cache->wider = fl_zalloc_n(wider_count(cache), sizeof *cache->wider);
+	}
+	if (cache->wider)
+		move_on(cache, len < 6 * eighth ? MOVES : UINT32_MAX);
+	return cache->entries.len < cache->slot_count - cache->slot_count / 4 ? 0 : -FL_E_NOMEM;
 }
 
 /* Close the gap by moving back what had been pushed past it. */
-static void empty_slot(struct fl_cache *cache, uint32_t gap)
+static void empty_slot(const struct fl_cache *cache, uint32_t *slots, uint32_t count, uint32_t gap)
 {
-	uint32_t mask = cache->slot_count - 1;
+	uint32_t mask = count - 1;
 
-	for (uint32_t i = (gap + 1) & mask; cache->slots[i] != EMPTY; i = (i + 1) & mask) {
-		uint32_t home = cache->hashes.at[cache->slots[i] - 1] & mask;
+	for (uint32_t i = (gap + 1) & mask; slots[i] != EMPTY; i = (i + 1) & mask) {
+		uint32_t home = cache->hashes.at[slots[i] - 1] & mask;
 
 		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
-		cache->slots[gap] = cache->slots[i];
+		slots[gap] = slots[i];
 		gap = i;
 	}
-	cache->slots[gap] = EMPTY;
+	slots[gap] = EMPTY;
+}
+
+/* The slot of a place that is in the table. */
+static uint32_t slot_of_place(const struct fl_cache *cache, const uint32_t *slots, uint32_t count, uint32_t place)
+{
+	uint32_t mask = count - 1, i = cache->hashes.at[place] & mask;
+
+	while (slots[i] != place + 1)
+		i = (i + 1) & mask;
+	return i;
+}
+
+/* Out of one table; the last place, which moves into the gap, is in it too if `with_last`. */
+static void unplace(const struct fl_cache *cache, uint32_t *slots, uint32_t count, uint32_t place, bool with_last)
+{
+	uint32_t last = cache->entries.len - 1;
+
+	empty_slot(cache, slots, count, slot_of_place(cache, slots, count, place));
+	if (place != last && with_last)
+		slots[slot_of_place(cache, slots, count, last)] = place + 1;
 }
 
 /* Take an entry's place away; the last one moves there, so that places stay dense. */
 static void remove_place(struct fl_cache *cache, uint32_t slot)
 {
-	uint32_t place = cache->slots[slot] - 1, last = cache->entries.len - 1, mask = cache->slot_count - 1, i;
+	uint32_t place = cache->slots[slot] - 1, last = cache->entries.len - 1;
+	bool behind = cache->wider && place < cache->moved;
 
-	empty_slot(cache, slot);
-	if (place != last) {
-		for (i = cache->hashes.at[last] & mask; cache->slots[i] != last + 1; i = (i + 1) & mask)
-			;
-		cache->slots[i] = place + 1;
-		cache->hashes.at[place] = cache->hashes.at[last];
-		cache->entries.at[place] = cache->entries.at[last];
+	unplace(cache, cache->slots, cache->slot_count, place, true);
+	if (behind) {
+		unplace(cache, cache->wider, wider_count(cache), place, last < cache->moved);
+		if (last >= cache->moved)   /* it comes to a place that counts as taken over */
+			place_in(cache->wider, wider_count(cache), cache->hashes.at[last], place);
+		else
+			cache->moved--;
 	}
+	cache->hashes.at[place] = cache->hashes.at[last];
+	cache->entries.at[place] = cache->entries.at[last];
 	cache->entries.len--;
 	cache->hashes.len--;
 }
@@ -477,7 +518,7 @@ uint64_t fl_cache_bytes(const struct fl_cache *cache)
 {
 	uint64_t tables =
 		cache->entries.cap * sizeof *cache->entries.at + cache->hashes.cap * sizeof *cache->hashes.at +
-		cache->slot_count * sizeof *cache->slots;
+		(cache->slot_count + (cache->wider ? wider_count(cache) : 0)) * sizeof *cache->slots;
 
 	for (uint32_t i = 0; i < cache->index_count; i++)
 		tables += cache->buckets[i].cap * sizeof(void *) * 2;
@@ -494,6 +535,7 @@ void fl_cache_free(struct fl_cache *cache)
 	fl_vec_free(&cache->entries);
 	fl_vec_free(&cache->hashes);
 	fl_free(cache->slots);
+	fl_free(cache->wider);
 	for (uint32_t i = 0; i < cache->index_count; i++)
 		fl_hmap_free(&cache->buckets[i]);
 	fl_buf_free(&cache->packing);

@@ -37,6 +37,7 @@ struct fl_cache {
 	FL_VEC(struct fl_entry *) entries;
 	FL_VEC(uint32_t) hashes;
 	uint32_t *slots, slot_count;
+	uint32_t *wider, moved;     /* a table twice as large that is being filled, and the places that are in it */
 	struct fl_hmap buckets[FL_INDEXES];
 	struct fl_buf packing;
 

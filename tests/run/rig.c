@@ -2,6 +2,7 @@
 #include "api/walk.h"
 #include "io/sys.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 static const uint64_t seed[2] = { 7, 8 };
 
@@ -331,9 +332,14 @@ void rig_sleep(struct rig *rig, uint64_t ns)
 	}
 }
 
+bool rig_waits(const struct rig *rig)
+{
+	return fl_io_next(rig->io) == FL_NEVER;
+}
+
 bool rig_at_rest(const struct rig *rig)
 {
-	return fl_io_next(rig->io) == FL_NEVER && fl_loop_idle(rig->loop);
+	return rig_waits(rig) && fl_loop_idle(rig->loop);
 }
 
 int rig_settle(struct rig *rig)
@@ -346,4 +352,17 @@ int rig_settle(struct rig *rig)
 			return -FL_E_NOMEM;
 	}
 	return 0;
+}
+
+double rig_metric(struct rig *rig, const char *line)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
+	const char *at;
+
+	if (fl_metrics_write(rig->metrics, &text, NULL) < 0) {
+		rig->nomem = true;
+		return -1;
+	}
+	at = strstr(text.p, line);
+	return at ? strtod(at + strlen(line), NULL) : -1;
 }

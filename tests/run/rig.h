@@ -76,6 +76,10 @@ const struct fl_demo *rig_see(struct rig *rig, const char *name, struct fl_arena
 void rig_run(struct rig *rig);
 void rig_sleep(struct rig *rig, uint64_t ns);
 bool rig_at_rest(const struct rig *rig);           /* no timer is set, nothing is on its way */
+bool rig_waits(const struct rig *rig);             /* no timer is set: only what comes from outside goes on */
+
+/* The value behind `line`, which is a sample up to its value, the blank included; -1: there is none. */
+double rig_metric(struct rig *rig, const char *line);
 
 /* What holds when nothing was refused: a refusal costs time, and tests of single steps give none. */
 #define SURE(cond) CHECK((cond) || test_tortured())

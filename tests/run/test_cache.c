@@ -262,6 +262,41 @@ TEST(a_long_random_life_agrees_with_a_plain_list)
 	}
 }
 
+/* While a wider table is being filled, at every stage of it: all that is there is found, and nothing else. Not
+ * tortured: thousands of puts; what is refused is the test below. */
+TEST_ONCE(all_is_found_while_the_table_grows)
+{
+	enum { PODS = 500, PUTS = 3 };   /* of four steps, one takes away */
+	bool there[PODS] = { false };
+	char name[16];
+	WORLD(w);
+
+	for (uint32_t step = 0, next = 0; next < PODS; step++) {
+		uint32_t victim = (uint32_t)(test_random() % PODS);
+		uint32_t len = 0;
+
+		if (step % (PUTS + 1) < PUTS) {
+			there[next] = true;
+			(void)snprintf(name, sizeof name, "p-%u", next++);
+			OK(put(&w, "s", name, NULL, "100"));
+		} else {
+			struct fl_cache_change change;
+
+			(void)snprintf(name, sizeof name, "p-%u", victim);
+			change = fl_cache_remove(&w.pods, FL_S("s"), fl_str(name));
+			CHECK_INT(change.before != NULL, there[victim]);
+			fl_entry_drop(&w.pods, change.before);
+			there[victim] = false;
+		}
+		for (uint32_t i = 0; i < PODS; i++) {
+			(void)snprintf(name, sizeof name, "p-%u", i);
+			CHECK_INT(fl_cache_get(&w.pods, FL_S("s"), fl_str(name)) != NULL, there[i]);
+			len += there[i];
+		}
+		CHECK_INT(w.pods.len, len);
+	}
+}
+
 TEST(a_refused_put_has_changed_nothing)
 {
 	WORLD(w);

@@ -1,6 +1,5 @@
 /* Own writes laid over what is told, where the server's word and its answer cross each other. */
 #include "rig.h"
-#include <stdlib.h>
 
 static const struct fl_owner owner = {
 	.manager = "fairlead-capacity", .kind = &fl_demo_kind, .paths = (const char *const[]){ "status.capacity",
@@ -219,19 +218,6 @@ static const struct {
 	{ "nor what is below one that nobody answered", write_answered_by_nothing, "uid-1", "1", false, 1 },
 };
 
-static double gauge(struct rig *rig, const char *line)
-{
-	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
-	const char *at;
-
-	if (fl_metrics_write(rig->metrics, &text, NULL) < 0) {
-		rig->nomem = true;
-		return -1;
-	}
-	at = strstr(text.p, line);
-	return at ? strtod(at + strlen(line), NULL) : -1;
-}
-
 TEST(what_is_shown_already_need_not_be_read)
 {
 	EACH_ROW (row, known) {
@@ -249,7 +235,7 @@ TEST(what_is_shown_already_need_not_be_read)
 		same = fl_feed_same(rig.rockets, FL_S(""), FL_S("a"), fl_str(row->uid), fl_str(row->version));
 		CHECK_INT(same, row->same);
 		CHECK(!fl_feed_same(rig.rockets, FL_S(""), FL_S("b"), fl_str(row->uid), fl_str(row->version)));
-		overlays = gauge(&rig, "fairlead_overlays{kind=\"Rocket\"} ");
+		overlays = rig_metric(&rig, "fairlead_overlays{kind=\"Rocket\"} ");
 		rig_run(&rig);
 		if (rig.nomem || test_tortured())
 			return;
