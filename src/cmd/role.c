@@ -224,11 +224,9 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 	return 0;
 }
 
-static int start_watches(struct fl_running *run, struct fl_err *err)
+static int watch_all(struct fl_running *run, struct fl_err *err)
 {
-	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->role->alone; kind++)
-		fl_feed_absent(fl_loop_feed(run->loop, kind->kind));
-	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->kube; kind++) {
+	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind; kind++) {
 		struct fl_watch_options options = { .kind = kind->kind, .labels = kind->labels, .fields = kind->fields,
 						    .to = &fl_feed_watch, .arg = fl_loop_feed(run->loop, kind->kind),
 						    .log = &run->log };
@@ -241,6 +239,29 @@ static int start_watches(struct fl_running *run, struct fl_err *err)
 			return fl_fail(err, FL_E_NOMEM, "no memory to watch %s", kind->kind->plural);
 		}
 	}
+	return 0;
+}
+
+static void watch_now(struct fl_timer *timer)
+{
+	struct fl_running *run = fl_container(timer, struct fl_running, watch_later);
+	struct fl_err err = { 0 };
+
+	if (run->stage == FL_ROLE_RUNS && watch_all(run, &err) < 0)
+		fail(run, &err);
+}
+
+/* TLS alone keeps the processor for longer than the whole start of a role that can do without. */
+static int start_watches(struct fl_running *run, struct fl_err *err)
+{
+	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->role->alone; kind++)
+		fl_feed_absent(fl_loop_feed(run->loop, kind->kind));
+	if (!run->kube)
+		return 0;
+	if (!run->role->alone)
+		return watch_all(run, err);
+	run->watch_later.fire = watch_now;
+	fl_timer_set(run->io, &run->watch_later, fl_now(run->io) + FL_ROLE_ALONE_WAIT);
 	return 0;
 }
 
@@ -397,6 +418,7 @@ void fl_role_end(struct fl_running *run)
 		return;
 	fl_signals_stop(&run->signals);
 	fl_timer_stop(run->io, &run->late);
+	fl_timer_stop(run->io, &run->watch_later);
 	fl_op_cancel(&run->release);
 	if (run->tls_started)
 		fl_tls_files_stop(&run->tls);

@@ -53,7 +53,8 @@ struct fl_role {
 	const struct fl_page *pages;           /* further ones; the one without a path ends them; NULL: none */
 	const struct fl_admission *webhooks;   /* the one without a path ends them; NULL: none */
 	const struct fl_kind *const *local;    /* kinds of its own that may be explained; NULL ends them, or none */
-	bool alone;                            /* goes on without an API server: its kinds are absent until one tells */
+	bool alone;                            /* goes on without an API server: asked after its own start, and
+		its kinds are absent until one tells */
 	/* What becomes of a condition that has changed; NULL: an Event about the very object. */
 	void (*event)(struct fl_running *run, const struct fl_told_event *told);
 	/* What else it waits for, for /readyz: false, and one line. NULL: nothing. */
@@ -150,6 +151,7 @@ struct fl_running {
 	struct fl_addr webhook_addr;
 	struct fl_err tls_why;                 /* why it is not loaded */
 	FL_VEC(struct fl_watch *) watches;     /* in the order of role->kinds */
+	struct fl_timer watch_later;           /* until then there are none, where it goes on alone */
 	const struct fl_kind **kinds;          /* of role->kinds, for explain */
 	char identity[FL_ROLE_NAME];
 	struct fl_signals signals;

@@ -19,6 +19,7 @@ const cards = 8
 // node is a fake one, and what runs on it.
 type node struct {
 	build, dir, kubeconfig string
+	cdi                    string // in memory, as /var/run/cdi is
 	kubelet                *kubelet
 	agent                  *exec.Cmd
 	began                  time.Time
@@ -38,9 +39,13 @@ func newNode(build, topology, dir, kubeconfig string) (*node, error) {
 	if err := n.fake("tree", filepath.Join(build, "tests/fake/libnvidia-ml.so.1")); err != nil {
 		return nil, err
 	}
-	var err error
+	memory, err := os.MkdirTemp("/dev/shm", "agent-cdi")
+	if err != nil {
+		return nil, err
+	}
+	n.cdi = memory
 	if n.log, err = os.Create(n.path("log")); err == nil {
-		n.kubelet, err = newKubelet(n.path("kubelet"))
+		n.kubelet, err = newKubelet(n.path("kubelet"), n.cdi)
 	}
 	return n, err
 }
@@ -62,7 +67,7 @@ func (n *node) start(flags ...string) error {
 	root := n.path("fake", "root")
 	n.agent = exec.Command(filepath.Join(n.build, "fairlead"), append([]string{"node", "--node-name=bench",
 		"--driver-root=" + root, "--sysfs=" + root + "/sys", "--proc=" + root + "/proc", "--kubeconfig=" + n.kubeconfig,
-		"--kubelet-dir=" + n.path("kubelet"), "--cdi-dir=" + n.path("cdi"), "--state-dir=" + n.path("state"),
+		"--kubelet-dir=" + n.path("kubelet"), "--cdi-dir=" + n.cdi, "--state-dir=" + n.path("state"),
 		"--runtime-socket=" + n.kubelet.runtime(), "--listen=unix:" + n.path("pages.sock"), "--unpooled=true"}, flags...)...)
 	n.agent.Stderr = n.log
 	n.agent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -84,6 +89,7 @@ func (n *node) end() {
 	n.stop()
 	n.kubelet.end()
 	n.log.Close()
+	os.RemoveAll(n.cdi)
 }
 
 // children are the pids of its children.

@@ -22,6 +22,7 @@ type kubelet struct {
 	pods.UnimplementedPodResourcesListerServer
 	cri.UnimplementedRuntimeServiceServer
 	dir    string
+	cdiDir string       // of the container runtime
 	server *grpc.Server // of the sockets that a restart takes away
 	cri    *grpc.Server
 	began  time.Time
@@ -43,8 +44,8 @@ func listen(path string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-func newKubelet(dir string) (*kubelet, error) {
-	k := &kubelet{dir: dir, cri: grpc.NewServer()}
+func newKubelet(dir, cdiDir string) (*kubelet, error) {
+	k := &kubelet{dir: dir, cdiDir: cdiDir, cri: grpc.NewServer()}
 	k.changed = sync.NewCond(&k.mu)
 	listener, err := listen(k.runtime())
 	if err != nil {
@@ -187,6 +188,6 @@ func (k *kubelet) Version(context.Context, *cri.VersionRequest) (*cri.VersionRes
 }
 
 func (k *kubelet) Status(context.Context, *cri.StatusRequest) (*cri.StatusResponse, error) {
-	config := fmt.Sprintf(`{"enableCDI":true,"cdiSpecDirs":[%q]}`, filepath.Join(k.dir, "..", "cdi"))
+	config := fmt.Sprintf(`{"enableCDI":true,"cdiSpecDirs":[%q]}`, k.cdiDir)
 	return &cri.StatusResponse{Status: &cri.RuntimeStatus{}, Info: map[string]string{"config": config}}, nil
 }
