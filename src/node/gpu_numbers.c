@@ -2,7 +2,7 @@
 #include "base/metrics.h"
 #include "node/gpu_in.h"
 
-enum { CALLS, SECONDS, STARTS, CRASHES, ABANDONED, FAULTS, STUCK, COUNT_ };
+enum { CALLS, SECONDS, STARTS, CRASHES, ABANDONED, FAULTS, STUCK, REPORTING, COUNT_ };
 
 _Static_assert((int)COUNT_ <= (int)(sizeof((struct fl_gpu *)0)->families / sizeof(struct fl_family *)),
 	       "a place for each");
@@ -10,6 +10,16 @@ _Static_assert((int)COUNT_ <= (int)(sizeof((struct fl_gpu *)0)->families / sizeo
 static void stuck(struct fl_scrape *scrape, void *self)
 {
 	fl_scrape_value(scrape, NULL, gpu_stuck(self));
+}
+
+static void reporting(struct fl_scrape *scrape, void *self)
+{
+	const struct fl_gpu *gpu = self;
+	double count = 0;
+
+	fl_vec_each (card, &gpu->cards)
+		count += card->reports;
+	fl_scrape_value(scrape, NULL, count);
 }
 
 static const struct fl_metric rows[] = {
@@ -25,6 +35,8 @@ static const struct fl_metric rows[] = {
 	[FAULTS] = { "fairlead_gpu_faults_total", "Faults that cards reported.", FL_COUNTER, { "card", "fault" } },
 	[STUCK] = { "fairlead_gpu_children_stuck", "Children that hang in the kernel and do not die.", FL_GAUGE,
 		    .collect = stuck },
+	[REPORTING] = { "fairlead_gpu_cards_reporting", "Cards that report their faults by themselves.", FL_GAUGE,
+			.collect = reporting },
 };
 
 int gpu_numbers_add(struct fl_gpu *gpu, struct fl_err *err)

@@ -459,8 +459,8 @@ func idle(n *node, span time.Duration) error {
 	if err := n.kubelet.served(cards); err != nil {
 		return err
 	}
-	// A young kubelet is asked more often, for FL_HOLDERS_GRACE.
-	time.Sleep(max(5*time.Second, 32*time.Second-time.Since(n.kubelet.began)))
+	// A young kubelet is asked more often, for FL_HOLDERS_GRACE, and cards that are new for ten seconds.
+	time.Sleep(max(12*time.Second, 32*time.Second-time.Since(n.kubelet.began)))
 	all := append(n.children(), n.agent.Process.Pid)
 	before, err := cpu(all...)
 	if err != nil {
