@@ -403,6 +403,8 @@
 #define FL_HOST_FILES_MAX 192        /* libraries, programs, firmware of one driver: 60 */
 #define FL_HOST_NODES_MAX 512        /* 16 cards with seven partitions of two capabilities each, and their DRI nodes */
 #define FL_HOST_DEADLINE (20 * FL_NS_PER_S)      /* a root on a disk that is slow and not dead */
+#define FL_HOOK_STATE_MAX (256 * FL_KIB)     /* of a container: annotations are most of it, which end here */
+#define FL_HOOK_CONFIG_MAX (8 * FL_MIB)      /* its configuration: an environment of thousands of services */
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
 #define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */

@@ -6,6 +6,7 @@
 #include "base/command.h"
 
 #define FL_VERBS(X) \
+	X(cdi_hook) \
 	X(controller) \
 	X(crd) \
 	X(docs_api) \

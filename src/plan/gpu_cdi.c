@@ -329,6 +329,7 @@ static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, 
 	uint32_t n = 0;
 
 	if (!FL_ELEMENTS(edits, c->plan->arena, hooks, 1) ||
+	    !FL_ELEMENTS(edits->hooks.at, c->plan->arena, env, 1) ||
 	    !FL_ELEMENTS(edits->hooks.at, c->plan->arena, args, 2 + 2 * (links + folders))) {
 		c->plan->failed = true;
 		return;
@@ -336,6 +337,9 @@ static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, 
 	hook = edits->hooks.at;
 	FL_SET(hook, name, FL_S("createContainer"));
 	FL_SET(hook, path, c->facts->settings->hook);
+	/* A hook without an environment of its own has that of the container's process, and so the image's
+	 * LD_PRELOAD. */
+	hook->env.at[0] = FL_S("LANG=C");
 	hook->args.at[n++] = FL_S("fairlead");
 	hook->args.at[n++] = FL_S("cdi-hook");
 	for (uint32_t i = 0; i < files->len; i++) {
