@@ -485,8 +485,8 @@ static void end(struct slot *slot)
 	if (slot->next)
 		slot->next->from = slot->from;
 	loop->writing--;
+	keys_release(&slot->waiters);   /* the key may be among them: it goes below, and not there */
 	key->writing--;
-	keys_release(&slot->waiters);
 	slot_spare(slot);
 	key_settle(key);
 	run_wake(loop);   /* there is room for others */
