@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -76,19 +78,25 @@ func TestAllocatableFollowsHealthAndNoNeighbourSuffers(t *testing.T) {
 // A call that does not return costs a child and one card; the others go on.
 func TestADriverThatHangsOrCrashesCostsOneCardAtMost(t *testing.T) {
 	for _, row := range []struct {
-		says  string
-		words []string
+		says, metric string
+		words        []string
 	}{
-		{"a call that does not return", []string{"hang", "any", "3"}},
-		{"a child that even SIGKILL does not end", []string{"hang", "any", "3", "frozen"}},
-		{"a library that crashes", []string{"crash", "any", "3", "4"}},
+		{"a call that does not return", "fairlead_gpu_child_abandoned_total", []string{"hang", "any", "3"}},
+		{"a child that even SIGKILL does not end", "fairlead_gpu_child_abandoned_total", []string{"hang", "any", "3", "frozen"}},
+		{"a library that crashes", "fairlead_gpu_child_crashes_total", []string{"crash", "any", "3", "4"}},
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			r := oneNode(t)
 			r.heals()
+			before := r.metric(row.metric)
 			r.say(row.words...)
-			r.say("xid", "2", "43") // something to look at: at rest nobody calls
-			r.runs(sleeper("other", 1))
+			r.say("xid", "3", "79") // which makes the agent look at it
+			r.hasGPUs(7, 8)
+			until(r, "a child is lost", func() (bool, string) {
+				now := r.metric(row.metric)
+				return now > before, fmt.Sprint(now)
+			})
+			r.runs(sleeper("other", 7))
 			r.say("heal")
 			r.within(90*time.Second).hasGPUs(8, 8)
 			r.undisturbed("other")
@@ -96,36 +104,43 @@ func TestADriverThatHangsOrCrashesCostsOneCardAtMost(t *testing.T) {
 	}
 }
 
+// Absent, of another version than its library: nothing is handed out, Pods go on, and it is taken up again by itself.
 func TestADriverThatIsAwayComesBack(t *testing.T) {
 	for _, row := range []struct {
-		says         string
-		state        []string
-		unhealthy    int64
-		reasonOfNode string
+		says  string
+		state []string
 	}{
-		{"unloaded by force", []string{"driver", "absent"}, 0, ""},
-		{"of another version than its library", []string{"driver", "mismatch"}, -1, ""},
+		{"unloaded by force", []string{"driver", "absent"}},
+		{"of another version than its library", []string{"driver", "mismatch"}},
+		{"upgraded", []string{"driver", "loaded", "580.65.06"}},
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			r := oneNode(t)
+			version := r.metric("fairlead_gpu_child_starts_total")
+			loads := func() {
+				r.say("driver", "loaded", "570.133.20")
+				r.must(gpus.Tree(context.Background(), r.n))
+			}
 			r.heals()
+			t.Cleanup(loads)
 			r.runs(sleeper("holder", 1))
 			r.say(row.state...)
 			r.must(gpus.Tree(t.Context(), r.n))
-			t.Cleanup(func() {
-				r.say("driver", "loaded")
-				r.must(gpus.Tree(t.Context(), r.n))
-			})
-			if row.unhealthy >= 0 {
+			if row.state[1] == "loaded" {
+				until(r, "children of the new driver", func() (bool, string) {
+					now := r.metric("fairlead_gpu_child_starts_total")
+					return now > version, fmt.Sprint(now)
+				})
+			} else {
 				r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no card", func(node *corev1.Node) bool {
 					count := node.Status.Allocatable[gpu]
-					return count.Value() == row.unhealthy
+					return count.Value() == 0
 				}))
+				loads()
 			}
-			r.say("driver", "loaded")
-			r.must(gpus.Tree(t.Context(), r.n))
 			r.within(time.Minute).hasGPUs(8, 8)
 			r.undisturbed("holder")
+			r.ready()
 			r.runs(sleeper("next", 1))
 		})
 	}

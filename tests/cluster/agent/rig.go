@@ -319,6 +319,20 @@ func (r *rig) page(path string) (int, string) {
 	return reply.StatusCode, string(text)
 }
 
+// metric is the sum of all series of a metric.
+func (r *rig) metric(name string) (sum float64) {
+	_, text := r.page("/metrics")
+	for _, line := range strings.Split(text, "\n") {
+		var value float64
+		if at := strings.LastIndexByte(line, ' '); strings.HasPrefix(line, name) && at > 0 {
+			if _, err := fmt.Sscan(line[at+1:], &value); err == nil {
+				sum += value
+			}
+		}
+	}
+	return sum
+}
+
 // ready waits until the agent says that it waits for nothing.
 func (r *rig) ready() {
 	r.Helper()
