@@ -141,7 +141,7 @@ static int make_folders(const struct fl_fs *fs, int root, const char *path)
 static int fail_at(struct fl_err *err, int sys, const char *path)
 {
 	if (sys == EXDEV)
-		return fl_fail(err, FL_E_DENIED, "'%s' of the container is on a mount of its own: nothing is made there",
+		return fl_fail(err, FL_E_DENIED, "'%s' of the container is on a mount of its own: none is made there",
 			       path);
 	if (sys == ELOOP || sys == EAGAIN || sys == ENOTDIR)
 		return fl_fail(err, FL_E_DENIED, "'%s' of the container leads nowhere where a link can be made", path);
