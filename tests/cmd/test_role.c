@@ -1,4 +1,5 @@
 /* A role from its beginning to its end, on a script that stands for the API server. */
+#include "base/limits.h"
 #include "demo_lamp.h"
 #include "http/client.h"
 #include "test.h"
@@ -174,6 +175,46 @@ TEST(the_second_time_it_ends_at_once)
 	CHECK(f.run.stage != FL_ROLE_OVER);
 	fl_role_stop(&f.run);
 	CHECK(f.run.stage == FL_ROLE_OVER);
+}
+
+/* ---- without an API server ---- */
+
+/* The real time of its own start passes. */
+TEST_ONCE(one_that_goes_on_alone_asks_the_api_server_after_its_own_start)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	struct fl_role alone = lamp_role;
+	uint64_t began;
+
+	alone.alone = true;
+	f.flags = flags_of(&f);
+	f.io = test_io();
+	CHECK(f.io);
+	OK_ERR(fl_role_begin(&f.run, &alone, &f.flags, f.io, env, &f.err), &f.err);
+	began = fl_clock(f.io);
+	OK_ERR(fl_role_start(&f.run, &f.err), &f.err);
+	CHECK(f.run.watches.len == 0);
+	CHECK(fl_feed_known(fl_loop_feed(f.run.loop, &lamp_kind)));
+	while (!f.run.watches.len && fl_clock(f.io) - began < 5 * FL_NS_PER_S)
+		CHECK(fl_role_turn(&f.run, fl_clock(f.io) + FL_NS_PER_S, &f.err));
+	CHECK(f.run.watches.len > 0);
+	CHECK(fl_clock(f.io) - began >= FL_ROLE_ALONE_WAIT);
+}
+
+TEST_ONCE(one_that_is_told_to_end_before_that_asks_nobody)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	struct fl_role alone = lamp_role;
+
+	alone.alone = true;
+	f.flags = flags_of(&f);
+	f.io = test_io();
+	CHECK(f.io);
+	OK_ERR(fl_role_begin(&f.run, &alone, &f.flags, f.io, env, &f.err), &f.err);
+	OK_ERR(fl_role_start(&f.run, &f.err), &f.err);
+	fl_role_stop(&f.run);
+	OK(until_over(&f));
+	CHECK(f.run.watches.len == 0);
 }
 
 /* ---- readiness ---- */
