@@ -530,43 +530,6 @@ TEST(a_standby_keeps_warm_and_plans_nothing)
 	SURE_INT(rig.started, 2);
 }
 
-/* The same, and not a word of it: such a key is kept by nothing but its work. */
-static void plan_silent(const void *facts_, struct fl_plan *plan)
-{
-	const struct facts *facts = facts_;
-	struct fl_demo want = { 0 };
-
-	FL_SET(FL_IN(FL_IN(&want, status), capacity), total, facts->rocket->spec.replicas);
-	fl_want(plan, &capacity_owner, facts->ref, &want);
-}
-
-static const struct fl_capability silent = {
-	.name = "silent", .watches = watches, .key = &fl_demo_kind, .owners = capacity_owners,
-	.facts_size = sizeof(struct facts), .gather = gather, .plan = plan_silent,
-};
-
-/* Its facts change while its write is on its way, so the key waits for that; then somebody else leads, and it ends. */
-TEST(a_key_that_waits_for_its_own_write_outlives_the_end_of_leading)
-{
-	RIG(rig, &silent);
-
-	OK(rig_tell_all(&rig));
-	OK(rig_put(&rig, ROCKET("a", 3)));
-	rig_run(&rig);
-	SURE_INT(rig.held, 1);
-	OK(rig_put(&rig, ROCKET("a", 4)));
-	rig_run(&rig);
-	SURE_INT(rig.held, 1);
-	fl_loop_lead(rig.loop, false);
-	rig_run(&rig);
-	OK(rig_serve(&rig));
-	rig_run(&rig);
-	CHECK_INT(fl_loop_writing(rig.loop), 0);
-	fl_loop_lead(rig.loop, true);
-	OK(rig_settle(&rig));
-	SURE_INT(rig.started, 2);
-}
-
 TEST(what_a_full_state_does_not_name_is_gone)
 {
 	RIG(rig, &capacity);

@@ -116,27 +116,30 @@ func TestADriverThatIsAwayComesBack(t *testing.T) {
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			r := oneNode(t)
-			version := r.metric("fairlead_gpu_child_starts_total")
-			loads := func() {
-				r.say("driver", "loaded", "570.133.20")
+			starts := func() float64 { return r.metric("fairlead_gpu_child_starts_total") }
+			// The driver is loaded, and its children are new ones.
+			loads := func(version string) {
+				before := starts()
+				r.say("driver", "loaded", version)
 				r.must(gpus.Tree(context.Background(), r.n))
+				until(r, "children of the driver "+version, func() (bool, string) {
+					now := starts()
+					return now > before, fmt.Sprint(now)
+				})
 			}
 			r.heals()
-			t.Cleanup(loads)
 			r.runs(sleeper("holder", 1))
-			r.say(row.state...)
-			r.must(gpus.Tree(t.Context(), r.n))
 			if row.state[1] == "loaded" {
-				until(r, "children of the new driver", func() (bool, string) {
-					now := r.metric("fairlead_gpu_child_starts_total")
-					return now > version, fmt.Sprint(now)
-				})
+				t.Cleanup(func() { loads("570.133.20") })
+				loads(row.state[2])
 			} else {
+				r.say(row.state...)
+				r.must(gpus.Tree(t.Context(), r.n))
 				r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no card", func(node *corev1.Node) bool {
 					count := node.Status.Allocatable[gpu]
 					return count.Value() == 0
 				}))
-				loads()
+				loads("570.133.20")
 			}
 			r.within(time.Minute).hasGPUs(8, 8)
 			r.undisturbed("holder")
