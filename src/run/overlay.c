@@ -305,9 +305,13 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 {
 	struct fl_cache_change change = { 0 };
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
-	const void *show = object || overlay->laid ? object : laid_over(feed, overlay, shown(feed, overlay));
+	void *have = object || overlay->laid ? NULL : shown(feed, overlay);
+	const void *show = object || overlay->laid ? object : laid_over(feed, overlay, have);
 	uint64_t told;
 
+	/* What it has of others must not be lost for want of memory to look at it. */
+	if (!object && !overlay->laid && !have && entry_of(feed, overlay))
+		return -FL_E_NOMEM;
 	if (told_version(feed, overlay, &told) < 0)
 		return -FL_E_NOMEM;
 	/* Gone before the write or after it: nobody can tell. If it was before, the server is about to tell of the new

@@ -239,6 +239,7 @@ TEST(files_of_others_are_told_and_left_alone)
 	static const char theirs[] = "{\"cdiVersion\":\"1.0.0\",\"kind\":\"x.y/z\",\"new\":1,\"devices\":[{\"name\":"
 				     "\"a\","
 				     "\"containerEdits\":{\"env\":[\"A=1\"]}}]}";
+	const struct fl_cdi_spec *spec;
 	WORLD(w);
 
 	OK(put(&w, DIR "/other.json", theirs));
@@ -250,14 +251,17 @@ TEST(files_of_others_are_told_and_left_alone)
 	node_pass(&w.node, 5 * FL_NS_PER_S);
 	if (test_tortured())
 		node_pass(&w.node, 400 * FL_NS_PER_S);
-	GOT(see(&w, "other"));
-	CHECK_STR(see(&w, "other")->kind, "x.y/z");
-	CHECK_INT(see(&w, "other")->devices.len, 1);
-	CHECK_STR(see(&w, "other")->devices.at[0].name, "a");
-	GOT(see(&w, "broken"));
-	CHECK_INT(see(&w, "broken")->devices.len, 0);
-	GOT(see(&w, "list"));
-	CHECK_INT(see(&w, "list")->devices.len, 0);
+	spec = see(&w, "other");
+	GOT(spec);
+	CHECK_STR(spec->kind, "x.y/z");
+	CHECK_INT(spec->devices.len, 1);
+	CHECK_STR(spec->devices.at[0].name, "a");
+	spec = see(&w, "broken");
+	GOT(spec);
+	CHECK_INT(spec->devices.len, 0);
+	spec = see(&w, "list");
+	GOT(spec);
+	CHECK_INT(spec->devices.len, 0);
 	CHECK(comes(&w, DIR "/other.json", theirs));
 	CHECK(comes(&w, DIR "/broken.json", "{\"cdiVersion\":"));
 	CHECK(comes(&w, DIR "/other.yaml", "kind: x\n"));
