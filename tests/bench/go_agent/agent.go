@@ -107,6 +107,18 @@ func (n *node) children() []int {
 	return all
 }
 
+// settled: the child for calls and the one for events run.
+func (n *node) settled() bool {
+	children := n.children()
+	for _, pid := range children {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if !strings.Contains(string(line), "\x00gpu\x00") {
+			return false
+		}
+	}
+	return len(children) == 2
+}
+
 // used is memory in MiB of parent and children, without the mappings of the fake driver: its libraries and its node.
 // Pss is what they take of this machine; it moves with whoever else has the same libraries open, so that growth shows in
 // what they have written and share with nobody.
