@@ -45,6 +45,8 @@ FL_BIND(fl_settings, FL_SETTINGS)
 FL_BIND(fl_given_option, FL_GIVEN_OPTION)
 FL_BIND(fl_given, FL_GIVEN)
 FL_BIND(fl_config_file, FL_CONFIG_FILE)
+FL_BIND(fl_pause, FL_PAUSE)
+FL_BIND(fl_hold, FL_HOLD)
 FL_BIND(fl_unit, FL_UNIT)
 FL_BIND(fl_resource, FL_RESOURCE)
 FL_BIND(fl_health_status, FL_HEALTH_STATUS)
@@ -85,6 +87,12 @@ const struct fl_kind fl_plugin_socket_kind = {
 const struct fl_kind fl_settings_kind = {
 	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,
 	.help = "How this node hands out its GPUs.",
+};
+const struct fl_kind fl_pause_kind = {
+	LOCAL, .kind = "Pause", .plural = "pauses", .root = fl_pause_bind, .help = "A wish that the driver be let go of.",
+};
+const struct fl_kind fl_hold_kind = {
+	LOCAL, .kind = "Hold", .plural = "holds", .root = fl_hold_bind, .help = "The driver is let go of.",
 };
 const struct fl_kind fl_given_kind = {
 	LOCAL, .kind = "Given", .plural = "givens", .root = fl_given_bind,

@@ -9,12 +9,14 @@
  *     PluginSocket  a socket in the kubelet's folder, by its file name
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
+ *     Pause       somebody asks us to let go of the driver: "operator"
  * Wanted, each carried out by one sink:
  *     Settings    one, "settings": how this node hands out its GPUs
  *     Host        one, "host": the driver's files and device nodes, for CDI: to be looked at again
  *     Resource    a list of devices that the kubelet hands out, by its resource name
  *     Health      of a card (by address) or a partition (by UUID): kept on the disk
  *     CdiSpec     a file in the CDI directory (api/cdi.h)
+ *     Hold        one, "driver": we keep our hands off it
  */
 #pragma once
 #include "api/meta.h"
@@ -299,6 +301,19 @@ extern const struct fl_kind fl_given_kind;
 	X(STR, why, "why", .help = "Why it could not be read.")
 FL_STRUCT(fl_config_file, FL_CONFIG_FILE);
 extern const struct fl_kind fl_config_file_kind;
+
+/* ---- Pause, Hold ---- */
+#define FL_PAUSE(X) \
+	FL_LOCAL(X) \
+	X(STR, why, "why", .required = true, .help = "What for, in words.")
+FL_STRUCT(fl_pause, FL_PAUSE);
+extern const struct fl_kind fl_pause_kind;
+
+#define FL_HOLD(X) \
+	FL_LOCAL(X) \
+	X(STR, why, "why", .required = true, .help = "At whose word.")
+FL_STRUCT(fl_hold, FL_HOLD);
+extern const struct fl_kind fl_hold_kind;
 
 /* ---- Resource ---- */
 

@@ -13,7 +13,7 @@ struct node {
 	struct fl_role_flags role;
 	struct fl_settings_given given;
 	struct fl_str name, fallback;
-	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *cdi_dir, *runtime;
+	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *cdi_dir, *runtime, *control;
 	const char *dev_root, *sysfs, *proc;
 	struct fl_strs roots;
 	int64_t look_every;
@@ -40,6 +40,9 @@ static const struct fl_option options[] = {
 	FL_OPT_PATH(struct node, kubelet_dir, "kubelet-dir", "The kubelet's folder.", .fallback = "/var/lib/kubelet"),
 	FL_OPT_PATH(struct node, cdi_dir, "cdi-dir", "Where CDI files are written.", .fallback = "/var/run/cdi"),
 	FL_OPT_PATH(struct node, runtime, "runtime-socket", "The container runtime's; else containerd's or CRI-O's."),
+	FL_OPT_PATH(struct node, control, "control-socket",
+		    "Where fairlead pause and resume find this agent; empty: nowhere.",
+		    .fallback = "/run/fairlead/node.sock"),
 	FL_OPT_PATH(struct node, state_dir, "state-dir", "Where is kept what must outlive the agent.",
 		    .fallback = "/var/lib/fairlead"),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "A card that comes back is tried with a CUDA context first.",
@@ -175,6 +178,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	agent->pods_dir = running->pods;
 	agent->cdi_dir = config->cdi_dir;
 	agent->runtime_socket = config->runtime;
+	agent->control = config->control;
 	(void)snprintf(running->fields, sizeof running->fields, "metadata.name=%.*s", FL_ARG(agent->config.node));
 	running->kinds[0] = (struct fl_role_kind){ .kind = &fl_own_node_kind, .fields = running->fields };
 	running->kinds[1] = (struct fl_role_kind){ .kind = &fl_device_class_kind };

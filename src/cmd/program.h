@@ -13,6 +13,8 @@
 	X(explain) \
 	X(gpu) \
 	X(node) \
+	X(pause) \
+	X(resume) \
 	X(sim) \
 	X(version) \
 	X(help)

@@ -6,13 +6,13 @@
 #include "run/memory.h"
 
 const struct fl_capability *const fl_agent_capabilities[] = {
-	&fl_node_config, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_lists, NULL,
+	&fl_node_config, &fl_node_hold, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_lists, NULL,
 };
 
 const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
 	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
-	&fl_config_file_kind, &fl_cdi_spec_kind, NULL,
+	&fl_config_file_kind, &fl_cdi_spec_kind, &fl_pause_kind, &fl_hold_kind, NULL,
 };
 
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
@@ -32,6 +32,8 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records },
 		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
 		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
+		{ &fl_pause_kind, NULL, NULL, NULL },
+		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },
 	};
 
 	agent->io = io;
@@ -66,6 +68,17 @@ static void cannot_open(struct fl_agent *agent)
 	fl_timer_set(agent->io, &agent->open_again, fl_now(agent->io) + agent->open_delay);
 }
 
+/* Not before the one that was here before has gone: the socket was its own. */
+static void be_asked(struct fl_agent *agent)
+{
+	struct fl_err err = { 0 };
+
+	if (agent->options.control[0] && !agent->holding.server &&
+	    fl_holding_listen(&agent->holding, agent->options.control, &err) < 0)
+		fl_log(agent->options.log, FL_WARN, "cannot be asked to let go of the driver, but by the Node's label",
+		       FL_KV_ERR(&err));
+}
+
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
@@ -85,6 +98,7 @@ static void opened(struct fl_op *op)
 	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
 	if (agent->records) {
 		agent->open_why = (struct fl_err){ 0 };
+		be_asked(agent);
 		return;
 	}
 	agent->journal = fl_journal_close(agent->journal);
@@ -117,6 +131,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 
 	gpu.log = options->log;
 	gpu.metrics = options->metrics;
+	fl_holding_start(&agent->holding, agent->io, agent->loop, &agent->gpu, options->log);
 	open_journal(agent);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
@@ -142,6 +157,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	agent->plugins = fl_plugins_free(agent->plugins);
 	agent->holders = fl_holders_free(agent->holders);
 	agent->runtime = fl_runtime_free(agent->runtime);
+	fl_holding_stop(&agent->holding);
 	agent->gpu = fl_gpu_free(agent->gpu);
 	fl_cdi_stop(&agent->cdi);
 	fl_config_stop(&agent->config);

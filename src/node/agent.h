@@ -13,6 +13,7 @@
 #include "node/cdi.h"
 #include "node/config.h"
 #include "node/gpu.h"
+#include "node/holding.h"
 #include "node/holders.h"
 #include "node/host.h"
 #include "node/plugin.h"
@@ -26,6 +27,7 @@ struct fl_agent_options {
 	const char *plugins_dir, *pods_dir;    /* the kubelet's */
 	const char *cdi_dir;
 	const char *runtime_socket;            /* NULL: the usual places */
+	const char *control;                   /* the socket for the operator's word (node/holding.h); "": none */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };
@@ -40,6 +42,7 @@ struct fl_agent {
 	struct fl_cdi_dir cdi;
 	struct fl_runtime_feed *runtime;
 	struct fl_gpu *gpu;
+	struct fl_holding holding;
 	struct fl_plugins *plugins;
 	struct fl_holders *holders;
 	struct fl_records *records;

@@ -148,3 +148,52 @@ func TestADriverThatIsAwayComesBack(t *testing.T) {
 		})
 	}
 }
+
+// Asked by command on the node, or by the label that the GPU Operator sets: no process of ours has the driver within two
+// seconds, Pods go on, and the cards are back when the wish is gone.
+func TestTheDriverIsLetGoOfWhenAskedTo(t *testing.T) {
+	const label = "nvidia.com/gpu.deploy.device-plugin"
+	program, err := gpus.Program("fairlead")
+	cluster.Must(t, err)
+	for _, row := range []struct {
+		says      string
+		ask, goOn func(r *rig) error
+	}{
+		{"by command",
+			func(r *rig) error { return r.n.Command(context.Background(), program, "pause", "a test").Run() },
+			func(r *rig) error { return r.n.Command(context.Background(), program, "resume").Run() }},
+		{"by label",
+			func(r *rig) error {
+				_, err := r.c.Kubectl(context.Background(), "label", "--overwrite", "node", "node-1", label+"=paused-for-mig-change")
+				return err
+			},
+			func(r *rig) error {
+				_, err := r.c.Kubectl(context.Background(), "label", "--overwrite", "node", "node-1", label+"-")
+				return err
+			}},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := oneNode(t)
+			r.heals()
+			t.Cleanup(func() {
+				row.goOn(r)
+			})
+			r.runs(sleeper("stays", 1))
+			if len(r.children()) == 0 {
+				t.Fatal("the agent has no children")
+			}
+			began := time.Now()
+			r.must(row.ask(r))
+			until(r, "no process has the driver", func() (bool, string) { return len(r.children()) == 0, fmt.Sprint(r.children()) })
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("that took %v", took)
+			}
+			r.say("driver", "unload") // refused while anybody has it open
+			r.say("driver", "loaded")
+			r.must(row.goOn(r))
+			until(r, "the children are back", func() (bool, string) { return len(r.children()) >= 2, fmt.Sprint(r.children()) })
+			r.within(time.Minute).hasGPUs(8, 8)
+			r.undisturbed("stays")
+		})
+	}
+}
