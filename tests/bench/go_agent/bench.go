@@ -537,7 +537,11 @@ func bench(build, topology string, span time.Duration, parts []string) error {
 	}
 	wanted := func(part string) bool { return len(parts) == 0 || slices.Contains(parts, part) }
 	// The one that rests has a kubelet that is no longer young by then.
-	resting, restingErr := newNode(build, topology, filepath.Join(dir, "idle"), kubeconfig)
+	resting, err := newNode(build, topology, filepath.Join(dir, "idle"), kubeconfig)
+	if err != nil {
+		return err
+	}
+	defer resting.end()
 	for _, part := range []struct {
 		name string
 		run  func(n *node) error
@@ -553,5 +557,5 @@ func bench(build, topology string, span time.Duration, parts []string) error {
 	if !wanted("idle") {
 		return nil
 	}
-	return one(resting, func(n *node) error { return idle(n, span) }, restingErr)
+	return one(resting, func(n *node) error { return idle(n, span) }, nil)
 }
