@@ -89,7 +89,8 @@ const struct fl_kind fl_settings_kind = {
 	.help = "How this node hands out its GPUs.",
 };
 const struct fl_kind fl_pause_kind = {
-	LOCAL, .kind = "Pause", .plural = "pauses", .root = fl_pause_bind, .help = "A wish that the driver be let go of.",
+	LOCAL, .kind = "Pause", .plural = "pauses", .root = fl_pause_bind,
+	.help = "A wish that the driver be let go of.",
 };
 const struct fl_kind fl_hold_kind = {
 	LOCAL, .kind = "Hold", .plural = "holds", .root = fl_hold_bind, .help = "The driver is let go of.",

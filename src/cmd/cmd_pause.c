@@ -48,8 +48,7 @@ static int ask(const struct pause *config, const char *what, struct fl_err *err)
 		if (fl_io_turn(io, FL_NEVER, err) < 0)
 			return -(int)err->code;
 	if (call.op.result < 0)
-		return fl_wrap(err, "no agent answers at %s: is fairlead node running on this machine, and are you root?",
-			       config->socket);
+		return fl_wrap(err, "no agent answers: is fairlead node running on this machine, and are you root?");
 	if (call.op.result != 200)
 		return fl_fail(err, FL_E_CONFLICT, "%.*s", FL_ARG(fl_str_trim(fl_buf_view(&call.reply))));
 	return fl_print(&call.reply, err);

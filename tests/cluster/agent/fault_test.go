@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 
 	"fairlead/tests/cluster"
 	"fairlead/tests/cluster/gpus"
@@ -139,4 +140,38 @@ func TestAnAgentThatMayOpenNoMoreFilesStaysAndHeals(t *testing.T) {
 	if now, err := r.agent.Pid(); err != nil || now != pid || !r.agent.Running() {
 		t.Errorf("the agent is process %d, and was %d: %v", now, pid, err)
 	}
+}
+
+// A disk that is full: a card that breaks is handed out no more all the same and told, Pods go on, and it heals.
+func TestADiskThatIsFullKeepsNoBadNewsBack(t *testing.T) {
+	const dir = "/var/lib/fairlead"
+	options, err := gpus.Cluster(gpus.WithAgent(cluster.Options{Nodes: 1, Mounts: func(int) []cluster.Mount {
+		return []cluster.Mount{{Target: dir, Size: 1 << 20}}
+	}}), "a100")
+	cluster.Must(t, err)
+	c := cluster.NewForTest(t, options)
+	r := &rig{t, c, c.Node(1), c.Node(1).Services[0]}
+	r.ready()
+	r.hasGPUs(8, 8)
+	_, err = r.c.RunPod(cluster.Within(t, moment), sleeper("user", 1))
+	r.must(err)
+	id := r.only("user/main")
+	free, err := r.n.FillDisk(dir)
+	r.must(err)
+	r.say("lose", r.number(id))
+	r.hasGPUs(7, 8)
+	r.health("user", id, "Unhealthy")
+	r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+	_, err = r.c.RunPod(cluster.Within(t, moment), sleeper("other", 1))
+	r.must(err)
+	r.must(r.agent.Kill(t.Context()))
+	r.must(r.agent.Start(t.Context()))
+	r.within(time.Minute).hasGPUs(7, 8)
+	r.undisturbed("user")
+	r.must(free())
+	r.say("heal")
+	r.within(90*time.Second).hasGPUs(8, 8)
+	r.health("user", id, "Healthy")
+	r.undisturbed("user")
+	r.ready()
 }
