@@ -1,0 +1,186 @@
+/* How Settings come from what was given, from files and from the Node's label. */
+#include "node/config.h"
+#include "base/limits.h"
+#include "io/io.h"
+#include "keys_check.h"
+#include "plan/gpu_facts.h"
+#include "rig.h"
+#include "run/memory.h"
+
+struct world {
+	struct fl_io *io;
+	struct fl_loop *loop;
+	bool refused;
+};
+
+static void world_auto_(struct world *w)
+{
+	w->loop = fl_loop_free(w->loop);
+	w->io = fl_io_free(w->io);
+}
+
+static int put(struct world *w, const struct fl_kind *kind, const char *text)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const void *object = text ? facts_object(&arena, kind->root(), fl_str(text)) : NULL;
+	int r = 0;
+
+	fl_feed_begin(fl_loop_feed(w->loop, kind));
+	if (text)
+		r = object ? fl_feed_put(fl_loop_feed(w->loop, kind), object, NULL) : -FL_E_NOMEM;
+	fl_feed_synced(fl_loop_feed(w->loop, kind));
+	return r;
+}
+
+static int put_more(struct world *w, const struct fl_kind *kind, const char *text)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const void *object = facts_object(&arena, kind->root(), fl_str(text));
+
+	return object ? fl_feed_put(fl_loop_feed(w->loop, kind), object, NULL) : -FL_E_NOMEM;
+}
+
+static int world_init(struct world *w)
+{
+	struct fl_loop_options options = { .seed = { 1, 2 } };
+	struct fl_source sources[] = {
+		{ &fl_given_kind, NULL, NULL, NULL },	 { &fl_config_file_kind, NULL, NULL, NULL },
+		{ &fl_own_node_kind, NULL, NULL, NULL }, { &fl_settings_kind, NULL, &fl_memory_sink, NULL },
+	};
+
+	w->io = rig_clock();
+	w->loop = w->io ? fl_loop_new(w->io, &options, NULL) : NULL;
+	if (!w->loop)
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < FL_LEN(sources); i++) {
+		if (sources[i].sink)
+			sources[i].sink_arg = w->io;
+		if (fl_loop_source(w->loop, &sources[i], NULL) < 0)
+			return -FL_E_NOMEM;
+	}
+	if (fl_loop_capability(w->loop, &fl_node_config, NULL) < 0)
+		return -FL_E_NOMEM;
+	fl_memory_begin(w->loop, &fl_settings_kind);
+	return 0;
+}
+
+static void pass(struct world *w)
+{
+	uint64_t until = fl_clock(w->io) + 10 * FL_NS_PER_S;
+
+	while (fl_clock(w->io) < until)
+		w->refused |= fl_io_turn(w->io, until, NULL) < 0;
+}
+
+static const struct fl_settings *see(struct world *w, struct fl_arena *arena)
+{
+	struct fl_view view = fl_loop_view(w->loop, arena);
+
+	return fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
+}
+
+#define GIVEN(more) "metadata: {name: given}\nnode: n1\nboot: b1\n" more
+#define NODE(value) "metadata: {name: n1, labels: {nvidia.com/device-plugin.config: " value "}}\n"
+#define FILE_(name, text) "metadata: {name: " name "}\ntext: \"" text "\"\n"
+#define BY_INDEX "version: v1\\nflags: {plugin: {deviceIDStrategy: index}}\\n"
+#define BY_UUID "version: v1\\nflags: {plugin: {deviceIDStrategy: uuid}}\\n"
+
+static const struct {
+	const char *says, *given, *files[2], *node;
+	enum fl_id_by id_by;
+	const char *message;                   /* a part of it; "": none */
+} rows[] = {
+	{ "nothing was given: what is usual", GIVEN(""), { NULL }, NULL, FL_ID_UUID, "" },
+	{ "an option of the command line",
+	  GIVEN("options: [{name: device-id-strategy, values: [index]}]\n"), { NULL }, NULL, FL_ID_INDEX, "" },
+	{ "a file", GIVEN("file: a.yaml\n"), { FILE_("a.yaml", BY_INDEX) }, NULL, FL_ID_INDEX, "" },
+	{ "the command line wins over a file",
+	  GIVEN("file: a.yaml\noptions: [{name: device-id-strategy, values: [uuid]}]\n"),
+	  { FILE_("a.yaml", BY_INDEX) }, NULL, FL_ID_UUID, "" },
+	{ "another file of the same folder is nobody's", GIVEN("file: a.yaml\n"),
+	  { FILE_("a.yaml", BY_UUID), FILE_("b.yaml", BY_INDEX) }, NULL, FL_ID_UUID, "" },
+	{ "a file that is not there is told", GIVEN("file: a.yaml\n"), { NULL }, NULL, FL_ID_UUID,
+	  "there is no file 'a.yaml'" },
+	{ "so is one that cannot be read", GIVEN("file: a.yaml\n"),
+	  { "metadata: {name: a.yaml}\nwhy: it is a folder\n" }, NULL, FL_ID_UUID, "it is a folder" },
+	{ "and one that is wrong", GIVEN("file: a.yaml\n"), { FILE_("a.yaml", "version: v7\\n") }, NULL, FL_ID_UUID,
+	  "version" },
+	{ "the Node's label chooses one", GIVEN(""), { FILE_("one", BY_UUID), FILE_("two", BY_INDEX) }, NODE("two"),
+	  FL_ID_INDEX, "" },
+	{ "without a label it is the one for those", GIVEN("fallback: two\n"),
+	  { FILE_("one", BY_UUID), FILE_("two", BY_INDEX) }, NULL, FL_ID_INDEX, "" },
+	{ "a label that names none of them is told", GIVEN(""), { FILE_("one", BY_INDEX), FILE_("two", BY_INDEX) },
+	  NODE("three"), FL_ID_UUID, "three" },
+};
+
+TEST(where_settings_come_from)
+{
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(world) struct world w = { 0 };
+		const struct fl_settings *settings;
+
+		OK(world_init(&w));
+		OK(put(&w, &fl_own_node_kind, row->node));
+		OK(put(&w, &fl_config_file_kind, row->files[0]));
+		if (row->files[1])
+			OK(put_more(&w, &fl_config_file_kind, row->files[1]));
+		OK(put(&w, &fl_given_kind, row->given));
+		pass(&w);
+		settings = see(&w, &arena);
+		OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+		CHECK_INT(settings->id_by, row->id_by);
+		CHECK_STR(settings->node, "n1");
+		CHECK_STR(settings->boot, "b1");
+		if (row->message[0])
+			CHECK(settings->message.len && strstr(settings->message.p, row->message));
+		else
+			CHECK_STR(settings->message, "");
+	}
+}
+
+/* What was in force stays so when the file becomes wrong, and when it goes. */
+TEST(a_file_that_becomes_wrong_changes_nothing_but_the_message)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(world) struct world w = { 0 };
+	const struct fl_settings *settings;
+
+	OK(world_init(&w));
+	OK(put(&w, &fl_own_node_kind, NULL));
+	OK(put(&w, &fl_config_file_kind, FILE_("a.yaml", BY_INDEX)));
+	OK(put(&w, &fl_given_kind, GIVEN("file: a.yaml\n")));
+	pass(&w);
+	OK(put(&w, &fl_config_file_kind, FILE_("a.yaml", "version: v1\\nflags: {plugin: {deviceIDStrategy: moon}}\\n")));
+	pass(&w);
+	settings = see(&w, &arena);
+	OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+	CHECK_INT(settings->id_by, FL_ID_INDEX);
+	CHECK(settings->message.len);
+	OK(put(&w, &fl_config_file_kind, NULL));
+	pass(&w);
+	settings = see(&w, &arena);
+	OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+	CHECK_INT(settings->id_by, FL_ID_INDEX);
+	CHECK(settings->message.len);
+	OK(put(&w, &fl_config_file_kind, FILE_("a.yaml", BY_UUID)));
+	pass(&w);
+	settings = see(&w, &arena);
+	OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+	CHECK_INT(settings->id_by, FL_ID_UUID);
+	CHECK_STR(settings->message, "");
+	CHECK(fl_loop_idle(w.loop) || test_tortured());
+}
+
+TEST(no_change_is_missed)
+{
+	FL_AUTO(fl_buf) struct fl_buf missed = FL_BUF(16 * FL_KIB);
+	FL_AUTO(world) struct world w = { 0 };
+
+	OK(world_init(&w));
+	OK(put(&w, &fl_own_node_kind, NODE("one")));
+	OK(put(&w, &fl_config_file_kind, FILE_("one", BY_INDEX)));
+	OK(put(&w, &fl_given_kind, GIVEN("")));
+	OK(keys_check(w.loop, &fl_node_config, FL_S(""), FL_S(""), &missed));
+	CHECK_STR(fl_buf_view(&missed), "");
+}
