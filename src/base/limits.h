@@ -326,6 +326,8 @@
 
 #define FL_ROLE_NAME 256                       /* of who holds a Lease: a Pod's name and what makes it unique */
 #define FL_ROLE_EVENTS_WAIT (1 * FL_NS_PER_S)  /* at the end, for Events of what has just changed; they are no duty */
+/* An agent that takes over from another one waits for its port: it has ended, or does so in seconds. */
+#define FL_ROLE_LISTEN_RETRY (250 * FL_NS_PER_MS)
 #define FL_ROLE_ALONE_WAIT (50 * FL_NS_PER_MS) /* before it asks the API server: its own start takes 15 ms */
 
 /* ---- the GPU children and what they are asked ---- */

@@ -209,18 +209,43 @@ static int start_webhooks(struct fl_running *run, struct fl_err *err)
 
 /* ---- start: the rest ---- */
 
-static int start_pages(struct fl_running *run, struct fl_err *err)
+static int listen_at(struct fl_running *run, struct fl_err *err)
 {
 	struct fl_addr addr;
+
+	if (fl_addr_parse(&addr, run->flags->listen, err) < 0 ||
+	    fl_http_server_listen(run->pages.server, &addr, 0600, NULL, NULL, err) < 0)
+		return fl_wrap(err, "--listen");
+	return 0;
+}
+
+static void listen_again(struct fl_timer *timer)
+{
+	struct fl_running *run = fl_container(timer, struct fl_running, listen_later);
+	struct fl_err err = { 0 };
+
+	if (run->stage == FL_ROLE_RUNS && listen_at(run, &err) < 0)
+		fl_timer_set(run->io, timer, fl_now(run->io) + FL_ROLE_LISTEN_RETRY);
+}
+
+/* What goes on without others goes on without being asked, too: the one that was here before may have the port
+ * still. */
+static int start_pages(struct fl_running *run, struct fl_err *err)
+{
+	struct fl_err why = { 0 };
 
 	run->pages = (struct fl_pages){ .io = run->io, .title = run->role->name, .loop = run->loop,
 					.kinds = run->kinds, .metrics = run->metrics, .process = &run->process,
 					.ready = role_ready, .arg = run, .more = run->role->pages };
-	if (fl_addr_parse(&addr, run->flags->listen, err) < 0)
+	if (fl_pages_start(&run->pages, err) < 0)
 		return fl_wrap(err, "--listen");
-	if (fl_pages_start(&run->pages, err) < 0 ||
-	    fl_http_server_listen(run->pages.server, &addr, 0600, NULL, NULL, err) < 0)
-		return fl_wrap(err, "--listen");
+	if (listen_at(run, &why) == 0)
+		return 0;
+	if (!run->role->alone || why.code != FL_E_EXISTS)
+		return fl_fail_as(err, &why);
+	fl_log(&run->log, FL_WARN, "answers nobody yet, will try again", FL_KV_ERR(&why));
+	run->listen_later.fire = listen_again;
+	fl_timer_set(run->io, &run->listen_later, fl_now(run->io) + FL_ROLE_LISTEN_RETRY);
 	return 0;
 }
 
@@ -419,6 +444,7 @@ void fl_role_end(struct fl_running *run)
 	fl_signals_stop(&run->signals);
 	fl_timer_stop(run->io, &run->late);
 	fl_timer_stop(run->io, &run->watch_later);
+	fl_timer_stop(run->io, &run->listen_later);
 	fl_op_cancel(&run->release);
 	if (run->tls_started)
 		fl_tls_files_stop(&run->tls);

@@ -151,6 +151,7 @@ struct fl_running {
 	struct fl_addr webhook_addr;
 	struct fl_err tls_why;                 /* why it is not loaded */
 	FL_VEC(struct fl_watch *) watches;     /* in the order of role->kinds */
+	struct fl_timer listen_later;          /* somebody else has the port still */
 	struct fl_timer watch_later;           /* until then there are none, where it goes on alone */
 	const struct fl_kind **kinds;          /* of role->kinds, for explain */
 	char identity[FL_ROLE_NAME];
