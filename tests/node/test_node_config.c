@@ -151,7 +151,8 @@ TEST(a_file_that_becomes_wrong_changes_nothing_but_the_message)
 	OK(put(&w, &fl_config_file_kind, FILE_("a.yaml", BY_INDEX)));
 	OK(put(&w, &fl_given_kind, GIVEN("file: a.yaml\n")));
 	pass(&w);
-	OK(put(&w, &fl_config_file_kind, FILE_("a.yaml", "version: v1\\nflags: {plugin: {deviceIDStrategy: moon}}\\n")));
+	OK(put(&w, &fl_config_file_kind,
+	       FILE_("a.yaml", "version: v1\\nflags: {plugin: {deviceIDStrategy: moon}}\\n")));
 	pass(&w);
 	settings = see(&w, &arena);
 	OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
