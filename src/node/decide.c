@@ -37,49 +37,17 @@ const struct fl_index fl_node_health_by[] = { { "card", health_card }, { 0 } };
 
 /* ---- objects of a kind as an array, by name: a plan's words must not hang on the order of a cache ---- */
 
-#define SAME_PLACE(kind) \
-	_Static_assert(offsetof(struct kind, meta.name) == offsetof(struct fl_card, meta.name), "one function sorts")
-SAME_PLACE(fl_card_fault);
-SAME_PLACE(fl_holder);
-SAME_PLACE(fl_health);
-SAME_PLACE(fl_resource);
-SAME_PLACE(fl_plugin_socket);
-SAME_PLACE(fl_cdi_spec);
-SAME_PLACE(fl_device_class);
-
-static int by_name(const void *a, const void *b)
+static void *collect(struct fl_each each, uint32_t *ret_len)
 {
-	return fl_str_cmp(((const struct fl_card *)a)->meta.name, ((const struct fl_card *)b)->meta.name);
-}
+	void *list;
 
-static void *collect(struct fl_view *view, struct fl_each each, size_t size, uint32_t *ret_len)
-{
-	uint32_t room = 16;
-	char *list = fl_view_alloc(view, room, size);
-	const void *object;
-
-	*ret_len = 0;
-	while (list && (object = fl_each_next(&each))) {
-		if (*ret_len == room) {
-			char *more = fl_view_alloc(view, (size_t)room * 2, size);
-
-			if (!more)
-				return NULL;
-			memcpy(more, list, room * size);
-			list = more;
-			room *= 2;
-		}
-		memcpy(list + *ret_len * size, object, size);
-		(*ret_len)++;
-	}
-	if (list && *ret_len)
-		qsort(list, *ret_len, size, by_name);
+	*ret_len = fl_each_array(&each, &list);
 	return list;
 }
 
-#define ALL(view, kind, type, ret_len) collect((view), fl_view_all((view), &(kind)), sizeof(struct type), (ret_len))
-#define UNDER(view, kind, type, index, value, ret_len) \
-	collect((view), fl_view_by((view), &(kind), (index), (value)), sizeof(struct type), (ret_len))
+#define ALL(view, kind, ret_len) collect(fl_view_all((view), &(kind)), (ret_len))
+#define UNDER(view, kind, index, value, ret_len) \
+	collect(fl_view_by((view), &(kind), (index), (value)), (ret_len))
 
 static const struct fl_settings *settings_of(struct fl_view *view)
 {
@@ -185,14 +153,14 @@ static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 
 	facts->address = key.name;
 	facts->card = fl_view_get(view, &fl_card_kind, FL_S(""), key.name);
-	facts->before = UNDER(view, fl_health_kind, fl_health, "card", key.name, &facts->before_len);
-	facts->faults = UNDER(view, fl_card_fault_kind, fl_card_fault, "card", key.name, &facts->fault_len);
+	facts->before = UNDER(view, fl_health_kind, "card", key.name, &facts->before_len);
+	facts->faults = UNDER(view, fl_card_fault_kind, "card", key.name, &facts->fault_len);
 	if (!facts->card && !facts->before_len && !facts->fault_len)
 		return false;
 	facts->settings = settings_of(view);
 	facts->driver = driver_of(view);
-	resources = ALL(view, fl_resource_kind, fl_resource, &resource_len);
-	holders = ALL(view, fl_holder_kind, fl_holder, &holder_len);
+	resources = ALL(view, fl_resource_kind, &resource_len);
+	holders = ALL(view, fl_holder_kind, &holder_len);
 	if (!resources || !holders)
 		return false;
 	keep_holders(facts, holders, holder_len, resources, resource_len);
@@ -226,7 +194,7 @@ static void the_key(const void *before, const void *after, struct fl_dirty *dirt
 static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *facts)
 {
 	uint32_t len;
-	const struct fl_device_class *classes = ALL(view, fl_device_class_kind, fl_device_class, &len);
+	const struct fl_device_class *classes = ALL(view, fl_device_class_kind, &len);
 
 	facts->claimed.at = fl_view_alloc(view, len, sizeof *facts->claimed.at);
 	for (uint32_t i = 0; classes && facts->claimed.at && i < len; i++)
@@ -245,12 +213,12 @@ static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 		return false;
 	facts->runtime = fl_view_get(view, &fl_runtime_kind, FL_S(""), FL_S("runtime"));
 	facts->host = host_of(view);
-	facts->cards = ALL(view, fl_card_kind, fl_card, &facts->card_len);
-	facts->health = ALL(view, fl_health_kind, fl_health, &facts->health_len);
-	facts->holders = ALL(view, fl_holder_kind, fl_holder, &facts->holder_len);
-	facts->resources = ALL(view, fl_resource_kind, fl_resource, &facts->resource_len);
-	facts->sockets = ALL(view, fl_plugin_socket_kind, fl_plugin_socket, &facts->socket_len);
-	facts->specs = ALL(view, fl_cdi_spec_kind, fl_cdi_spec, &facts->spec_len);
+	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
+	facts->health = ALL(view, fl_health_kind, &facts->health_len);
+	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
+	facts->resources = ALL(view, fl_resource_kind, &facts->resource_len);
+	facts->sockets = ALL(view, fl_plugin_socket_kind, &facts->socket_len);
+	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
 	if (!fl_view_absent(view, &fl_device_class_kind))
 		gather_claimed(view, facts);
 	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
@@ -286,9 +254,9 @@ static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->host = host_of(view);
 	if (!facts->settings || !facts->driver || !facts->host)
 		return false;
-	facts->cards = ALL(view, fl_card_kind, fl_card, &facts->card_len);
-	facts->holders = ALL(view, fl_holder_kind, fl_holder, &facts->holder_len);
-	facts->specs = ALL(view, fl_cdi_spec_kind, fl_cdi_spec, &facts->spec_len);
+	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
+	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
+	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
 	return true;
 }
 

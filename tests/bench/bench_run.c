@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "bench_kube_pod.h"
 #include "run/loop.h"
+#include <assert.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +192,7 @@ static const struct fl_sink sink = { .start = start, .cancel = cancel };
 
 static void turn_until_idle(struct fl_loop *loop, struct fl_err *err)
 {
+	assert(loop);   /* must() has seen to it */
 	while (!fl_loop_idle(loop))
 		must(fl_io_turn(server.io, 0, err), err);
 }

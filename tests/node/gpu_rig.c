@@ -14,6 +14,7 @@ __attribute__((constructor)) static void maybe_be_the_child(int argc, char **arg
 {
 	struct fl_gpu_child_options options = { 0 };
 	struct fl_io *io;
+	int status;
 
 	if (argc < 6 || strcmp(argv[1], "gpu") != 0)
 		return;
@@ -22,7 +23,9 @@ __attribute__((constructor)) static void maybe_be_the_child(int argc, char **arg
 	options.proc = argv[5];
 	options.cuda = argc > 6;
 	io = fl_posix_new(NULL);
-	exit(io && fl_gpu_child_run(io, &options, NULL) >= 0 ? 0 : 1);
+	status = io && fl_gpu_child_run(io, &options, NULL) >= 0 ? 0 : 1;
+	io = fl_io_free(io);
+	exit(status);
 }
 
 /* ---- a plan that has nothing against XID 31 ---- */

@@ -54,7 +54,9 @@ static void fill_edits(struct parts *at, struct fl_cdi_edits *edits)
 	FL_SET(edits, env, ((struct fl_str_list){ at->env, 2 }));
 	FL_SET(edits, mounts, ((struct fl_cdi_mount_list){ &at->mount, 1 }));
 	FL_SET(edits, hooks, ((struct fl_cdi_hook_list){ &at->hook, 1 }));
-	FL_SET(edits, gids, ((__typeof__(edits->gids)){ &at->gid, 1 }));
+	edits->gids.at = &at->gid;
+	edits->gids.len = 1;
+	edits->has.gids = 1;
 }
 
 static void plan(const void *facts, struct fl_plan *plan)
