@@ -135,6 +135,7 @@ static int fill_slices(struct fl_io *io, const char *dir, int count, struct fl_e
 
 	while (value.len < FL_JOURNAL_RECORD_MAX - 8 && !value.failed)
 		fl_buf_char(&value, 'x');
+	fl_buf_char(&value, '\0');
 	if (value.failed)
 		return -FL_E_NOMEM;
 	for (int i = 0; i < count && r >= 0; i++) {
@@ -158,7 +159,7 @@ TEST_ONCE(a_long_file_is_replayed_in_slices)
 	GOT(io);
 	OK_ERR(fill_slices(io, dir, RECORDS, &err), &err);
 	open.dir = dir;
-	open.op.err = &err;
+	open.op = (struct fl_op){ .done = test_op_done, .err = &err };
 	fl_journal_open(io, &open);
 	for (uint32_t before = 0, now; fl_op_busy(&open.op); before = now) {
 		OK_ERR(fl_io_turn(io, FL_NEVER, &err), &err);
@@ -173,7 +174,7 @@ TEST_ONCE(a_long_file_is_replayed_in_slices)
 	CHECK(grown >= 3);
 	j = fl_journal_close(j);
 	/* Cancelled in the midst of it: nothing of it stays behind, and the next one finds all. */
-	open = (struct fl_journal_open){ .name = "state", .dir = dir };
+	open = (struct fl_journal_open){ .op.done = test_op_done, .name = "state", .dir = dir };
 	fl_journal_open(io, &open);
 	while (fl_op_busy(&open.op) && fl_journal_count(open.journal) == 0)
 		OK_ERR(fl_io_turn(io, FL_NEVER, &err), &err);
