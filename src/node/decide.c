@@ -161,8 +161,6 @@ static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->driver = driver_of(view);
 	resources = ALL(view, fl_resource_kind, &resource_len);
 	holders = ALL(view, fl_holder_kind, &holder_len);
-	if (!resources || !holders)
-		return false;
 	keep_holders(facts, holders, holder_len, resources, resource_len);
 	facts->boot = facts->settings ? facts->settings->boot : FL_S("");
 	facts->now = view->now;
