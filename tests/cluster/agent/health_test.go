@@ -143,7 +143,7 @@ func TestADriverThatIsAwayComesBack(t *testing.T) {
 			}
 			r.within(time.Minute).hasGPUs(8, 8)
 			r.undisturbed("holder")
-			r.ready()
+			r.settled()
 			r.runs(sleeper("next", 1))
 		})
 	}
@@ -178,6 +178,7 @@ func TestTheDriverIsLetGoOfWhenAskedTo(t *testing.T) {
 			t.Cleanup(func() {
 				row.goOn(r)
 			})
+			r.settled()
 			r.runs(sleeper("stays", 1))
 			if len(r.children()) == 0 {
 				t.Fatal("the agent has no children")

@@ -342,6 +342,21 @@ func (r *rig) ready() {
 	})
 }
 
+// settled waits until the agent tells the kubelet of eight healthy cards. What the Node says is a beat behind: after a test
+// that took cards away it may still be the state before that.
+func (r *rig) settled() {
+	r.Helper()
+	healthy := func() float64 {
+		return r.metric(`fairlead_resource_devices{resource="nvidia.com/gpu",health="Healthy"}`)
+	}
+	for end := time.Now().Add(time.Minute); healthy() != 8; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.Fatalf("the kubelet is told of %v healthy cards, not of 8", healthy())
+		}
+	}
+	r.within(time.Minute).hasGPUs(8, 8)
+}
+
 // replaced runs an agent with further flags, or none, in place of the one that there is, until the end of the test.
 func (r *rig) replaced(flags ...string) {
 	r.Helper()
