@@ -61,3 +61,21 @@ static inline struct fl_str_list facts_words(struct fl_arena *arena, const char 
 			list.at[list.len++] = word;
 	return list;
 }
+
+/* Is it as wanted, line by line? What stands for a * in a line is not looked at. */
+static inline bool facts_like(struct fl_str got, struct fl_str want)
+{
+	struct fl_str a, b;
+
+	while (fl_str_split(&want, '\n', &b)) {
+		int64_t star = fl_str_find(b, '*');
+
+		if (!fl_str_split(&got, '\n', &a))
+			return false;
+		if (star < 0 ? !fl_str_eq(a, b) :
+			       !fl_str_starts(a, fl_str_sub(b, 0, (uint32_t)star)) ||
+				       !fl_str_ends(a, fl_str_sub(b, (uint32_t)star + 1, b.len)))
+			return false;
+	}
+	return !got.p;
+}
