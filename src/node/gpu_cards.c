@@ -234,8 +234,10 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 		return FL_DRIVER_PAUSED;
 	}
 	if (!f->library[0]) {
-		fl_buf_printf(why, "there is no libnvidia-ml.so.1 under %s; install the vendor's driver, or say where",
-			      gpu->options.roots[0] ? gpu->options.roots[0] : "any root");
+		fl_buf_str(why, FL_S("there is no libnvidia-ml.so.1 under "));
+		for (const char *const *root = gpu->options.roots; *root; root++)
+			fl_buf_printf(why, "%s%.200s", root == gpu->options.roots ? "" : " or ", *root);
+		fl_buf_str(why, FL_S("; install the vendor's driver, or say where (--driver-root)"));
 		return FL_DRIVER_ABSENT;
 	}
 	if (two_versions(f)) {
