@@ -360,9 +360,14 @@ func (r *rig) settled() {
 // replaced runs an agent with further flags, or none, in place of the one that there is, until the end of the test.
 func (r *rig) replaced(flags ...string) {
 	r.Helper()
-	ctx := context.Background()
 	other, err := gpus.Agent(r.n, flags...)
 	r.must(err)
+	r.replacedBy(other)
+}
+
+func (r *rig) replacedBy(other *cluster.Part) {
+	r.Helper()
+	ctx := context.Background()
 	r.must(r.agent.Terminate(ctx))
 	r.must(other.Start(ctx))
 	usual := r.agent
