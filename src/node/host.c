@@ -42,7 +42,9 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->settings = fl_view_get(view, &fl_settings_kind, FL_S(""), FL_S("settings"));
 	facts->card_len = fl_each_array(&each, &cards);
 	facts->cards = cards;
-	return facts->driver && facts->driver->version.len;
+	/* Ready is what a driver is when every card was asked once. Until then cards come one by one, and their device
+	 * nodes with them: one look for all of them, and not one for each. */
+	return facts->driver && facts->driver->version.len && facts->driver->state == FL_DRIVER_READY;
 }
 
 static uint32_t mix(uint32_t crc, struct fl_str text)
@@ -50,10 +52,10 @@ static uint32_t mix(uint32_t crc, struct fl_str text)
 	return fl_crc32c(fl_crc32c(crc, text.p, text.len), "", 1);
 }
 
-/* Of all that device nodes hang on. */
-static uint32_t layout(const struct host_facts *facts)
+/* Of all that is looked at, but for the version. */
+static uint32_t layout(const struct host_facts *facts, struct fl_str root, struct fl_str dev_root)
 {
-	uint32_t crc = 0;
+	uint32_t crc = mix(mix(0, root), dev_root);
 
 	for (uint32_t i = 0; i < facts->card_len; i++) {
 		const struct fl_card *card = &facts->cards[i];
@@ -79,7 +81,7 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	FL_SET(&host, version, facts->driver->version);
 	FL_SET(&host, root, root);
 	FL_SET(&host, dev_root, dev_root);
-	FL_SET(&host, layout, fl_plan_printf(plan, "%08x", layout(facts)));
+	FL_SET(&host, layout, fl_plan_printf(plan, "%08x", layout(facts, root, dev_root)));
 	fl_want(plan, &owner, (struct fl_ref){ &fl_host_kind, FL_S(""), FL_S("host"), FL_S("") }, &host);
 }
 

@@ -4,8 +4,10 @@
  *     fl_loop_source(loop, &(struct fl_source){ &fl_host_kind, NULL, &fl_host_sink, &host }, err);
  *     fl_loop_capability(loop, &fl_node_host, err);
  *
- * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. A look that
- * hangs or fails is a write that failed: it comes again, ever later.
+ * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. At a start
+ * that is once, when the driver has told of all of its cards. A driver that is away, or not yet ready again, changes
+ * nothing: containers have what they have. A look that hangs or fails is a write that failed: it comes again, ever
+ * later.
  */
 #pragma once
 #include "io/io.h"

@@ -547,13 +547,22 @@ static void fill(struct cdi *c)
 		qsort(c->spec.devices.at, c->spec.devices.len, sizeof *c->spec.devices.at, by_name);
 }
 
+/* What is there was found for what is asked now; else a look is on its way. */
+static bool is_seen(const struct fl_host *host)
+{
+	struct fl_str seen = host->seen;
+
+	return seen.len == host->version.len + 1 + host->layout.len && fl_str_starts(seen, host->version) &&
+	       seen.p[host->version.len] == '/' && fl_str_ends(seen, host->layout);
+}
+
 void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_cdi_facts *facts = facts_;
 	struct cdi c = { .facts = facts, .plan = plan };
 	struct fl_ref ref = { &fl_cdi_spec_kind, FL_S(""), FL_S(""), FL_S("") };
 
-	if (!facts->settings || !facts->driver || !facts->host)
+	if (!facts->settings || !facts->driver || !facts->host || !is_seen(facts->host))
 		return;
 	ref.name = file_name(plan, facts->settings->cdi_kind);
 	for (uint32_t i = 0; i < facts->spec_len; i++)

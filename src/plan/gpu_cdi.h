@@ -10,7 +10,8 @@
 struct fl_gpu_cdi_facts {
 	const struct fl_settings *settings;
 	const struct fl_driver *driver;
-	const struct fl_host *host;            /* NULL: nobody has looked yet: nothing is wanted */
+	const struct fl_host *host;            /* NULL, or not yet seen as it is to be: nothing is wanted, what is
+		written stays */
 	const struct fl_card *cards;
 	const struct fl_holder *holders;
 	const struct fl_cdi_spec *specs;       /* ours, as they are in the folder */

@@ -19,9 +19,9 @@ static const struct {
 	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\n" },
 	{ &fl_runtime_kind, NULL, false, "metadata: {name: runtime}\ncdiKnown: true\ncdi: true\n" },
 	{ &fl_host_kind, NULL, false,
-	  "metadata: {name: host}\nnodes: [{path: /dev/nvidia1, major: 195, minor: 1}, {path: /dev/nvidiactl, major: "
-	    "195, "
-	  "minor: 255}]\npaths: [{what: Library, path: /usr/lib/libcuda.so.5, links: [libcuda.so.1]}]\n" },
+	  "metadata: {name: host}\nversion: '5'\nlayout: a\nseen: 5/a\nnodes: [{path: /dev/nvidia1, major: "
+	  "195, minor: 1}, {path: /dev/nvidiactl, major: 195, minor: 255}]\n"
+	  "paths: [{what: Library, path: /usr/lib/libcuda.so.5, links: [libcuda.so.1]}]\n" },
 	{ &fl_card_kind, fl_node_card_by, false,
 	  "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 1\nclean: 2\nboundTo: nvidia\n" },
 	{ &fl_card_fault_kind, fl_node_fault_by, true,

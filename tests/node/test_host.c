@@ -298,10 +298,30 @@ TEST_ONCE(the_fake_driver_is_found_whole)
 
 /* ---- in the loop ---- */
 
+/* The sink itself, and how often it looked. */
+struct counting {
+	struct fl_host_sink sink;
+	int looks;
+};
+
+static void count_start(void *self, struct fl_write *write)
+{
+	struct counting *counting = self;
+
+	counting->looks++;
+	fl_host_sink.start(&counting->sink, write);
+}
+
+static void count_cancel(void *self, struct fl_write *write)
+{
+	fl_host_sink.cancel(&((struct counting *)self)->sink, write);
+}
+
 struct world {
 	struct node_world node;
 	struct fl_loop *loop;
-	struct fl_host_sink sink;
+	struct fl_sink counted;
+	struct counting sink;
 	struct fl_arena arena;
 	struct fl_err err;
 };
@@ -313,27 +333,37 @@ static void world_auto_(struct world *w)
 	node_world_end(&w->node);
 }
 
-static int put_driver(struct world *w, const char *version)
+static int put_driver_as(struct world *w, const char *version, enum fl_driver_state state)
 {
 	struct fl_driver driver = { 0 };
 
 	FL_SET(FL_IN(&driver, meta), name, FL_S("driver"));
-	FL_SET(&driver, state, FL_DRIVER_READY);
+	FL_SET(&driver, state, state);
 	FL_SET(&driver, root, FL_S("/drv"));
 	if (version)
 		FL_SET(&driver, version, fl_str(version));
 	return fl_feed_put(fl_loop_feed(w->loop, &fl_driver_kind), &driver, &w->err);
 }
 
-static int put_card(struct world *w, int minor)
+static int put_driver(struct world *w, const char *version)
+{
+	return put_driver_as(w, version, FL_DRIVER_READY);
+}
+
+static int put_card_at(struct world *w, const char *address, int minor)
 {
 	struct fl_card card = { 0 };
 
-	FL_SET(FL_IN(&card, meta), name, FL_S("0000:01:00.0"));
+	FL_SET(FL_IN(&card, meta), name, fl_str(address));
 	FL_SET(&card, answer, FL_CARD_ANSWERS);
 	FL_SET(&card, uuid, FL_S("GPU-1"));
 	FL_SET(&card, minor, minor);
 	return fl_feed_put(fl_loop_feed(w->loop, &fl_card_kind), &card, &w->err);
+}
+
+static int put_card(struct world *w, int minor)
+{
+	return put_card_at(w, "0000:01:00.0", minor);
 }
 
 static int put_file(struct world *w, const char *path)
@@ -347,14 +377,15 @@ static int world_start(struct world *w)
 
 	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
 		return -FL_E_IO;
-	w->sink.io = w->node.io;
+	w->sink.sink.io = w->node.io;
+	w->counted = (struct fl_sink){ count_start, count_cancel, fl_host_sink.room };
 	w->loop = fl_loop_new(w->node.io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
 	if (!w->loop)
 		return -FL_E_NOMEM;
 	for (size_t i = 0; i < FL_LEN(fed); i++)
 		if (fl_loop_source(w->loop, &(struct fl_source){ .kind = fed[i] }, &w->err) < 0)
 			return -FL_E_NOMEM;
-	if (fl_loop_source(w->loop, &(struct fl_source){ &fl_host_kind, NULL, &fl_host_sink, &w->sink }, &w->err) < 0 ||
+	if (fl_loop_source(w->loop, &(struct fl_source){ &fl_host_kind, NULL, &w->counted, &w->sink }, &w->err) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_host, &w->err) < 0)
 		return -FL_E_NOMEM;
 	for (size_t i = 0; i < FL_LEN(fed); i++)
@@ -438,6 +469,27 @@ TEST(what_the_host_has_follows_the_driver_and_the_cards)
 	OK_ERR(put_driver(&w, NULL), &w.err);
 	node_pass(&w.node, FL_NS_PER_S);
 	GOT(see(&w));   /* a driver that goes takes nothing from the containers that have it */
+}
+
+/* As at the start of a node of eight cards, of which the driver tells one after the other. */
+TEST(the_host_is_looked_at_once_for_all_cards)
+{
+	WORLD(w);
+
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	OK_ERR(put_driver_as(&w, "1.0", FL_DRIVER_STARTING), &w.err);
+	for (int i = 0; i < 8; i++) {
+		char address[] = "0000:00:00.0";
+
+		address[6] = (char)('0' + i);
+		OK_ERR(put_card_at(&w, address, i), &w.err);
+		node_pass(&w.node, FL_NS_PER_S / 1000);
+	}
+	CHECK_INT(w.sink.looks, 0);
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	CHECK(comes(&w, "1.0/", 1));
+	CHECK(test_tortured() || w.sink.looks == 1);
 }
 
 TEST(a_look_that_fails_comes_again)

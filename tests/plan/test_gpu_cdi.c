@@ -4,7 +4,8 @@
 
 #define READY "metadata: {name: driver}\nstate: Ready\n"
 #define PLAIN "metadata: {name: s}\ncdiKind: k.io/gpu\n"
-#define HOST "metadata: {name: host}\nnodes: [" NODES "]\n"
+#define SEEN "metadata: {name: host}\nversion: '550'\nlayout: a\nseen: 550/a\n"
+#define HOST SEEN "nodes: [" NODES "]\n"
 #define NODES \
 	"{path: /dev/dri/card1, major: 226, minor: 1, mode: 438}, {path: /dev/nvidia-caps/nvidia-cap12, major: 234, " \
 	"minor: 12, mode: 438}, {path: /dev/nvidia-caps/nvidia-cap13, major: 234, minor: 13, mode: 438}, " \
@@ -33,6 +34,10 @@ static const struct {
 	{ "nobody has looked at the host yet: nothing", PLAIN, READY, "", ONE, "", "", "" },
 	{ "the driver is away: what was written stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
 	  OLD, "" },
+	{ "a look is on its way: what was written stays", PLAIN, READY,
+	  "metadata: {name: host}\nversion: '550'\nlayout: a\n", ONE, "", OLD, "" },
+	{ "so it does while the next look is", PLAIN, READY,
+	  "metadata: {name: host}\nversion: '550'\nlayout: b\nseen: 550/a\n", ONE, "", OLD, "" },
 	{ "no card, no file", PLAIN, READY, HOST, "", "", "", "" },
 	{ "a file that names nothing any more goes", PLAIN, READY, HOST, "", "", OLD, "gone k.io-gpu\n" },
 	{ "a card by UUID and by index, and all", PLAIN, READY, HOST, ONE OTHER, "", "",
@@ -47,7 +52,7 @@ static const struct {
 	  "k.io-g.p 0.6.0 k.io/g.p\n" GPU_A "all: *\neach: *\n" },
 	{ "a node that is not everybody's brings its group, and a newer version; root's group is never given", PLAIN,
 	  READY,
-	  "metadata: {name: host}\nnodes: [{path: /dev/dri/card1, major: 1, minor: 1, mode: 432, gid: 44}, {path: "
+	  SEEN "nodes: [{path: /dev/dri/card1, major: 1, minor: 1, mode: 432, gid: 44}, {path: "
 	  "/dev/nvidia0, major: 195, minor: 0, mode: 432, gid: 0}, {path: /dev/nvidia1, major: 195, minor: 1, mode: "
 	    "438, "
 	  "gid: 9}]\n",
