@@ -496,6 +496,12 @@ static void set_nodes(struct lists *l, struct fl_resource *resource)
 				resource->nodes.at[resource->nodes.len++] = common[i];
 }
 
+/* Has anybody looked which nodes each container needs, where nodes are handed out? */
+static bool nodes_known(const struct lists *l)
+{
+	return !l->by_nodes || (l->facts->host && l->facts->host->has.seen);
+}
+
 static void want_list(struct lists *l, const struct list *list, struct fl_str refused)
 {
 	const struct fl_settings *s = l->facts->settings;
@@ -545,9 +551,9 @@ static bool decide(struct lists *l, struct list *list)
 	list_finish(l, list);
 	if (!list->len)
 		return false;
-	if (!served && list->waits && !anybody_holds(l, list->name)) {
+	if (!served && (list->waits || !nodes_known(l)) && !anybody_holds(l, list->name)) {
 		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
-		       "for the health of its devices and for the CDI file");
+		       "for the health of its devices, the host's device nodes and the CDI file");
 		return true;
 	}
 	want_list(l, list, refused);

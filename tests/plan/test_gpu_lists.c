@@ -288,7 +288,7 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 	if (!all.p || !told.p || !some.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
 	    !(ret->runtime = facts_object(arena, fl_runtime_bind(), told)) ||
 	    !(ret->host = facts_object(arena, fl_host_bind(),
-				       FL_S("metadata: {name: host}\ndevRoot: /drv\nnodes: [{path: "
+				       FL_S("metadata: {name: host}\ndevRoot: /drv\nseen: 1/a\nnodes: [{path: "
 					    "/dev/nvidiactl, major: 195, minor: 255}]\n"))) ||
 	    !(ret->node = facts_object(arena, fl_own_node_bind(), FL_S("metadata: {name: n1}\n"))) ||
 	    !(ret->sockets = facts_list(arena, fl_plugin_socket_bind(), some.p, &ret->socket_len)))
@@ -319,6 +319,27 @@ TEST(lists_from_facts)
 		if (!facts_like(fl_buf_view(&text), fl_str(row->got)))
 			CHECK_STR(fl_buf_view(&text), row->got);
 	}
+}
+
+/* A container whose device comes without the nodes that all need would start, and fail. */
+TEST(device_nodes_are_not_handed_out_before_they_are_known)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+	struct fl_gpu_lists_facts f = { 0 };
+	struct fl_plan plan;
+
+	OK(gather(&arena, ON, "off", &f));
+	GOT(f.driver = facts_object(&arena, fl_driver_bind(), FL_S(READY)));
+	GOT(f.cards = facts_list(&arena, fl_card_bind(), CARD("1", ""), &f.card_len));
+	GOT(f.health = facts_list(&arena, fl_health_bind(), WELL1, &f.health_len));
+	GOT(f.host = facts_object(&arena, fl_host_bind(), FL_S("metadata: {name: host}\nversion: '1'\n")));
+	fl_plan_init(&plan, &arena);
+	fl_gpu_lists_plan(&f, &plan);
+	OK(plan.failed ? -FL_E_NOMEM : 0);
+	print_plan(&plan, &text);
+	OK(fl_buf_check(&text, "the plan", NULL));
+	CHECK(facts_like(fl_buf_view(&text), FL_S("GPUsReady: False CDIOff: *\n")));
 }
 
 TEST(nobody_has_looked_yet)
