@@ -23,10 +23,14 @@ type row struct {
 
 const benchRounds = 3
 
-// bench times whole commands as a person types them, and prints the median of each.
+// bench times whole commands as a person types them, and prints the median of each; or how the agent follows a kubelet.
 func bench(ctx context.Context, args []string) error {
-	if err := parse("bench", args, func(*flag.FlagSet) {}); err != nil {
+	agent := false
+	if err := parse("bench", args, func(f *flag.FlagSet) { f.BoolVar(&agent, "agent", false, "") }); err != nil {
 		return err
+	}
+	if agent {
+		return benchAgent(ctx)
 	}
 	for _, figure := range []struct {
 		up      []string
@@ -74,7 +78,11 @@ func timeDo(ctx context.Context, args ...string) (float64, error) {
 func printRow(name string, seconds []float64, bar float64) {
 	slices.Sort(seconds)
 	median := float64(int(seconds[len(seconds)/2]*1000)) / 1000
+	printOne(row{name, median, "s", fmt.Sprintf("<= %g", bar), median <= bar})
+}
+
+func printOne(figure row) {
 	out := json.NewEncoder(os.Stdout)
 	out.SetEscapeHTML(false)
-	out.Encode(row{name, median, "s", fmt.Sprintf("<= %g", bar), median <= bar})
+	out.Encode(figure)
 }

@@ -29,7 +29,7 @@ const usage = `Usage: ./dev cluster VERB [OPTION...]
   status                    show what runs
   build                     build the programs of Kubernetes, once
   test [NAME...]            run the tests that use a real cluster, or those whose names hold NAME
-  bench                     measure how fast a cluster comes and goes
+  bench [--agent]           measure how fast a cluster comes and goes, or how fast the agent follows a kubelet
 `
 
 // errUsage marks errors that are the caller's: exit status 2.
