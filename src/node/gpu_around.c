@@ -42,20 +42,18 @@ static void folder_changed(struct fl_notify *notify, const char *name)
 	gpu_wake(gpu);
 }
 
-/* A folder that is not there would be looked for each second, which nobody needs: the clock does that, and cheaper. */
+/* A folder that is not there would be looked for each second, which nobody needs: the clock does that, and cheaper.
+ * One of the same name is watched anew: the kernel does not tell that a folder was removed for as long as a container
+ * has a file of it mounted, and what has taken its place would not be watched. */
 static void watch_folder(struct fl_gpu *gpu)
 {
-	char folder[FL_GPU_PATH_MAX];
 	char *slash;
 
-	memcpy(folder, gpu->found.library, sizeof folder);
-	slash = strrchr(folder, '/');
-	folder[slash ? slash - folder : 0] = '\0';
-	if (strcmp(folder, gpu->folder) == 0)
-		return;
 	fl_notify_stop(&gpu->notify);
-	memcpy(gpu->folder, folder, sizeof folder);
-	if (!folder[0])
+	memcpy(gpu->folder, gpu->found.library, sizeof gpu->folder);
+	slash = strrchr(gpu->folder, '/');
+	gpu->folder[slash ? slash - gpu->folder : 0] = '\0';
+	if (!gpu->folder[0])
 		return;
 	gpu->notify = (struct fl_notify){ .changed = folder_changed, .dir = gpu->folder };
 	fl_notify_start(gpu->io, &gpu->notify);

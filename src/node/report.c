@@ -70,6 +70,16 @@ static void driver_state(struct fl_scrape *scrape, void *loop)
 	}
 }
 
+static void driver_info(struct fl_scrape *scrape, void *loop)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(loop, &arena);
+	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+
+	if (driver && driver->version.len)
+		fl_scrape_value(scrape, &driver->version, 1);
+}
+
 static void card_health(struct fl_scrape *scrape, void *loop)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
@@ -111,6 +121,8 @@ static void resource_devices(struct fl_scrape *scrape, void *loop)
 static const struct fl_metric rows[] = {
 	{ "fairlead_driver_state", "How we get on with the driver: 1 for the state that it is in.", FL_GAUGE,
 	  { "state" }, .collect = driver_state },
+	{ "fairlead_driver_info", "The driver: its version as it says itself, or before it does, its files.", FL_GAUGE,
+	  { "version" }, .collect = driver_info },
 	{ "fairlead_card_health", "1 for the state that a card, or a partition of one, is in, and why.", FL_GAUGE,
 	  { "card", "device", "state", "cause" }, .collect = card_health },
 	{ "fairlead_resource_devices", "Devices that the kubelet is told of.", FL_GAUGE, { "resource", "health" },

@@ -9,7 +9,7 @@ static const struct {
 	const struct fl_kind *kind;
 	const char *text;
 } facts[] = {
-	{ &fl_driver_kind, "metadata: {name: driver}\nstate: Ready\n" },
+	{ &fl_driver_kind, "metadata: {name: driver}\nstate: Ready\nversion: 570.133.20\n" },
 	{ &fl_card_kind, "metadata: {name: '0000:01:00.0'}\nanswer: Answers\nuuid: GPU-1\n" },
 	{ &fl_card_kind,
 	  "metadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-2\npartitions: [{uuid: MIG-a, gi: 1, ci: 0, "
@@ -103,6 +103,7 @@ static const struct {
 } numbers[] = {
 	{ "the driver's state", "fairlead_driver_state{state=\"Ready\"} 1\n" },
 	{ "and what it is not", "fairlead_driver_state{state=\"Absent\"} 0\n" },
+	{ "and its version", "fairlead_driver_info{version=\"570.133.20\"} 1\n" },
 	{ "a card goes by its UUID too",
 	  "fairlead_card_health{card=\"0000:01:00.0\",device=\"GPU-1\",state=\"Healthy\",cause=\"\"} 1\n" },
 	{ "a part by its own",
