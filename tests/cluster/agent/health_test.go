@@ -104,48 +104,92 @@ func TestADriverThatHangsOrCrashesCostsOneCardAtMost(t *testing.T) {
 	}
 }
 
+// driver is what the agent says of it: its state and its version.
+func (r *rig) driver() string {
+	_, text := r.page("/metrics")
+	var state, version string
+	for _, line := range strings.Split(text, "\n") {
+		if name, ok := strings.CutPrefix(line, `fairlead_driver_state{state="`); ok && strings.HasSuffix(name, `"} 1`) {
+			state = strings.TrimSuffix(name, `"} 1`)
+		}
+		if name, ok := strings.CutPrefix(line, `fairlead_driver_info{version="`); ok {
+			version = strings.TrimSuffix(name, `"} 1`)
+		}
+	}
+	return state + " " + version
+}
+
+// becomes changes the driver and its files while the agent stands still, so that no state between is ever seen: a folder
+// that was made anew looks like the one that was there.
+func (r *rig) becomes(words ...string) {
+	r.Helper()
+	r.must(r.agent.Stop())
+	_, err := gpus.Say(context.Background(), r.n, append([]string{"driver"}, words...)...)
+	if err == nil {
+		err = gpus.Tree(context.Background(), r.n)
+	}
+	r.must(r.agent.Continue())
+	r.must(err)
+}
+
+// loads makes the driver one of a version, and waits until the agent has children that say so.
+func (r *rig) loads(version string) {
+	r.Helper()
+	r.becomes("loaded", version)
+	until(r, "the driver "+version, func() (bool, string) {
+		now := r.driver()
+		return now == "Ready "+version, now
+	})
+}
+
+const usualDriver = "570.133.20"
+
 // Absent, of another version than its library: nothing is handed out, Pods go on, and it is taken up again by itself.
 func TestADriverThatIsAwayComesBack(t *testing.T) {
 	for _, row := range []struct {
-		says  string
-		state []string
+		says, reason string
+		state        []string
 	}{
-		{"unloaded by force", []string{"driver", "absent"}},
-		{"of another version than its library", []string{"driver", "mismatch"}},
-		{"upgraded", []string{"driver", "loaded", "580.65.06"}},
+		{"unloaded by force", "Absent", []string{"absent"}},
+		{"of another version than its library", "Mismatch", []string{"mismatch"}},
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			r := oneNode(t)
-			starts := func() float64 { return r.metric("fairlead_gpu_child_starts_total") }
-			// The driver is loaded, and its children are new ones.
-			loads := func(version string) {
-				before := starts()
-				r.say("driver", "loaded", version)
-				r.must(gpus.Tree(context.Background(), r.n))
-				until(r, "children of the driver "+version, func() (bool, string) {
-					now := starts()
-					return now > before, fmt.Sprint(now)
-				})
-			}
 			r.heals()
 			r.runs(sleeper("holder", 1))
-			if row.state[1] == "loaded" {
-				t.Cleanup(func() { loads("570.133.20") })
-				loads(row.state[2])
-			} else {
-				r.say(row.state...)
-				r.must(gpus.Tree(t.Context(), r.n))
-				r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no card", func(node *corev1.Node) bool {
-					count := node.Status.Allocatable[gpu]
-					return count.Value() == 0
-				}))
-				loads("570.133.20")
-			}
-			r.within(time.Minute).hasGPUs(8, 8)
+			r.becomes(row.state...)
+			t.Cleanup(func() { r.loads(usualDriver) })
+			until(r, row.reason, func() (bool, string) {
+				now := r.driver()
+				return strings.HasPrefix(now, row.reason+" "), now
+			})
+			r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no card", func(node *corev1.Node) bool {
+				count := node.Status.Allocatable[gpu]
+				return count.Value() == 0
+			}))
 			r.undisturbed("holder")
+			r.loads(usualDriver)
 			r.settled()
+			r.undisturbed("holder")
 			r.runs(sleeper("next", 1))
 		})
+	}
+}
+
+// A driver of another version takes the place of the one that Pods have: it is followed each time, and no Pod suffers.
+func TestADriverThatIsUpgradedIsFollowed(t *testing.T) {
+	r := oneNode(t)
+	r.heals()
+	r.runs(sleeper("holder", 1)) // it has files of the driver's folder, which stays behind it
+	t.Cleanup(func() { r.loads(usualDriver) })
+	for _, version := range []string{"580.65.06", "575.57.08", "580.65.06"} {
+		r.loads(version)
+		r.undisturbed("holder")
+	}
+	r.settled()
+	r.runs(sleeper("next", 1))
+	if files := r.in("next", "main", "find / -xdev -name 'libnvidia-ml.so.*' 2>/dev/null"); !strings.Contains(files, "580.65.06") {
+		t.Errorf("a Pod of the new driver has %q", files)
 	}
 }
 
