@@ -18,18 +18,18 @@ const cards = 8
 
 // node is a fake one, and what runs on it.
 type node struct {
-	build, dir, kubeconfig string
-	cdi                    string // in memory, as /var/run/cdi is
-	kubelet                *kubelet
-	agent                  *exec.Cmd
-	began                  time.Time
-	log                    *os.File
+	build, topology, dir, kubeconfig string
+	cdi                              string // in memory, as /var/run/cdi is
+	kubelet                          *kubelet
+	agent                            *exec.Cmd // ours, or a peer of it
+	began                            time.Time
+	log                              *os.File
 }
 
 func (n *node) path(part ...string) string { return filepath.Join(append([]string{n.dir}, part...)...) }
 
 func newNode(build, topology, dir, kubeconfig string) (*node, error) {
-	n := &node{build: build, dir: dir, kubeconfig: kubeconfig}
+	n := &node{build: build, topology: topology, dir: dir, kubeconfig: kubeconfig}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func allocate(p api.DevicePluginClient, ids []string) call {
 	return func(i int) error {
 		got, err := p.Allocate(ctx, &api.AllocateRequest{ContainerRequests: []*api.ContainerAllocateRequest{{
 			DevicesIds: ids[i%len(ids):][:1]}}})
-		if err == nil && (len(got.ContainerResponses) != 1 || len(got.ContainerResponses[0].CdiDevices) != 1) {
+		if err == nil && (len(got.ContainerResponses) != 1 || len(got.ContainerResponses[0].CdiDevices)+len(got.ContainerResponses[0].Envs) != 1) {
 			err = fmt.Errorf("Allocate answers %v", got)
 		}
 		return err
@@ -120,6 +120,24 @@ func interleaved(rounds int, calls ...call) ([]times, error) {
 				return nil, err
 			}
 			took[k] = append(took[k], time.Since(began))
+		}
+	}
+	return took, nil
+}
+
+// inTurns calls two plugins, a batch each in turns: empty calls and Allocates.
+func inTurns(plugins ...client) (took [2][2]times, err error) {
+	for i := range batches + 1 {
+		for k, c := range plugins {
+			got, err := interleaved(batch, empty(c.plugin), allocate(c.plugin, c.ids))
+			if err != nil {
+				return took, err
+			}
+			for m := range got {
+				if i > 0 { // the first warms up
+					took[k][m] = append(took[k][m], got[m]...)
+				}
+			}
 		}
 	}
 	return took, nil
@@ -154,20 +172,9 @@ func (n *node) besidePeer(ids []string) error {
 	for i := range cards {
 		theirIDs = append(theirIDs, peerID(i))
 	}
-	var took [2][2]times
-	for i := range batches + 1 {
-		for k, calls := range [][]call{{empty(n.kubelet.plugin), allocate(n.kubelet.plugin, ids)},
-			{empty(theirs), allocate(theirs, theirIDs)}} {
-			got, err := interleaved(batch, calls...)
-			if err != nil {
-				return err
-			}
-			for m := range got {
-				if i > 0 { // the first warms up
-					took[k][m] = append(took[k][m], got[m]...)
-				}
-			}
-		}
+	took, err := inTurns(client{n.kubelet.plugin, ids}, client{theirs, theirIDs})
+	if err != nil {
+		return err
 	}
 	for k, who := range []string{"ours", "grpc-go's"} {
 		note("%s: empty call %v; Allocate %v", who, took[k][0], took[k][1])
@@ -525,7 +532,7 @@ func one(n *node, run func(n *node) error, err error) error {
 	return nil
 }
 
-func bench(build, topology string, span time.Duration, parts []string) error {
+func bench(build, topology string, span time.Duration, program string, parts []string) error {
 	dir, err := os.MkdirTemp("", "agent")
 	if err != nil {
 		return err
@@ -545,7 +552,7 @@ func bench(build, topology string, span time.Duration, parts []string) error {
 	for _, part := range []struct {
 		name string
 		run  func(n *node) error
-	}{{"start", start}, {"quiet", quiet}, {"shares", shares}, {"looks", looks}} {
+	}{{"start", start}, {"quiet", quiet}, {"nvidia", nvidia(program)}, {"shares", shares}, {"looks", looks}} {
 		if !wanted(part.name) {
 			continue
 		}

@@ -1,6 +1,7 @@
 // Command peer measures `fairlead node` on a fake node of eight cards, as the kubelet, the container runtime and the API
-// server of that node: `peer bench BUILD TOPOLOGY IDLE_SECONDS [PART...]` prints one row a figure, as tests/bench/run has them.
-// `peer plugin SOCKET` is a device plugin in grpc-go that answers the same, to be beside ours.
+// server of that node: `peer bench BUILD TOPOLOGY IDLE_SECONDS NVIDIA [PART...]` prints one row a figure, as tests/bench/run
+// has them; NVIDIA is the program of NVIDIA's own plugin, or empty. `peer plugin SOCKET` is a device plugin in grpc-go that
+// answers the same, to be beside ours; `peer contain FOLDER PROGRAM ARGUMENT...` is a place for NVIDIA's.
 package main
 
 import (
@@ -18,13 +19,15 @@ func main() {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == "plugin":
 		err = servePlugin(os.Args[2])
-	case len(os.Args) >= 5 && os.Args[1] == "bench":
+	case len(os.Args) >= 4 && os.Args[1] == "contain":
+		err = contain(os.Args[2], os.Args[3], os.Args[4:])
+	case len(os.Args) >= 6 && os.Args[1] == "bench":
 		var idle int
 		if idle, err = strconv.Atoi(os.Args[4]); err == nil && idle > 0 {
-			err = bench(os.Args[2], os.Args[3], time.Duration(idle)*time.Second, os.Args[5:])
+			err = bench(os.Args[2], os.Args[3], time.Duration(idle)*time.Second, os.Args[5], os.Args[6:])
 		}
 	default:
-		err = fmt.Errorf("usage: peer bench BUILD TOPOLOGY IDLE_SECONDS [PART...] | plugin SOCKET")
+		err = fmt.Errorf("usage: peer bench BUILD TOPOLOGY IDLE_SECONDS NVIDIA [PART...] | plugin SOCKET")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench_agent:", err)
