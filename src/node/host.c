@@ -1,7 +1,7 @@
 #include "node/host.h"
 #include "base/crc32c.h"
+#include "base/limits.h"
 #include "io/job.h"
-#include "node/host_scan.h"
 #include <stdio.h>
 
 /* ---- the decision: what is to be looked at ---- */
@@ -90,11 +90,14 @@ const struct fl_capability fl_node_host = {
 	.gather = gather, .plan = plan,
 };
 
-/* ---- the sink: look ---- */
+/* ---- a look, in a worker ---- */
 
 struct look {
 	struct fl_job job;
-	struct writing *writing;               /* of the operation that waits: there as long as finish() is called */
+	struct fl_host_sink *sink;
+	struct fl_arena *arena;                /* whoever waits for it: there as long as finish() is called */
+	const struct fl_host *wanted;
+	struct fl_host *ret;
 	struct fl_host_scan scan;
 };
 
@@ -119,12 +122,13 @@ static int take_files(const struct fl_host_scan *scan, struct fl_arena *arena, s
 
 		FL_SET(&at[i], what, file->what);
 		FL_SET(&at[i], path, fl_arena_str(arena, fl_str(file->path)));
-		if (!file->link_count)
-			continue;
-		if (!FL_ELEMENTS(&at[i], arena, links, file->link_count))
+		if (!at[i].path.p || (file->link_count && !FL_ELEMENTS(&at[i], arena, links, file->link_count)))
 			return -FL_E_NOMEM;
-		for (uint32_t j = 0; j < file->link_count; j++)
+		for (uint32_t j = 0; j < file->link_count; j++) {
 			at[i].links.at[j] = fl_arena_str(arena, fl_str(file->links[j]));
+			if (!at[i].links.at[j].p)
+				return -FL_E_NOMEM;
+		}
 	}
 	return at || !scan->file_count ? 0 : -FL_E_NOMEM;
 }
@@ -137,6 +141,8 @@ static int take_nodes(const struct fl_host_scan *scan, struct fl_arena *arena, s
 		const struct fl_host_node_found *node = &scan->nodes[i];
 
 		FL_SET(&at[i], path, fl_arena_str(arena, fl_str(node->path)));
+		if (!at[i].path.p)
+			return -FL_E_NOMEM;
 		FL_SET(&at[i], major, (int32_t)node->major);
 		FL_SET(&at[i], minor, (int32_t)node->minor);
 		FL_SET(&at[i], mode, (int32_t)node->mode);
@@ -145,38 +151,81 @@ static int take_nodes(const struct fl_host_scan *scan, struct fl_arena *arena, s
 	return at || !scan->node_count ? 0 : -FL_E_NOMEM;
 }
 
-static int take(struct writing *writing, const struct fl_host_scan *scan)
+static int take(const struct look *look)
 {
-	const struct fl_host *wanted = writing->write->object;
-	struct fl_arena *arena = &writing->write->arena;
-	struct fl_host *host = &writing->host;
+	const struct fl_host_scan *scan = &look->scan;
+	const struct fl_host *wanted = look->wanted;
+	struct fl_arena *arena = look->arena;
+	struct fl_host *host = look->ret;
 	struct fl_str seen = fl_arena_printf(arena, "%.*s/%.*s", FL_ARG(wanted->version), FL_ARG(wanted->layout));
 
 	*host = *wanted;
-	FL_SET(FL_IN(host, meta), name, writing->write->ref.name);
+	FL_SET(FL_IN(host, meta), name, FL_S("host"));
 	FL_SET(host, seen, seen);
+	FL_UNSET(host, message);
 	if (scan->message[0])
 		FL_SET(host, message, fl_arena_str(arena, fl_str(scan->message)));
-	return !seen.p || take_files(scan, arena, host) < 0 || take_nodes(scan, arena, host) < 0 ? -FL_E_NOMEM : 0;
+	return !seen.p || (scan->message[0] && !host->message.p) || take_files(scan, arena, host) < 0 ||
+			       take_nodes(scan, arena, host) < 0
+		       ? -FL_E_NOMEM
+		       : 0;
 }
+
+static void watch(struct fl_host_sink *sink, const struct fl_host_scan *scan);
 
 static void finish(struct fl_job *job, struct fl_op *op)
 {
 	struct look *look = fl_container(job, struct look, job);
 	const struct fl_host_scan *scan = &look->scan;
 
-	if (scan->error)
+	if (scan->error) {
 		fl_op_fail_sys(op, scan->error, "look for the driver's files and device nodes: '%s'", scan->where);
-	else if (take(look->writing, scan) < 0)
+	} else if (take(look) < 0) {
 		fl_op_fail(op, FL_E_NOMEM, "no memory for the driver's files");
-	else
+	} else {
+		watch(look->sink, scan);
 		fl_op_end(op, 0);
+	}
 }
 
 static void release(struct fl_job *job)
 {
 	fl_free(fl_container(job, struct look, job));
 }
+
+static bool copy(char *to, size_t size, struct fl_str text)
+{
+	return (size_t)snprintf(to, size, "%.*s", FL_ARG(text)) < size;
+}
+
+/* `wanted`, `arena` and `ret` are borrowed until the operation is over. */
+static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct fl_host *wanted,
+		       struct fl_arena *arena, struct fl_host *ret)
+{
+	struct look *look = fl_zalloc(sizeof *look);
+
+	op->deadline = fl_now(sink->io) + FL_HOST_DEADLINE;
+	if (look && copy(look->scan.root, sizeof look->scan.root, wanted->root) &&
+	    copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
+	    copy(look->scan.version, sizeof look->scan.version, wanted->version)) {
+		(void)copy(look->scan.proc, sizeof look->scan.proc, fl_str(sink->proc ? sink->proc : "/proc"));
+		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+		look->sink = sink;
+		look->arena = arena;
+		look->wanted = wanted;
+		look->ret = ret;
+		fl_job_start(sink->io, op, &look->job, FL_LANE_FILES);
+		return;
+	}
+	fl_op_begin(op, sink->io, NULL);
+	if (!look)
+		fl_op_fail(op, FL_E_NOMEM, "no memory to look for the driver's files");
+	else
+		fl_op_fail(op, FL_E_TOOBIG, "the driver's root or version is too long to look for its files");
+	fl_free(look);
+}
+
+/* ---- the sink: look because something else is wanted ---- */
 
 static void looked(struct fl_op *op)
 {
@@ -192,40 +241,23 @@ static void looked(struct fl_op *op)
 		fl_write_done(writing->write, NULL);
 }
 
-static bool copy(char *to, size_t size, struct fl_str text)
-{
-	return (size_t)snprintf(to, size, "%.*s", FL_ARG(text)) < size;
-}
-
 static void start(void *self, struct fl_write *write)
 {
 	struct fl_host_sink *sink = self;
 	struct writing *writing = write->held;
-	const struct fl_host *wanted = write->object;
-	struct look *look = write->what == FL_WANT_OBJECT ? fl_zalloc(sizeof *look) : NULL;
 
 	*writing = (struct writing){ .write = write };
-	writing->op = (struct fl_op){ .done = looked, .err = &writing->err,
-				      .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
-	if (look && copy(look->scan.root, sizeof look->scan.root, wanted->root) &&
-	    copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
-	    copy(look->scan.version, sizeof look->scan.version, wanted->version)) {
-		(void)copy(look->scan.proc, sizeof look->scan.proc, fl_str(sink->proc ? sink->proc : "/proc"));
-		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
-		look->writing = writing;
-		fl_job_start(sink->io, &writing->op, &look->job, FL_LANE_FILES);
+	writing->op = (struct fl_op){ .done = looked, .err = &writing->err };
+	sink->loop = write->loop;
+	if (write->what == FL_WANT_OBJECT) {
+		start_look(sink, &writing->op, write->object, &write->arena, &writing->host);
 		return;
 	}
 	fl_op_begin(&writing->op, sink->io, NULL);
 	if (write->what == FL_WANT_GONE)
 		fl_op_end(&writing->op, 0);
-	else if (write->what != FL_WANT_OBJECT)
-		fl_op_fail(&writing->op, FL_E_UNSUPPORTED, "a host has no items that are shared with others");
-	else if (!look)
-		fl_op_fail(&writing->op, FL_E_NOMEM, "no memory to look for the driver's files");
 	else
-		fl_op_fail(&writing->op, FL_E_TOOBIG, "the driver's root or version is too long to look for its files");
-	fl_free(look);
+		fl_op_fail(&writing->op, FL_E_UNSUPPORTED, "a host has no items that are shared with others");
 }
 
 static void cancel(void *self, struct fl_write *write)
@@ -235,3 +267,104 @@ static void cancel(void *self, struct fl_write *write)
 }
 
 const struct fl_sink fl_host_sink = { start, cancel, sizeof(struct writing) };
+
+/* ---- look again, because something may have come or gone ---- */
+
+/* What was found last, if it was found for what is wanted now. Else a look is under way or about to be, and comes after
+ * whatever has changed. */
+static const struct fl_host *as_it_was(struct fl_host_sink *sink)
+{
+	struct fl_view view = fl_loop_view(sink->loop, &sink->arena);
+	const struct fl_host *host = fl_view_get(&view, &fl_host_kind, FL_S(""), FL_S("host"));
+	struct fl_str seen = host ? fl_arena_printf(&sink->arena, "%.*s/%.*s", FL_ARG(host->version),
+						    FL_ARG(host->layout))
+				  : FL_S("");
+
+	return host && seen.p && fl_str_eq(host->seen, seen) ? host : NULL;
+}
+
+static void looked_again(struct fl_op *op)
+{
+	struct fl_host_sink *sink = fl_container(op, struct fl_host_sink, op);
+	const struct fl_host *now = op->result < 0 ? NULL : as_it_was(sink);
+	uint64_t next = op->result < 0 ? FL_HOST_AGAIN : FL_HOST_POLL;
+
+	/* A disk that hangs, no memory: what was found stays. */
+	if (now && fl_str_eq(now->seen, sink->found->seen) &&
+	    fl_feed_put(fl_loop_feed(sink->loop, &fl_host_kind), sink->found, NULL) < 0)
+		next = FL_HOST_AGAIN;
+	fl_arena_free(&sink->arena);
+	if (!fl_timer_is_set(&sink->timer))
+		fl_timer_set(sink->io, &sink->timer, fl_now(sink->io) + next);
+}
+
+static void look_again(struct fl_timer *timer)
+{
+	struct fl_host_sink *sink = fl_container(timer, struct fl_host_sink, timer);
+	const struct fl_host *host;
+
+	if (fl_op_busy(&sink->op)) {
+		fl_timer_set(sink->io, timer, fl_now(sink->io) + FL_HOST_SETTLE);
+		return;
+	}
+	host = as_it_was(sink);
+	sink->found = fl_arena_get(&sink->arena, sizeof *sink->found);
+	if (!host || !sink->found) {
+		fl_arena_free(&sink->arena);
+		fl_timer_set(sink->io, timer, fl_now(sink->io) + FL_HOST_POLL);
+		return;
+	}
+	sink->op = (struct fl_op){ .done = looked_again, .err = &sink->err };
+	start_look(sink, &sink->op, host, &sink->arena, sink->found);
+}
+
+static void hint(struct fl_notify *notify, const char *name)
+{
+	struct fl_host_dir *dir = fl_container(notify, struct fl_host_dir, notify);
+	uint64_t at = fl_now(dir->sink->io) + FL_HOST_SETTLE;
+	bool ours = !name[0];
+
+	for (const char *const *begin = dir->place->names; *begin; begin++)
+		ours |= strncmp(name, *begin, strlen(*begin)) == 0;
+	if (ours && (!fl_timer_is_set(&dir->sink->timer) || dir->sink->timer.at > at))
+		fl_timer_set(dir->sink->io, &dir->sink->timer, at);
+}
+
+/* The directories that there are, and no others: one that is not there would be looked for by the clock. */
+static void watch(struct fl_host_sink *sink, const struct fl_host_scan *scan)
+{
+	sink->timer.fire = look_again;
+	if (!fl_timer_is_set(&sink->timer))
+		fl_timer_set(sink->io, &sink->timer, fl_now(sink->io) + FL_HOST_POLL);
+	for (uint32_t i = 0; i < FL_HOST_PLACES; i++) {
+		const struct fl_host_place *place = &fl_host_places[i];
+		struct fl_host_dir *dir = &sink->dirs[i];
+		char path[sizeof dir->path];
+
+		if (!(scan->places >> i & 1) ||
+		    !fl_host_join(path, sizeof path, place->dev ? scan->dev_root : scan->root, place->dir))
+			path[0] = '\0';
+		if (strcmp(path, dir->path) == 0)
+			continue;
+		fl_notify_stop(&dir->notify);
+		memcpy(dir->path, path, sizeof path);
+		dir->sink = sink;
+		dir->place = place;
+		dir->notify.changed = hint;
+		dir->notify.dir = dir->path;
+		if (path[0])
+			fl_notify_start(sink->io, &dir->notify);
+	}
+}
+
+void fl_host_stop(struct fl_host_sink *sink)
+{
+	if (!sink->loop)
+		return;
+	for (uint32_t i = 0; i < FL_HOST_PLACES; i++)
+		fl_notify_stop(&sink->dirs[i].notify);
+	fl_timer_stop(sink->io, &sink->timer);
+	fl_op_cancel(&sink->op);
+	fl_arena_free(&sink->arena);
+	sink->loop = NULL;
+}

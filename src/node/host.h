@@ -11,12 +11,30 @@
  */
 #pragma once
 #include "io/io.h"
+#include "io/notify.h"
+#include "node/host_scan.h"
 #include "run/loop.h"
 
 struct fl_host_sink {
 	struct fl_io *io;
 	const char *proc;          /* NULL: "/proc" */
+
+	/* The sink's. */
+	struct fl_loop *loop;      /* of the first look; NULL: there was none */
+	struct fl_host_dir {
+		struct fl_notify notify;
+		struct fl_host_sink *sink;
+		const struct fl_host_place *place;
+		char path[2 * FL_HOST_PATH_MAX];   /* "": it is not watched */
+	} dirs[FL_HOST_PLACES];
+	struct fl_timer timer;     /* the next look without being asked */
+	struct fl_op op;           /* that look */
+	struct fl_err err;
+	struct fl_host *found;     /* by it; in the arena */
+	struct fl_arena arena;
 };
+
+void fl_host_stop(struct fl_host_sink *sink);      /* before the loop is freed; one that never looked is left alone */
 
 extern const struct fl_sink fl_host_sink;          /* its self is a struct fl_host_sink */
 extern const struct fl_capability fl_node_host;    /* Driver, Settings, Cards -> Host */

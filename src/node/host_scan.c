@@ -25,6 +25,19 @@ static const char *const programs[] = {
 static const char *const firmware_dirs[] = { "/lib/firmware", "/lib/firmware/updates", "/usr/lib/firmware" };
 static const char *const sockets[] = { "/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket" };
 
+static const char mps[] = "/tmp/nvidia-mps";
+
+const struct fl_host_place fl_host_places[FL_HOST_PLACES] = {
+	{ "/dev", true, { "nvidia", "dri", "infiniband", "gdrdrv" } },
+	{ "/dev/nvidia-caps", true, { "nvidia-cap" } },
+	{ "/dev/nvidia-caps-imex-channels", true, { "channel" } },
+	{ "/dev/dri", true, { "card", "renderD" } },
+	{ "/dev/infiniband", true, { "uverbs", "rdma_cm" } },
+	{ "/run", false, { "nvidia-" } },
+	{ "/run/nvidia-persistenced", false, { "socket" } },
+	{ "/run/nvidia-fabricmanager", false, { "socket" } },
+};
+
 /* A directory that has been looked through: the same one often has two names. */
 struct seen {
 	uint64_t dev, ino;
@@ -37,7 +50,7 @@ struct looking {
 	uint32_t seen_count;
 };
 
-static bool join(char *ret, size_t size, const char *root, const char *path)
+bool fl_host_join(char *ret, size_t size, const char *root, const char *path)
 {
 	size_t len = strlen(root);
 
@@ -102,7 +115,7 @@ static int open_new(struct looking *l, const char *root, const char *dir)
 	struct fl_stat stat = { 0 };
 	int fd, r;
 
-	if (!join(path, sizeof path, root, dir))
+	if (!fl_host_join(path, sizeof path, root, dir))
 		return -1;
 	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0) {
@@ -257,7 +270,7 @@ static void libraries_in(struct looking *l, const char *dir)
 		return;
 	look_libraries(l, fd, dir, false, from);
 	l->fs->close(l->fs, fd);
-	if (l->scan->file_count == from || !join(path, sizeof path, l->scan->root, dir))
+	if (l->scan->file_count == from || !fl_host_join(path, sizeof path, l->scan->root, dir))
 		return;
 	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0) {
@@ -320,11 +333,34 @@ static void sockets_of(struct looking *l)
 {
 	char path[2 * FL_HOST_PATH_MAX];
 	struct fl_stat stat = { 0 };
+	int r;
 
 	for (size_t i = 0; i < FL_LEN(sockets); i++)
-		if (join(path, sizeof path, l->scan->root, sockets[i]) &&
+		if (fl_host_join(path, sizeof path, l->scan->root, sockets[i]) &&
 		    look(l, AT_FDCWD, path, &stat) && S_ISSOCK(stat.mode))
 			(void)add(l, FL_HOST_SOCKET, sockets[i], "");
+	/* Anybody may make something in /tmp. What root has made there is nobody else's to replace. */
+	if (!fl_host_join(path, sizeof path, l->scan->root, mps))
+		return;
+	r = l->fs->stat(l->fs, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat);
+	if (r < 0)
+		failed(l, -r, path);
+	else if (S_ISDIR(stat.mode) && !stat.uid)
+		(void)add(l, FL_HOST_SOCKET, mps, "");
+}
+
+static void places(struct looking *l)
+{
+	char path[2 * FL_HOST_PATH_MAX];
+	struct fl_stat stat = { 0 };
+
+	for (uint32_t i = 0; i < FL_HOST_PLACES; i++) {
+		const struct fl_host_place *place = &fl_host_places[i];
+
+		if (fl_host_join(path, sizeof path, place->dev ? l->scan->dev_root : l->scan->root, place->dir) &&
+		    look(l, AT_FDCWD, path, &stat) && S_ISDIR(stat.mode))
+			l->scan->places |= 1u << i;
+	}
 }
 
 /* ---- device nodes ---- */
@@ -409,7 +445,7 @@ static void memory_nodes(struct looking *l)
 	unsigned major;
 	int fd;
 
-	if (!l->scan->proc[0] || !join(path, sizeof path, l->scan->proc, "/devices"))
+	if (!l->scan->proc[0] || !fl_host_join(path, sizeof path, l->scan->proc, "/devices"))
 		return;
 	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd >= 0) {
@@ -449,7 +485,7 @@ static bool is_there(struct looking *l, const char *root, const char *below)
 {
 	struct fl_host_scan *scan = l->scan;
 	struct fl_stat stat = { 0 };
-	int r = join(scan->where, sizeof scan->where, root, below)
+	int r = fl_host_join(scan->where, sizeof scan->where, root, below)
 			? l->fs->stat(l->fs, AT_FDCWD, scan->where, 0, &stat)
 			: -ENAMETOOLONG;
 
@@ -462,7 +498,7 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	static const char *const vendors[] = { "nvidia", NULL }, *const drawing[] = { "card", "renderD", NULL };
 	struct looking l = { .fs = fs, .scan = scan };
 
-	scan->file_count = scan->node_count = 0;
+	scan->file_count = scan->node_count = scan->places = 0;
 	scan->message[0] = '\0';
 	if (!is_there(&l, scan->root, "/") || !is_there(&l, scan->dev_root, "/dev"))
 		return;
@@ -478,6 +514,7 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	nodes_in(&l, "/dev/nvidia-caps", vendors);
 	nodes_in(&l, "/dev/dri", drawing);
 	memory_nodes(&l);
+	places(&l);
 	for (uint32_t i = 0; i < scan->file_count; i++)
 		qsort(scan->files[i].links, scan->files[i].link_count, FL_HOST_NAME_MAX, by_text);
 	qsort(scan->files, scan->file_count, sizeof *scan->files, by_path);

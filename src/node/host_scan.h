@@ -24,10 +24,20 @@ struct fl_host_node_found {
 	uint32_t major, minor, mode, gid;
 };
 
+/* Directories in which things come and go while a driver runs, and with what their names begin. */
+struct fl_host_place {
+	const char *dir;
+	bool dev;                                /* below dev_root, not root */
+	const char *names[5];                    /* NULL ends them */
+};
+#define FL_HOST_PLACES 8
+extern const struct fl_host_place fl_host_places[FL_HOST_PLACES];
+
 struct fl_host_scan {
 	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];   /* what to look for */
 	char proc[FL_HOST_PATH_MAX];             /* of the kernel: which majors there are */
 	uint32_t file_count, node_count;
+	uint32_t places;                         /* bits: which of fl_host_places there are */
 	int error;                               /* errno; nothing is to be made of the rest then */
 	char where[2 * FL_HOST_PATH_MAX];        /* the path that it was met at */
 	char message[FL_HOST_MESSAGE_MAX];       /* for people: what was left out, and why; empty: nothing */
@@ -36,3 +46,6 @@ struct fl_host_scan {
 };
 
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan);
+
+/* A path below a root, which may end in slashes; false: it is too long. */
+bool fl_host_join(char *ret, size_t size, const char *root, const char *path) FL_MUSTUSE;

@@ -170,6 +170,9 @@ static const struct {
 	  "/dev/nvidia-caps/nvidia-cap3 = 121:3\n",
 	  "/dev/dri/card1 120:7 666\n/dev/dri/renderD128 120:8 666\n/dev/nvidia-caps/nvidia-cap3 121:3 666\n"
 	  "/dev/nvidia10 195:10 666\n/dev/nvidia2 195:2 666\n/dev/nvidiactl 195:255 666\n" },
+	{ "the folder of the MPS daemon, when root has made it", "/dev /\n/dev/null = 1:3\n/tmp/nvidia-mps /\n",
+	  "Socket /tmp/nvidia-mps\n" },
+	{ "and no link in its place, which anybody can make", "/dev /\n/etc /\n/tmp/nvidia-mps > ../etc\n", "" },
 	{ "unified memory's nodes are told when the kernel can do it and nobody has made them",
 	  "/dev /\n/proc/devices ! 511 nvidia-uvm\n", "/dev/nvidia-uvm 511:0 666\n/dev/nvidia-uvm-tools 511:1 666\n" },
 	{ "those that are there are told as they are",
@@ -328,6 +331,7 @@ struct world {
 
 static void world_auto_(struct world *w)
 {
+	fl_host_stop(&w->sink.sink);
 	fl_arena_free(&w->arena);
 	w->loop = fl_loop_free(w->loop);
 	node_world_end(&w->node);
@@ -490,6 +494,104 @@ TEST(the_host_is_looked_at_once_for_all_cards)
 	OK_ERR(put_driver(&w, "1.0"), &w.err);
 	CHECK(comes(&w, "1.0/", 1));
 	CHECK(test_tortured() || w.sink.looks == 1);
+}
+
+/* Whoever reads what the host has, and how often it was told of a change. */
+static int told;
+
+static void count_told(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	(void)dirty;
+	told++;
+}
+
+static bool nobody(struct fl_view *view, struct fl_ref key, void *facts)
+{
+	(void)view;
+	(void)key;
+	(void)facts;
+	return false;
+}
+
+static void nothing(const void *facts, struct fl_plan *plan)
+{
+	(void)facts;
+	(void)plan;
+}
+
+static const struct fl_watched reader_watches[] = { { &fl_host_kind, count_told, false }, { 0 } };
+static const struct fl_owner *const no_owners[] = { NULL };
+static const struct fl_capability reader = {
+	.name = "reader", .watches = reader_watches, .owners = no_owners, .once = true, .facts_size = 1,
+	.gather = nobody, .plan = nothing,
+};
+
+TEST(what_comes_and_goes_later_is_found_without_a_restart)
+{
+	WORLD(w);
+	int before;
+
+	OK_ERR(fl_loop_capability(w.loop, &reader, &w.err), &w.err);
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/run/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	CHECK(comes(&w, "1.0/", 1));
+	node_pass(&w.node, FL_NS_PER_S);
+
+	/* A simulated disk has neither sockets nor device nodes; a library stands for what is new. */
+	OK(put_file(&w, "/drv/usr/lib64/libnvidia-ml.so.1.0"));
+	node_pass(&w.node, 5 * FL_NS_PER_S);
+	CHECK(test_tortured() || see(&w)->paths.len == 1);   /* nobody watches libraries */
+	OK(put_file(&w, "/drv/dev/nvidia-uvm"));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(test_tortured() || see(&w)->paths.len == 2);
+	OK(put_file(&w, "/drv/usr/lib64/libnvcuvid.so.1.0"));
+	OK(put_file(&w, "/drv/run/nvidia-persistenced/socket"));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(test_tortured() || see(&w)->paths.len == 3);
+
+	/* The folder that came is watched too, and nothing is told where nothing differs. */
+	before = told;
+	OK(put_file(&w, "/drv/run/nvidia-persistenced/socket2"));
+	OK(put_file(&w, "/drv/dev/nvidia9"));
+	node_pass(&w.node, 3 * FL_HOST_POLL);
+	CHECK(test_tortured() || told == before);
+	OK(put_file(&w, "/drv/usr/lib64/libnvoptix.so.1.0"));
+	OK(put_file(&w, "/drv/run/nvidia-persistenced/socket3"));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(test_tortured() || see(&w)->paths.len == 4);
+
+	/* What nobody hints at is found by the clock. */
+	OK(put_file(&w, "/drv/usr/lib64/libnvidia-ptx.so.1.0"));
+	node_pass(&w.node, FL_HOST_POLL + FL_NS_PER_S);
+	CHECK(test_tortured() || see(&w)->paths.len == 5);
+	CHECK(test_tortured() || w.sink.looks == 1);
+}
+
+/* What is found by a look of before is nothing when another driver is there by now. */
+TEST(a_look_of_before_overwrites_nothing)
+{
+	WORLD(w);
+
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.2.0"));
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	CHECK(comes(&w, "1.0/", 1));
+	node_pass(&w.node, FL_NS_PER_S);
+	sim_faults(w.node.host)->stuck = true;
+	OK(put_file(&w, "/drv/dev/nvidia-uvm"));
+	node_pass(&w.node, FL_NS_PER_S);
+	OK_ERR(put_driver(&w, "2.0"), &w.err);
+	node_pass(&w.node, FL_NS_PER_S);
+	sim_faults(w.node.host)->stuck = false;
+	sim_unstick(w.node.host);
+	CHECK(comes(&w, "2.0/", 1));
+	node_pass(&w.node, 2 * FL_HOST_POLL);
+	CHECK(test_tortured() || shows(&w, "/usr/lib64/libcuda.so.2.0"));
 }
 
 TEST(a_look_that_fails_comes_again)
