@@ -159,6 +159,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	agent->runtime = fl_runtime_free(agent->runtime);
 	fl_holding_stop(&agent->holding);
 	agent->gpu = fl_gpu_free(agent->gpu);
+	fl_host_stop(&agent->host);
 	fl_cdi_stop(&agent->cdi);
 	fl_config_stop(&agent->config);
 	agent->records = fl_records_free(agent->records);
