@@ -1,4 +1,6 @@
 #include "api/cdi.h"
+#include "base/limits.h"
+#include "json/bind_pack.h"
 
 FL_BIND(fl_cdi_node, FL_CDI_NODE)
 FL_BIND(fl_cdi_mount, FL_CDI_MOUNT)
@@ -11,3 +13,19 @@ const struct fl_kind fl_cdi_spec_kind = {
 	.group = "node.fairlead", .version = "v1", .cluster_scoped = true, .built_in = true, .kind = "CdiSpec",
 	.plural = "cdispecs", .root = fl_cdi_spec_bind, .help = "A file that tells container runtimes about devices.",
 };
+
+int64_t fl_cdi_digest(const struct fl_cdi_spec *spec)
+{
+	static const uint64_t seed[2] = { 0x6664692066696c65u, 0x206f6e206469736bu };
+	FL_AUTO(fl_buf) struct fl_buf packed = FL_BUF(FL_FOLDER_FILE_MAX);
+	struct fl_cdi_spec content = *spec;
+	int64_t digest;
+
+	FL_UNSET(&content, faults);
+	FL_UNSET(&content, meta);
+	FL_UNSET(&content, on_disk);
+	if (fl_pack(fl_cdi_spec_bind(), &content, NULL, &packed, NULL) < 0)
+		return 0;
+	digest = (int64_t)fl_siphash13(seed, packed.p, packed.len);
+	return digest ? digest : 1;
+}

@@ -2,6 +2,9 @@
  *
  * Its name in the cache is the file's; metadata is ours and is not written. The writer chooses the lowest version that
  * has all that the file uses: runtimes refuse versions that they do not know.
+ *
+ * What is wanted is shown as if it were so while it is being written. That a file is on the disk is said by `onDisk`
+ * alone, which nobody wants and only who has read or written the file tells: then it is fl_cdi_digest of the rest.
  */
 #pragma once
 #include "api/node.h"
@@ -51,6 +54,10 @@ FL_STRUCT(fl_cdi_device, FL_CDI_DEVICE);
 	X(STR, version, "cdiVersion", .required = true, .help = "0.5.0") \
 	X(STR, kind, "kind", .required = true, .help = "vendor/class") \
 	X(LIST(fl_cdi_device), devices, "devices", .required = true, .help = "Sorted by name.") \
-	X(OBJ(fl_cdi_edits), edits, "containerEdits", .help = "What each of them brings.")
+	X(OBJ(fl_cdi_edits), edits, "containerEdits", .help = "What each of them brings.") \
+	X(I64, on_disk, "onDisk", .local = true, .help = "Digest of what lies in the directory.")
 FL_STRUCT(fl_cdi_spec, FL_CDI_SPEC);
 extern const struct fl_kind fl_cdi_spec_kind;
+
+/* Of all that stands in the file; never 0. 0: no memory. */
+int64_t fl_cdi_digest(const struct fl_cdi_spec *spec);

@@ -14,6 +14,21 @@ static int print(void *arg, const void *object, struct fl_buf *out, struct fl_er
 	return fl_buf_check(out, "the CDI file", err);
 }
 
+/* Now it is there: what is wanted of it is all that stands in it. */
+static const void *written(void *arg, struct fl_write *write)
+{
+	struct fl_cdi_spec *spec = fl_arena_get(&write->arena, sizeof *spec);
+	int64_t digest = fl_cdi_digest(write->object);
+
+	(void)arg;
+	if (!spec || !digest)
+		return NULL;   /* it is read back in a moment */
+	*spec = *(const struct fl_cdi_spec *)write->object;
+	FL_SET(FL_IN(spec, meta), name, write->ref.name);
+	FL_SET(spec, on_disk, digest);
+	return spec;
+}
+
 static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *arena, void *object,
 		 struct fl_err *err)
 {
@@ -31,6 +46,9 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 		return r;
 	read.meta = spec->meta;
 	read.has.meta = 1;
+	FL_SET(&read, on_disk, fl_cdi_digest(&read));
+	if (!read.on_disk)
+		return fl_fail(err, FL_E_NOMEM, "no memory to look at a CDI file");
 	*spec = read;
 	return 1;
 }
@@ -39,7 +57,8 @@ void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir)
 {
 	*cdi = (struct fl_cdi_dir){
 		.dir = dir,
-		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print },
+		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print,
+			   .written = written },
 		.folder = { .dir = dir, .suffix = ".json", .parse = parse },
 	};
 }

@@ -6,7 +6,8 @@
  *     fl_cdi_start(&cdi, loop, err);
  *
  * An object is named as its file is, without ".json". Everybody's files are told, for names must be unique; which are
- * ours is the plan's to know. One that cannot be understood is told without devices.
+ * ours is the plan's to know. One that cannot be understood is told without devices. A file counts as being on the
+ * disk (api/cdi.h) when it has been read, or when a write of ours has been renamed into place, and not before.
  */
 #pragma once
 #include "api/cdi.h"

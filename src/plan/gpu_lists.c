@@ -624,7 +624,7 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 		return;
 	choose_ways(&l);
 	free = fl_plan_get(plan, facts->card_len, sizeof *free);
-	if (!free)
+	if (!free || !lists_look_at_files(&l))
 		return;
 	for (uint32_t i = 0; i < facts->card_len; i++)
 		if (usable(&l, &facts->cards[i]))

@@ -27,6 +27,7 @@ struct lists {
 	struct held *held;
 	uint32_t held_len;
 	bool by_nodes, by_cdi;                 /* how containers get devices, after what the runtime says */
+	bool *on_disk;                         /* of each of the specs: is it there as it is shown? */
 	enum fl_hand_out *hand_out;
 	uint32_t hand_out_len;
 	struct fl_str refused;
@@ -42,6 +43,8 @@ struct list *lists_get(struct lists *l, struct fl_str name);
 struct fl_unit *list_find(struct list *list, struct fl_str id);
 const struct fl_resource *lists_served(const struct lists *l, struct fl_str name);
 
+/* Which CDI files are written and not on their way: before anything goes into a list. False: no memory. */
+bool lists_look_at_files(struct lists *l);
 /* A card, or its partition, into a list. */
 void list_add(struct lists *l, struct list *list, const struct fl_card *card, const struct fl_partition *part);
 /* A device that was served and is not found now: it stays as it was, as healthy as its card. */

@@ -58,9 +58,29 @@ static const struct fl_cdi_device *cdi_device(const struct fl_cdi_spec *spec, st
 	return NULL;
 }
 
+bool lists_look_at_files(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	l->on_disk = fl_plan_get(l->plan, f->spec_len, sizeof *l->on_disk);
+	for (uint32_t i = 0; l->on_disk && i < f->spec_len; i++) {
+		int64_t digest = fl_str_eq(f->specs[i].kind, f->settings->cdi_kind) ? fl_cdi_digest(&f->specs[i]) : 1;
+
+		l->plan->failed |= !digest;
+		l->on_disk[i] = f->specs[i].has.on_disk && f->specs[i].on_disk == digest;
+	}
+	return l->on_disk != NULL;
+}
+
+enum in_cdi {
+	CDI_LACKS,
+	CDI_COMES,                             /* in a file that is being written */
+	CDI_HAS,
+};
+
 /* Does the name that containers are told lead to this very device? An index may still be that of another one, which
  * somebody holds. */
-static bool in_cdi(const struct lists *l, const struct fl_unit *unit)
+static enum in_cdi in_cdi(const struct lists *l, const struct fl_unit *unit)
 {
 	for (uint32_t i = 0; i < l->facts->spec_len; i++) {
 		const struct fl_cdi_spec *spec = &l->facts->specs[i];
@@ -71,14 +91,26 @@ static bool in_cdi(const struct lists *l, const struct fl_unit *unit)
 		own = cdi_device(spec, unit->id);
 		told = unit->shown.len ? cdi_device(spec, unit->shown) : own;
 		if (own && told && (own == told || fl_equal(fl_cdi_edits_bind(), &own->edits, &told->edits)))
-			return true;
+			return l->on_disk[i] ? CDI_HAS : CDI_COMES;
 	}
-	return false;
+	return CDI_LACKS;
 }
 
+/* Is it handed out already? Then the file that is being replaced has it too: names stay as long as their cards do. */
+static bool handed_out(const struct lists *l, const struct list *list, const struct fl_unit *unit)
+{
+	const struct fl_resource *served = lists_served(l, list->name);
+	const struct fl_unit *was = served ? fl_gpu_unit_find(served, unit->id) : NULL;
+
+	return was && was->healthy;
+}
+
+/* The list that says that a card may be had goes out when the file that names it is there, and not before. */
 static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 {
-	if (!l->by_cdi || in_cdi(l, unit))
+	enum in_cdi in = l->by_cdi ? in_cdi(l, unit) : CDI_HAS;
+
+	if (in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
 		return;
 	list->waits = true;
 	if (unit->healthy) {

@@ -135,13 +135,15 @@ static void start_removal(const struct fl_files_sink *sink, struct fl_op *op, bo
 
 static void end(struct writing *writing, int64_t result)
 {
+	const struct fl_files_sink *sink = writing->sink;
+
 	fl_op_cancel(&writing->sweep);   /* nobody waits for it; it goes on */
 	if (result < 0)
 		fl_write_failed(writing->write, &writing->err);
 	else if (writing->write->what == FL_WANT_GONE)
 		fl_write_gone(writing->write);
 	else
-		fl_write_done(writing->write, NULL);
+		fl_write_done(writing->write, sink->written ? sink->written(sink->arg, writing->write) : NULL);
 }
 
 static void replaced(struct fl_op *op)

@@ -21,6 +21,9 @@ struct fl_files_sink {
 	unsigned mode;                 /* of the file; 0: 0600 */
 	/* What stands in the file, from what the owner wants of the object; a failure is told as that of the write. */
 	int (*print)(void *arg, const void *object, struct fl_buf *out, struct fl_err *err);
+	/* The object as it is when its file is there, where it says more than was wanted of it; it lives in the write's
+	 * arena. NULL: nothing more is known of it than that it is as was wanted. */
+	const void *(*written)(void *arg, struct fl_write *write);
 	void *arg;
 
 	bool swept;                    /* the sink's own */

@@ -32,6 +32,7 @@
 
 static const struct {
 	const char *says, *settings, *cards, *health, *holders, *served, *spec, *others, *driver, *got;
+	bool on_its_way;                       /* the CDI files: another one lies in the directory, or none */
 } rows[] = {
 	{ "R61: a card of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
 	  "GPUsReady: True NothingAsked: no card is in a pool and nvidia.com/gpu is off: nothing is exposed\n" },
@@ -71,6 +72,16 @@ static const struct {
 	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "nor while it is being written", ON, TWO, WELL2, "", "", SPEC, "", READY,
+	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n", true },
+	{ "what is handed out stays so while the file is written anew, and what is new waits", ON, TWO, WELL2, "",
+	  SERVED(U("1")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
+	  "written yet*\nGPUsReady: False CDINotWritten: GPU-2 is not in the CDI file yet: *\n", true },
+	{ "so does what comes back", ON, TWO, WELL2, "",
+	  SERVED(U("1") ",{id: GPU-2, healthy: false, shown: GPU-2, card: '0000:02:00.0'}"), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
+	  "written yet*\nGPUsReady: False CDINotWritten: GPU-2 is not in the CDI file yet: *\n", true },
 	{ "an index that still leads to another card is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
 	  "",
 	  SERVED(U("1")),
@@ -302,6 +313,7 @@ TEST(lists_from_facts)
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
 		struct fl_gpu_lists_facts f = { 0 };
+		struct fl_cdi_spec *files;
 		struct fl_plan plan;
 
 		OK(gather(&arena, row->settings, row->others, &f));
@@ -310,7 +322,11 @@ TEST(lists_from_facts)
 		GOT(f.health = facts_list(&arena, fl_health_bind(), row->health, &f.health_len));
 		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
 		GOT(f.resources = facts_list(&arena, fl_resource_bind(), row->served, &f.resource_len));
-		GOT(f.specs = facts_list(&arena, fl_cdi_spec_bind(), row->spec, &f.spec_len));
+		GOT(f.specs = files = facts_list(&arena, fl_cdi_spec_bind(), row->spec, &f.spec_len));
+		for (uint32_t i = 0; i < f.spec_len && !row->on_its_way; i++) {
+			FL_SET(&files[i], on_disk, fl_cdi_digest(&files[i]));
+			OK(files[i].on_disk ? 0 : -FL_E_NOMEM);
+		}
 		fl_plan_init(&plan, &arena);
 		fl_gpu_lists_plan(&f, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);
