@@ -82,7 +82,8 @@ static void be_asked(struct fl_agent *agent)
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
-	struct fl_records_options records = { .kind = &fl_health_kind, .log = agent->options.log };
+	struct fl_records_options records = { .kind = &fl_health_kind, .log = agent->options.log,
+					     .anyway = true };
 	const struct fl_journal_fact *facts;
 	unsigned count;
 
@@ -196,12 +197,15 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 {
 	const char *unwatched = fl_plugins_unwatched(agent->plugins, NULL);
+	struct fl_err why = { 0 };
 
 	if (agent->open_why.code)
 		fl_buf_printf(words, "waits for what is remembered in %s: %s", agent->options.state_dir,
 			      agent->open_why.text);
 	else if (!agent->records)
 		fl_buf_printf(words, "waits for the agent that is still there and has %s", agent->options.state_dir);
+	else if (fl_records_behind(agent->records, &why))
+		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
 	else if (unwatched)
 		fl_buf_printf(words, "waits for the kubelet to watch %s", unwatched);
 	else

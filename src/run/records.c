@@ -29,6 +29,12 @@ struct fl_records {
 	struct unread *unread;         /* on their way */
 	uint32_t unread_count;
 	struct fl_err why;             /* of the first of them */
+
+	bool behind;                   /* the disk lacks what is in the cache, or has what is not */
+	struct fl_err late_why, late_err;
+	struct fl_journal_append late; /* the next of it, on its way */
+	struct fl_timer late_timer;    /* or waiting for the disk to come to its senses */
+	uint64_t late_delay;
 };
 
 /* ---- keys ---- */
@@ -217,6 +223,8 @@ struct fl_records *fl_records_free(struct fl_records *records)
 		return NULL;
 	while (records->unread)
 		unread_free(records->unread);
+	fl_timer_stop(records->io, &records->late_timer);
+	fl_op_cancel(&records->late.op);
 	fl_free(records);
 	return NULL;
 }
@@ -228,19 +236,132 @@ uint32_t fl_records_unread(const struct fl_records *records, struct fl_err *ret)
 	return records->unread_count;
 }
 
+/* ---- what the disk would not take: cache and journal are compared, and made alike, one record after the other ---- */
+
+static void catch_up(struct fl_records *records);
+
+static void late_again(struct fl_timer *timer)
+{
+	catch_up(fl_container(timer, struct fl_records, late_timer));
+}
+
+static void fall_behind(struct fl_records *records, const struct fl_err *why)
+{
+	if (!records->behind)
+		fl_log(records->options.log, FL_ERROR, "what is so cannot be remembered, will try again",
+		       FL_KV_TEXT("kind", records->options.kind->kind), FL_KV_ERR(why));
+	records->behind = true;
+	records->late_why = *why;
+	if (fl_timer_is_set(&records->late_timer) || fl_op_busy(&records->late.op))
+		return;
+	records->late_delay = records->late_delay ? 2 * records->late_delay : FL_AGENT_OPEN_FIRST;
+	if (records->late_delay > FL_AGENT_OPEN_LAST)
+		records->late_delay = FL_AGENT_OPEN_LAST;
+	records->late_timer.fire = late_again;
+	fl_timer_set(records->io, &records->late_timer, fl_now(records->io) + records->late_delay);
+}
+
+static void late_written(struct fl_op *op)
+{
+	struct fl_records *records = fl_container(op, struct fl_records, late.op);
+
+	if (op->result < 0)
+		fall_behind(records, &records->late_err);
+	else
+		catch_up(records);
+}
+
+/* An object that is not kept as it is now. 1: it is on its way; 0: there is none. */
+static int put_late(struct fl_records *records, struct fl_view *view, struct fl_err *err)
+{
+	struct fl_each each = fl_view_all(view, records->options.kind);
+	const struct fl_bind *root = records->options.kind->root();
+	const void *object;
+
+	while ((object = fl_each_next(&each))) {
+		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_JOURNAL_RECORD_MAX);
+		const struct fl_meta_names *meta = run_meta(records->feed, object);
+		struct fl_ref ref = { records->options.kind, meta->space, meta->name, FL_S("") };
+		struct fl_str key = key_of(records->options.kind, &ref, view->arena);
+		const struct fl_journal_item *item = key.p ? fl_journal_get(records->options.journal, key) : NULL;
+		struct fl_jw w = FL_JW(&out);
+
+		fl_encode(root, object, &w);
+		if (!key.p || fl_buf_check(&out, "the record", err) < 0)
+			return fl_fail(err, FL_E_NOMEM, "no memory to keep a record");
+		if (item && fl_str_eq(item->value, fl_buf_view(&out)))
+			continue;
+		fl_journal_put(records->options.journal, &records->late, RECORD_FORMAT, key, fl_buf_view(&out));
+		return 1;
+	}
+	return 0;
+}
+
+static int delete_late(struct fl_records *records, struct fl_view *view)
+{
+	const struct fl_kind *kind = records->options.kind;
+	struct fl_str space, name;
+
+	for (const struct fl_journal_item *item = NULL; (item = fl_journal_next(records->options.journal, item));) {
+		if (!is_of_kind(kind, item->key, &space, &name) || fl_view_get(view, kind, space, name))
+			continue;
+		if (view->failed)
+			break;
+		fl_journal_delete(records->options.journal, &records->late, item->key);
+		return 1;
+	}
+	return 0;
+}
+
+static void catch_up(struct fl_records *records)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(records->loop, &arena);
+	struct fl_err err = { 0 };
+	int r;
+
+	records->late.op = (struct fl_op){ .done = late_written, .err = &records->late_err,
+					   .deadline = fl_now(records->io) + FL_RUN_WRITE_TIMEOUT };
+	r = put_late(records, &view, &err);
+	if (r == 0)
+		r = delete_late(records, &view);
+	if (r == 0 && view.failed)
+		r = fl_fail(&err, FL_E_NOMEM, "no memory to compare what is kept");
+	if (r < 0) {
+		fall_behind(records, &err);
+	} else if (r == 0) {
+		records->behind = false;
+		records->late_delay = 0;
+		fl_log(records->options.log, FL_INFO, "all that is so is remembered again",
+		       FL_KV_TEXT("kind", records->options.kind->kind));
+	}
+}
+
+bool fl_records_behind(const struct fl_records *records, struct fl_err *ret)
+{
+	if (records->behind)
+		*ret = records->late_why;
+	return records->behind;
+}
+
 /* ---- the sink ---- */
 
 struct writing {
+	struct fl_records *records;
 	struct fl_write *write;
 	struct fl_journal_append append;
 	struct fl_err err;
+	bool asked;                    /* it is the disk that fails, if anything does */
 };
 
 static void written(struct fl_op *op)
 {
 	struct writing *writing = fl_container(op, struct writing, append.op);
+	bool late = op->result < 0 && writing->asked && writing->records->options.anyway;
 
-	if (op->result < 0)
+	if (late)
+		fall_behind(writing->records, &writing->err);
+	if (op->result < 0 && !late)
 		fl_write_failed(writing->write, &writing->err);
 	else if (writing->write->what == FL_WANT_GONE)
 		fl_write_gone(writing->write);
@@ -279,12 +400,14 @@ static int begin(struct fl_records *records, struct writing *writing, struct fl_
 	if (!fl_write_may(write))
 		return fl_fail(err, FL_E_DENIED, "somebody else leads by now");
 	if (write->what == FL_WANT_GONE) {
+		writing->asked = true;
 		fl_journal_delete(records->options.journal, &writing->append, key);
 		return 0;
 	}
 	if (write->what != FL_WANT_OBJECT)
 		return fl_fail(err, FL_E_UNSUPPORTED, "a record has no items that are shared with others");
 	r = print(records, write, &out, err);
+	writing->asked = r == 0;
 	if (r == 0)
 		fl_journal_put(records->options.journal, &writing->append, RECORD_FORMAT, key, fl_buf_view(&out));
 	return r;
@@ -296,7 +419,9 @@ static void start(void *self, struct fl_write *write)
 	struct writing *writing = write->held;
 	struct fl_err err = { 0 };
 
+	writing->records = records;
 	writing->write = write;
+	writing->asked = false;
 	writing->append.op = (struct fl_op){ .done = written, .err = &writing->err,
 					     .deadline = fl_now(records->io) + FL_RUN_WRITE_TIMEOUT };
 	if (begin(records, writing, &err) == 0)

@@ -5,8 +5,10 @@
  *     records = fl_records_new(io, loop, &(struct fl_records_options){ .journal = journal,
  *                                                                      .kind = &fl_health_kind }, err);
  *
- * What the journal holds of the kind is fed at the start; each write is on the disk before it is done. An object is
- * kept as JSON by its table, under "<kind>/<namespace>/<name>"; the record's number of its kind is that of this format.
+ * What the journal holds of the kind is fed at the start; each write is on the disk before it is done, unless what is
+ * wanted counts in any case (`anyway`): then a disk that refuses holds nothing up, and gets what it lacks when it can.
+ * An object is kept as JSON by its table, under "<kind>/<namespace>/<name>"; the record's number of its kind is that of
+ * this format.
  *
  * One that cannot be read any more (damaged, of another version, over a bound of its table) is not fed: it is set aside
  * under "aside/<kind>/<namespace>/<name>", where it stays as it was until it is replaced by another of its name, and
@@ -23,6 +25,7 @@ struct fl_records_options {
 	struct fl_journal *journal;   /* borrowed; several kinds may share one */
 	const struct fl_kind *kind;
 	struct fl_log *log;           /* NULL: silent */
+	bool anyway;                  /* what a disk refuses is so all the same: bad news must not wait for it */
 };
 
 /* Make it before the loop turns and free it before loop and journal. */
@@ -36,3 +39,6 @@ extern const struct fl_sink fl_records_sink;       /* its self is a struct fl_re
 /* How many could not be read at the start; of the first one, which and why (*ret, untouched when there is none). For a
  * condition. */
 uint32_t fl_records_unread(const struct fl_records *records, struct fl_err *ret);
+
+/* Does the disk lack what counts? Why, then (*ret); what it was last known to refuse for. Only with `anyway`. */
+bool fl_records_behind(const struct fl_records *records, struct fl_err *ret);

@@ -16,6 +16,7 @@ struct model {
 	int next, done, lives;
 	uint32_t unread;
 	bool finished;                 /* this life came to its end */
+	bool anyway, behind;           /* must nothing wait for the disk? does the disk lack something? */
 	char why[200], wrong[200];
 };
 
@@ -154,8 +155,12 @@ static void look(struct fl_timer *timer)
 {
 	struct life *life = fl_container(timer, struct life, look);
 	struct model *m = life->model;
+	struct fl_err why = { 0 };
 
-	if (!all_kept(life)) {
+	m->behind = fl_records_behind(life->records, &why);
+	if (m->behind)
+		(void)snprintf(m->why, sizeof m->why, "%.190s", why.text);
+	if (m->finished || !all_kept(life)) {
 		fl_timer_set(life->io, &life->look, fl_now(life->io) + FL_NS_PER_MS);
 		return;
 	}
@@ -163,10 +168,13 @@ static void look(struct fl_timer *timer)
 		m->acked[i] = m->asked[i];
 		m->done++;
 	}
-	if (++life->rounds == ROUNDS)
-		m->finished = true;
-	else
+	if (++life->rounds < ROUNDS) {
 		next_round(life);
+		return;
+	}
+	m->finished = true;
+	if (m->anyway)
+		fl_timer_set(life->io, &life->look, fl_now(life->io) + FL_NS_PER_MS);
 }
 
 static int make_loop(struct life *life)
@@ -174,7 +182,8 @@ static int make_loop(struct life *life)
 	const struct fl_source wishes = { .kind = &wish_kind };
 	const struct fl_source healths = { .kind = &fl_health_kind, .sink = &fl_records_sink,
 					   .sink_arg = &life->records };
-	const struct fl_records_options options = { .journal = life->journal, .kind = &fl_health_kind };
+	const struct fl_records_options options = { .journal = life->journal, .kind = &fl_health_kind,
+						    .anyway = life->model->anyway };
 
 	life->loop = fl_loop_new(life->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &life->err);
 	if (!life->loop || fl_loop_source(life->loop, &wishes, &life->err) < 0 ||
@@ -306,6 +315,71 @@ TEST(any_call_may_fail)
 	sim_run_until(world, 20 * FL_NS_PER_S, finished, &m);
 	CHECK_STR(fl_str(m.wrong), "");
 	CHECK(test_tortured() || m.done == 2 * CARDS * ROUNDS);
+}
+
+/* ---- a disk that refuses ---- */
+
+static bool is_behind(void *model_)
+{
+	struct model *m = model_;
+
+	return (m->finished && m->behind) || m->wrong[0];
+}
+
+static bool has_caught_up(void *model_)
+{
+	struct model *m = model_;
+
+	return (m->finished && !m->behind) || m->wrong[0];
+}
+
+/* A life that ends well, and the next one on a disk that has become read-only. */
+static struct sim_host *refused(struct sim_world *world, struct model *m)
+{
+	struct sim_host *host = sim_host_new(world, "node", life_main, m);
+
+	sim_run_until(world, sim_now(world) + 10 * FL_NS_PER_S, has_caught_up, m);
+	sim_crash(host);
+	sim_faults(host)->read_only = true;
+	m->finished = m->behind = false;
+	m->done = 0;
+	sim_start(host);
+	return host;
+}
+
+TEST(what_the_disk_refuses_counts_all_the_same_and_is_kept_when_it_can)
+{
+	FL_AUTO(sim_world) struct sim_world *world =
+		sim_world_new(&(struct sim_config){ .seed = 11, .refuse = test_refuse_io });
+	struct model m = { .anyway = true };
+	struct sim_host *host = refused(world, &m);
+
+	sim_run_until(world, sim_now(world) + 5 * FL_NS_PER_S, is_behind, &m);
+	CHECK(test_tortured() || m.done == CARDS * ROUNDS);
+	CHECK(test_tortured() || (m.behind && strstr(m.why, "Read-only")));
+	sim_faults(host)->read_only = false;
+	sim_run_until(world, sim_now(world) + 30 * FL_NS_PER_S, has_caught_up, &m);
+	CHECK(!m.behind);
+	sim_crash(host);
+	sim_start(host);
+	m.finished = false;
+	sim_run_until(world, sim_now(world) + 20 * FL_NS_PER_S, finished, &m);
+	CHECK_STR(fl_str(m.wrong), "");
+	CHECK(test_tortured() || m.done == 2 * CARDS * ROUNDS);
+}
+
+/* ... where it must, and where it need not nothing is acknowledged. */
+TEST_ONCE(what_must_be_kept_waits_for_a_disk_that_refuses)
+{
+	FL_AUTO(sim_world) struct sim_world *world = sim_world_new(&(struct sim_config){ .seed = 12 });
+	struct model m = { 0 };
+	struct sim_host *host = refused(world, &m);
+
+	sim_run_until(world, sim_now(world) + 5 * FL_NS_PER_S, finished, &m);
+	CHECK_INT(m.done, 0);
+	sim_faults(host)->read_only = false;
+	sim_run_until(world, sim_now(world) + 700 * FL_NS_PER_S, finished, &m);
+	CHECK_INT(m.done, CARDS * ROUNDS);
 }
 
 /* ---- what cannot be read ---- */
