@@ -44,7 +44,8 @@ void fl_buf_added(struct fl_buf *buf, size_t len)
 
 void fl_buf_put(struct fl_buf *buf, const void *bytes, size_t len)
 {
-	void *room = fl_buf_room(buf, len);
+	bool fits = len < buf->cap - buf->len && buf->len + len <= buf->max && !buf->failed;
+	void *room = fits ? buf->p + buf->len : fl_buf_room(buf, len);
 
 	if (!room)
 		return;
@@ -56,11 +57,6 @@ void fl_buf_put(struct fl_buf *buf, const void *bytes, size_t len)
 void fl_buf_str(struct fl_buf *buf, struct fl_str s)
 {
 	fl_buf_put(buf, s.p, s.len);
-}
-
-void fl_buf_char(struct fl_buf *buf, char c)
-{
-	fl_buf_put(buf, &c, 1);
 }
 
 /* The digits of n, written so that they end at `end`; where they begin. */

@@ -22,11 +22,21 @@ struct fl_buf {
 
 void fl_buf_put(struct fl_buf *buf, const void *bytes, size_t len);
 void fl_buf_str(struct fl_buf *buf, struct fl_str s);
-void fl_buf_char(struct fl_buf *buf, char c);
 void fl_buf_int(struct fl_buf *buf, int64_t n);      /* in decimal; a fifth of the time of printf */
 void fl_buf_uint(struct fl_buf *buf, uint64_t n);
 void fl_buf_printf(struct fl_buf *buf, const char *fmt, ...) FL_PRINTF(2, 3);
 void fl_buf_vprintf(struct fl_buf *buf, const char *fmt, va_list args) FL_PRINTF(2, 0);
+
+/* Written down here for those who put texts together byte by byte. */
+static inline void fl_buf_char(struct fl_buf *buf, char c)
+{
+	if (buf->failed || buf->len >= buf->max || buf->cap - buf->len < 2) {
+		fl_buf_put(buf, &c, 1);
+		return;
+	}
+	buf->p[buf->len++] = c;
+	buf->p[buf->len] = '\0';
+}
 
 /* As a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. Every control character is escaped, those
  * above ASCII too, so that no text can steer the terminal on which somebody reads it. */

@@ -150,9 +150,11 @@ static void set_default(const struct fl_field *f, void *value)
 
 void fl_defaults(const struct fl_bind *bind, void *object)
 {
-	fl_each_field (f, bind)
-		if (!fl_has(bind, object, f))
-			fl_default(f, fl_member(f, object));
+	uint64_t absent = ~fl_bits(object);
+
+	for (uint32_t i = 0; i < bind->len; i++)
+		if (absent >> i & 1)
+			fl_default(&bind->fields[i], fl_member(&bind->fields[i], object));
 }
 
 void fl_default(const struct fl_field *f, void *member)
@@ -283,7 +285,9 @@ void fl_step_print(const struct fl_step *step, struct fl_buf *buf)
 	fl_step_print(step->up, buf);
 	switch (step->kind) {
 	case FL_STEP_FIELD:
-		fl_buf_printf(buf, "%s%.*s", buf->len ? "." : "", FL_ARG(step->name));
+		if (buf->len)
+			fl_buf_char(buf, '.');
+		fl_buf_str(buf, step->name);
 		break;
 	case FL_STEP_KEY: fl_buf_printf(buf, "[%.*s]", FL_ARG(step->name)); break;
 	case FL_STEP_INDEX: fl_buf_printf(buf, "[%" PRIu32 "]", step->index); break;

@@ -73,23 +73,28 @@ struct fl_rule {
 #define FL_RULES 4
 
 struct fl_field {
-	struct fl_str json;
+	/* What walkers look at for every object comes first, so that it lies in one line of the processor's cache. */
+	_Alignas(64) struct fl_str json;
 	const struct fl_bind *(*of)(void);       /* OBJ */
-	const struct fl_names *names;            /* ENUM */
 	uint32_t offset;
 	uint32_t size;                           /* of one value, without the key of a map */
 	enum fl_type type;
 	enum fl_shape shape;
+	const struct fl_names *keep;             /* maps, list-maps: only these keys; "gpu.io/": all with that prefix */
+	bool interned;                           /* few texts or keys, many objects: packed as handles, base/intern.h */
+	bool stamped;                            /* set by apply when something else changes: never a difference */
+	bool local;                              /* ours: in memory and cache, never in JSON or schema */
+	bool list_set;                           /* LIST_OF: no value twice, order means nothing */
+	struct { bool set; int64_t number; const char *text; } def;
 
 	/* What a value must be; of a list or map, pattern and between are about each element. */
+	const struct fl_names *names;            /* ENUM */
 	bool required, nullable;
 	const char *pattern;                     /* what RE2 and POSIX both read: no \d, no (?i) */
 	const char *format;                      /* of a text, besides what the type says itself */
 	struct { bool set; int64_t min, max; } between;
 	struct { uint32_t min, max; } length;    /* characters, elements or members; max 0: no ceiling */
 	const char *list_key;                    /* LIST: a map by this field, or by several: "name,port" */
-	bool list_set;                           /* LIST_OF: no value twice, order means nothing */
-	struct { bool set; int64_t number; const char *text; } def;
 	bool immutable;                          /* and may be neither added nor taken away later */
 	struct fl_rule rules[FL_RULES];
 
@@ -99,12 +104,6 @@ struct fl_field {
 	const char *deprecated;                  /* what to use instead */
 	const char *column;                      /* printer column of this name; fl_kind.columns has the order */
 	bool selectable;                         /* --field-selector finds by it */
-
-	/* How we keep it. */
-	const struct fl_names *keep;             /* maps, list-maps: only these keys; "gpu.io/": all with that prefix */
-	bool interned;                           /* few texts or keys, many objects: packed as handles, base/intern.h */
-	bool stamped;                            /* set by apply when something else changes: never a difference */
-	bool local;                              /* ours: in memory and cache, never in JSON or schema */
 };
 
 struct fl_bind {

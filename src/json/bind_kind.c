@@ -4,7 +4,11 @@
 
 void fl_kind_api_version(const struct fl_kind *kind, struct fl_buf *buf)
 {
-	fl_buf_printf(buf, "%s%s%s", kind->group, kind->group[0] ? "/" : "", kind->version);
+	if (kind->group[0]) {
+		fl_buf_str(buf, fl_str(kind->group));
+		fl_buf_char(buf, '/');
+	}
+	fl_buf_str(buf, fl_str(kind->version));
 }
 
 static bool unreserved(char c)

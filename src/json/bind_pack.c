@@ -246,9 +246,11 @@ static struct fl_str get_bytes(struct unpack *u, uint64_t len)
 
 static uint8_t get_byte(struct unpack *u)
 {
-	struct fl_str byte = get_bytes(u, 1);
-
-	return byte.len ? (uint8_t)byte.p[0] : 0;
+	if (u->bad || u->p == u->end) {
+		u->bad = true;
+		return 0;
+	}
+	return (uint8_t)*u->p++;
 }
 
 static uint64_t get_varint(struct unpack *u)
@@ -310,13 +312,12 @@ static struct fl_str get_uuid(struct unpack *u, const char *prefix, bool skip)
 static struct fl_str get_number(struct unpack *u, bool skip)
 {
 	uint64_t number = get_varint(u);
-	char *text;
-	int len;
+	struct fl_buf text = { .cap = NUMBER_TEXT + 1, .max = NUMBER_TEXT };
 
-	if (u->bad || skip || !(text = get_room(u, NUMBER_TEXT + 1)))
+	if (u->bad || skip || !(text.p = get_room(u, NUMBER_TEXT + 1)))
 		return (struct fl_str){ NULL, 0 };
-	len = snprintf(text, NUMBER_TEXT + 1, "%" PRIu64, number);
-	return (struct fl_str){ text, (uint32_t)len };
+	fl_buf_uint(&text, number);
+	return fl_buf_view(&text);
 }
 
 static struct fl_str get_interned(struct unpack *u)
@@ -369,12 +370,13 @@ static void get_quantity(struct unpack *u, struct fl_quantity *ret)
 {
 	uint8_t format = get_byte(u);
 	char digits[NUMBER_TEXT + 1];
+	struct fl_buf number = FL_BUF_IN(digits);
 	struct fl_str text;
 
 	if (u->p < u->end && (uint8_t)*u->p == TEXT_NUMBER) {
 		get_byte(u);
-		text.p = digits;
-		text.len = (uint32_t)snprintf(digits, sizeof digits, "%" PRIu64, get_varint(u));
+		fl_buf_uint(&number, get_varint(u));
+		text = fl_buf_view(&number);
 	} else {
 		text = get_text(u, !ret);
 	}
@@ -612,9 +614,13 @@ struct fl_str fl_peek_raw(const struct fl_bind *bind, struct fl_str packed, size
 
 bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset, struct fl_str text)
 {
-	struct fl_str raw = fl_peek_raw(bind, packed, offset);
+	struct unpack u = { .p = packed.p, .end = packed.p + packed.len };
+	const struct fl_field *row = NULL, *f = seek(&u, bind, offset, &row);
 	char room[UUID_TEXT + UUID_PREFIX + 1];
-	struct unpack u = { .p = raw.p, .end = raw.p + raw.len, .room = room };
+	struct fl_str found = { NULL, 0 };
 
-	return raw.len ? fl_str_eq(get_text(&u, false), text) : text.len == 0;
+	u.room = room;
+	if (f)
+		found = get_text(&u, false);
+	return !u.bad && fl_str_eq(found, text);
 }

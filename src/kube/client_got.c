@@ -247,7 +247,7 @@ void fl_flight_done(struct fl_op *op)
 	struct fl_buf buf = FL_BUF_IN(code);
 
 	if (op->result >= 0)
-		fl_buf_printf(&buf, "%d", flight->http.status);
+		fl_buf_int(&buf, flight->http.status);
 	if (kube->requests)
 		fl_count(fl_series(kube->requests, (struct fl_str[]){ fl_str(code), fl_str(kube->host),
 								      flight->http.method }), 1);

@@ -22,6 +22,7 @@ struct bucket {
 
 /* A slot of the table is empty or a place plus one. */
 enum { EMPTY = 0 };
+#define NOWHERE (EMPTY - UINT32_C(1))
 /* Of a large table, all at once would hold up the loop: each put takes so many places over into the wider one, which is
  * begun when five eighths are full and has caught up with what is put meanwhile long before six are. */
 enum { MOVES = 8 };
@@ -167,19 +168,17 @@ static uint32_t slot_of(const struct fl_cache *cache, uint32_t hash, struct fl_s
 	return i;
 }
 
-static struct fl_entry *find(const struct fl_cache *cache, uint32_t hash, struct fl_str space, struct fl_str name)
+/* The place of an object, or NOWHERE. */
+static uint32_t place_of(const struct fl_cache *cache, uint32_t hash, struct fl_str space, struct fl_str name)
 {
-	uint32_t slot;
-
-	if (!cache->slot_count)
-		return NULL;
-	slot = slot_of(cache, hash, space, name);
-	return cache->slots[slot] == EMPTY ? NULL : cache->entries.at[cache->slots[slot] - 1];
+	return cache->slot_count ? cache->slots[slot_of(cache, hash, space, name)] - 1 : NOWHERE;
 }
 
 struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
 {
-	return find(cache, hash_of(cache, space, name), space, name);
+	uint32_t place = place_of(cache, hash_of(cache, space, name), space, name);
+
+	return place == NOWHERE ? NULL : cache->entries.at[place];
 }
 
 static void place_in(uint32_t *slots, uint32_t count, uint32_t hash, uint32_t place)
@@ -400,12 +399,11 @@ static struct fl_str text_at(const void *object, size_t at)
 }
 
 /* What is packed differs from what is there. */
-static int put_packed(struct fl_cache *cache, const void *object, uint32_t hash, struct fl_entry *before,
+static int put_packed(struct fl_cache *cache, const void *object, uint32_t hash, uint32_t place,
 		      struct fl_cache_change *ret)
 {
-	struct fl_entry *entry = entry_new(cache);
+	struct fl_entry *before = place == NOWHERE ? NULL : cache->entries.at[place], *entry = entry_new(cache);
 	struct bucket *buckets[FL_INDEXES];
-	uint32_t slot;
 
 	if (!entry)
 		return -FL_E_NOMEM;
@@ -413,8 +411,7 @@ static int put_packed(struct fl_cache *cache, const void *object, uint32_t hash,
 		fl_entry_drop(cache, entry);
 		return -FL_E_NOMEM;
 	}
-	slot = slot_of(cache, hash, text_at(object, cache->space_at), text_at(object, cache->name_at));
-	commit(cache, entry, before, before ? cache->slots[slot] - 1 : 0, hash, buckets);
+	commit(cache, entry, before, place, hash, buckets);
 	*ret = (struct fl_cache_change){ .before = before, .after = entry };
 	return 0;
 }
@@ -423,21 +420,22 @@ int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_cha
 {
 	struct fl_str name = text_at(object, cache->name_at), space = text_at(object, cache->space_at), packed;
 	struct fl_entry *before;
-	uint32_t hash;
+	uint32_t hash, place;
 
 	fl_buf_clear(&cache->packing);
 	if (fl_pack(cache->kind->root(), object, cache->interns, &cache->packing, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
 	packed = fl_buf_view(&cache->packing);
 	hash = hash_of(cache, space, name);
-	before = find(cache, hash, space, name);
+	place = place_of(cache, hash, space, name);
+	before = place == NOWHERE ? NULL : cache->entries.at[place];
 	if (before && fl_str_eq(fl_entry_packed(cache, before), packed)) {
 		fl_pack_drop(cache->kind->root(), packed, cache->interns);
 		fl_cache_keep(cache, before);
 		*ret = (struct fl_cache_change){ .after = before, .same = true };
 		return 0;
 	}
-	if (put_packed(cache, object, hash, before, ret) < 0)
+	if (put_packed(cache, object, hash, place, ret) < 0)
 		return fl_fail(err, FL_E_NOMEM, "%s %.*s: no memory for its place in the cache", cache->kind->kind,
 			       FL_ARG(name));
 	return 0;

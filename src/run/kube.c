@@ -54,13 +54,16 @@ static int answered(struct fl_kube_call *call, enum fl_item what, yyjson_val *js
 {
 	struct request *request = fl_container(call, struct request, call);
 	const struct fl_bind *root = request->write->ref.kind->root();
-	struct fl_str kind;
+	struct fl_str kind, version;
 	void *object;
 	int r;
 
 	(void)what;
 	if (fl_json_str(fl_json_get(json, FL_S("kind")), &kind) && fl_str_eq(kind, FL_S("Status")))
 		return 0;   /* a delete that is over at once */
+	if (fl_json_str(fl_json_get(fl_json_get(json, FL_S("metadata")), FL_S("resourceVersion")), &version) &&
+	    fl_write_seen(request->write, version))
+		return 0;
 	object = fl_arena_get(&request->write->arena, root->size);
 	if (!object)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the answer about %s", call->kind->kind);

@@ -103,6 +103,9 @@ bool fl_write_may(void *write);
 /* How it ended. The object as it is now, or NULL when the sink was not told: then what was wanted is taken for so until
  * a feeder says otherwise. */
 void fl_write_done(struct fl_write *write, const void *object);
+/* For a sink that is about to read the object out of an answer: at this version a feeder has told of it already, with
+ * all that the write wants. Then NULL is enough for fl_write_done. */
+bool fl_write_seen(struct fl_write *write, struct fl_str version);
 void fl_write_gone(struct fl_write *write);                                /* it is not there any more */
 void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT,
 	FL_E_NOTFOUND: soon again */

@@ -19,6 +19,7 @@ struct overlay {
 	bool gone;                     /* it was told to be gone while the write was on its way */
 	bool whole;                    /* the cache shows all of the write that is on its way */
 	bool fresh;                    /* made for this write, and nothing is laid yet */
+	bool seen;                     /* the write has been told of, before its answer */
 	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
 	uint32_t asked;                /* full states that had been asked for when it was done */
 	uint32_t told_in;              /* the cache's mark after which it was told last */
@@ -157,6 +158,16 @@ uint64_t run_random(struct fl_loop *loop);
 /* Where in the root of the kind a text of its metadata stands, to be looked at where it is packed. */
 #define RUN_AT(feed_, member_) ((feed_)->meta->offset + offsetof(struct fl_meta_names, member_))
 
+/* ---- view.c ---- */
+
+/* What is in the cache, and what it unpacked to; NULL: nothing is known of it. */
+struct seen {
+	const struct fl_entry *entry;
+	void *object;
+};
+/* What the view got last, if it is this object: the caller's to change, the view forgets it. */
+struct seen run_view_take(struct fl_view *view, const struct fl_feed *feed, struct fl_str space, struct fl_str name);
+
 /* ---- feed.c ---- */
 /* Put into the cache, and tell those who watch. < 0: nothing has changed. *ret, if it is not NULL, says what it did:
  * ret->before is the caller's to drop. */
@@ -182,10 +193,13 @@ struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, st
 struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name);
 void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
 void overlay_unuse(struct fl_feed *feed, struct overlay *overlay);   /* the write was not started */
-void overlay_lay(struct fl_feed *feed, struct overlay *overlay);   /* at the start of the write */
+/* At the start of the write. `seen`: what is shown, where somebody has looked already; it is changed. */
+void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen);
 int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err);
 /* Is what is shown what was told, or answered, at this version? */
 bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str version);
+/* Was it told, just as the write makes it, at this version? Then its answer need not be looked at. */
+bool overlay_seen(struct fl_feed *feed, struct overlay *overlay, struct fl_str version);
 /* *ret_as_laid: the object has become what was laid over it, to the letter. */
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid);
 bool overlay_failed(struct fl_feed *feed, struct overlay *overlay);   /* false: it is shown again later */

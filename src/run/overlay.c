@@ -130,27 +130,32 @@ static struct fl_entry *entry_of(const struct fl_feed *feed, const struct overla
 	return fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
 }
 
-static void *shown(struct fl_feed *feed, const struct overlay *overlay)
+static struct seen look(struct fl_feed *feed, const struct overlay *overlay)
 {
 	const struct fl_entry *entry = entry_of(feed, overlay);
 	void *object = entry ? fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size) : NULL;
 
 	if (!object || fl_entry_unpack(&feed->cache, entry, &feed->loop->feeding, object, NULL) < 0)
-		return NULL;
-	return object;
+		return (struct seen){ entry, NULL };
+	return (struct seen){ entry, object };
+}
+
+static void *shown(struct fl_feed *feed, const struct overlay *overlay)
+{
+	return look(feed, overlay).object;
 }
 
 /* Memory that is refused here costs the overlay only: the object is busy until the write ends, so nobody writes
  * twice. */
-void overlay_lay(struct fl_feed *feed, struct overlay *overlay)
+void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen)
 {
-	void *have = shown(feed, overlay), *object = laid_over(feed, overlay, have);
-	const struct fl_entry *entry = have ? entry_of(feed, overlay) : NULL;
-	uint32_t round = entry ? fl_entry_round(entry) : feed->cache.round;
+	struct seen have = seen.object ? seen : look(feed, overlay);
+	void *object = have.entry && !have.object ? NULL : laid_over(feed, overlay, have.object);
+	uint32_t round = have.entry ? fl_entry_round(have.entry) : feed->cache.round;
 	struct fl_cache_change change = { 0 };
-	bool laid = object && run_put_over(feed, have, object, &change, NULL) == 0 && !change.same;
+	bool laid = object && run_put_over(feed, have.object, object, &change, NULL) == 0 && !change.same;
 
-	overlay->fresh = overlay->gone = false;
+	overlay->fresh = overlay->gone = overlay->seen = false;
 	overlay->whole = laid;
 	overlay->version = 0;
 	if (overlay->undone) {   /* what was shown was never told: what was, is kept since the write that failed */
@@ -199,6 +204,19 @@ static void told_gone(struct fl_feed *feed, struct overlay *overlay)
 		overlay_drop(feed, overlay);
 }
 
+/* All of the write is in it already: mostly its echo, which has overtaken the answer. */
+static int told_whole(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
+{
+	int r = run_put(feed, object, NULL, err);
+
+	if (r < 0)
+		return r;
+	forget_told(feed, overlay);
+	overlay->laid = overlay->undone = false;
+	overlay->whole = true;
+	return 0;
+}
+
 /* A feeder has told of the object; NULL: it is gone. */
 int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
 {
@@ -222,6 +240,8 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 	laid = overlay->slot ? laid_over(feed, overlay, object) : shown(feed, overlay);
 	if (!laid)
 		return fl_fail(err, FL_E_NOMEM, "%s: no memory to lay a write over it", feed->source.kind->kind);
+	if (overlay->slot && fl_equal(feed->source.kind->root(), laid, object))
+		return told_whole(feed, overlay, object, err);
 	return tell_below(feed, overlay, object, laid, err);
 }
 
@@ -232,6 +252,14 @@ bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str v
 		return false;
 	overlay_drop(feed, overlay);
 	return true;
+}
+
+bool overlay_seen(struct fl_feed *feed, struct overlay *overlay, struct fl_str version)
+{
+	const struct fl_entry *entry = overlay->whole && !overlay->laid ? entry_of(feed, overlay) : NULL;
+
+	overlay->seen = entry && fl_entry_is(&feed->cache, entry, RUN_AT(feed, resource_version), version);
+	return overlay->seen;
 }
 
 /* Show again what was told last. */
@@ -305,10 +333,15 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 {
 	struct fl_cache_change change = { 0 };
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
-	void *have = object || overlay->laid ? NULL : shown(feed, overlay);
-	const void *show = object || overlay->laid ? object : laid_over(feed, overlay, have);
+	void *have = object || overlay->laid || overlay->seen ? NULL : shown(feed, overlay);
+	const void *show = object || overlay->laid || overlay->seen ? object : laid_over(feed, overlay, have);
 	uint64_t told;
 
+	if (overlay->seen) {
+		*ret_as_laid = !overlay->laid;
+		(void)overlay_failed(feed, overlay);   /* what was told is the truth, whatever came after it */
+		return 0;
+	}
 	/* What it has of others must not be lost for want of memory to look at it. */
 	if (!object && !overlay->laid && !have && entry_of(feed, overlay))
 		return -FL_E_NOMEM;

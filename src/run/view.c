@@ -20,7 +20,7 @@ static struct fl_feed *feed_of(const struct fl_view *view, const struct fl_kind 
 	return feed;
 }
 
-static const void *unpack(struct fl_view *view, const struct fl_cache *cache, const struct fl_entry *entry)
+static void *unpack(struct fl_view *view, const struct fl_cache *cache, const struct fl_entry *entry)
 {
 	void *object = fl_view_alloc(view, 1, cache->kind->root()->size);
 
@@ -38,17 +38,40 @@ static void note(const struct fl_view *view, const struct fl_read *read)
 		view->read(view->read_arg, read);
 }
 
+/* Is it what was got last? Saves the way through the cache, which is most of a second get. */
+static bool is_seen(const struct fl_view *view, const struct fl_feed *feed, struct fl_str space, struct fl_str name)
+{
+	const struct fl_meta_names *meta;
+
+	if (!view->seen || view->seen_in != feed)
+		return false;
+	meta = run_meta(feed, view->seen_object);
+	return fl_str_eq(meta->name, name) && fl_str_eq(meta->space, space);
+}
+
 const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct fl_str space, struct fl_str name)
 {
 	struct fl_feed *feed = feed_of(view, kind);
-	const struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+	const struct fl_entry *entry = is_seen(view, feed, space, name) ? view->seen :
+				       fl_cache_get(&feed->cache, space, name);
 
 	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = entry != NULL });
 	if (!entry || entry != view->seen) {
 		view->seen_object = entry ? unpack(view, &feed->cache, entry) : NULL;
 		view->seen = view->steady && view->seen_object ? entry : NULL;
+		view->seen_in = feed;
 	}
 	return view->seen_object;
+}
+
+struct seen run_view_take(struct fl_view *view, const struct fl_feed *feed, struct fl_str space, struct fl_str name)
+{
+	struct seen seen = { view->seen, view->seen_object };
+
+	if (!is_seen(view, feed, space, name))
+		return (struct seen){ NULL, NULL };
+	view->seen = NULL;
+	return seen;
 }
 
 bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind)

@@ -37,8 +37,9 @@ struct fl_view {
 	void (*read)(void *arg, const struct fl_read *read);   /* NULL: nobody asks */
 	void *read_arg;
 	bool steady;                   /* the loop's: the caches stand still as long as it is used */
-	const struct fl_entry *seen;   /* the loop's, when steady: what was got last, and what it unpacked to */
-	const void *seen_object;
+	struct fl_feed *seen_in;       /* the loop's, when steady: what was got last, and what it unpacked to */
+	const struct fl_entry *seen;
+	void *seen_object;
 };
 
 /* The object, a root struct of the kind; NULL: there is none. */

@@ -366,7 +366,8 @@ static void start(struct turn *t)
 		loop->slots = slot;
 		slot->key->writing++;
 		slot->began = fl_now(loop->io);
-		overlay_lay(slot->feed, slot->overlay);
+		overlay_lay(slot->feed, slot->overlay,
+			    run_view_take(t->view, slot->feed, slot->write.ref.space, slot->write.ref.name));
 		slot->feed->source.sink->start(slot->feed->source.sink_arg, &slot->write);
 		slot->started = true;
 	}
@@ -522,6 +523,13 @@ static void look_at(struct slot *slot, const void *object, bool as_laid)
 		survives.len = 0;
 	if (contest_written(loop, slot, &survives))
 		key_enqueue(slot->key);
+}
+
+bool fl_write_seen(struct fl_write *write, struct fl_str version)
+{
+	struct slot *slot = slot_of(write);
+
+	return write->what == FL_WANT_OBJECT && overlay_seen(slot->feed, slot->overlay, version);
 }
 
 void fl_write_done(struct fl_write *write, const void *object)

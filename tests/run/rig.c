@@ -284,7 +284,7 @@ int rig_serve(struct rig *rig)
 	struct fl_write *write = take(rig);
 	struct fl_demo rocket;
 	char name[64];
-	bool gone;
+	bool gone, seen;
 	int r;
 
 	if (!write)
@@ -297,10 +297,12 @@ int rig_serve(struct rig *rig)
 	}
 	if (rig->early && rig_tell(rig, name) < 0)
 		rig->nomem = true;
+	seen = !gone && fl_write_seen(write, rocket.meta.resource_version);
+	rig->unread += seen;
 	if (gone)
 		fl_write_gone(write);
 	else
-		fl_write_done(write, rig->no_answer ? NULL : &rocket);
+		fl_write_done(write, seen || rig->no_answer ? NULL : &rocket);
 	return rig->mute ? 0 : rig_tell(rig, name);
 }
 

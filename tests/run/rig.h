@@ -34,6 +34,7 @@ struct rig {
 	bool no_answer;                            /* the sink is not told what the object became */
 	struct fl_write *writes[RIG_HELD];         /* those that wait, oldest first */
 	uint32_t held, started, most;
+	uint32_t unread;                           /* answers that nobody had to look at */
 	/* Called on what the server makes of a write, before it keeps it: a webhook. */
 	void (*webhook)(struct fl_demo *rocket);
 	bool may_write;

@@ -248,6 +248,80 @@ TEST(what_is_shown_already_need_not_be_read)
 	}
 }
 
+/* An answer whose echo has overtaken it need not be read, whatever is told between its head and its end. */
+static int nothing_more(struct rig *rig)
+{
+	(void)rig;
+	return 0;
+}
+
+static int another_number(struct rig *rig)
+{
+	return rig_put(rig, ROCKET("a", 5));
+}
+
+static int ours_taken_away(struct rig *rig)
+{
+	return rig_put(rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":3},\"status\":{}}");
+}
+
+static int it_goes(struct rig *rig)
+{
+	return rig_gone(rig, "a");
+}
+
+static const struct {
+	const char *says;
+	bool early;
+	int (*between)(struct rig *rig);
+	bool seen;
+	uint32_t started;              /* writes, by the end */
+} overtaken[] = {
+	{ "its echo came first", true, nothing_more, true, 1 },
+	{ "its echo has not come", false, nothing_more, false, 1 },
+	{ "its echo came first, and then somebody else's change", true, another_number, true, 2 },
+	{ "its echo came first, and then somebody took it away", true, ours_taken_away, true, 2 },
+	{ "its echo came first, and then the end of it all", true, it_goes, true, 1 },
+};
+
+TEST(an_answer_that_was_overtaken_by_its_echo_need_not_be_read)
+{
+	EACH_ROW (row, overtaken) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_demo answer = { 0 };
+		struct fl_write *write;
+		const struct fl_demo *truth;
+		RIG(rig, &capacity);
+
+		OK(rig_put(&rig, ROCKET("a", 3)));
+		OK(rig_tell_all(&rig));
+		rig_run(&rig);
+		if (rig.nomem || test_tortured())
+			return;
+		CHECK_INT(rig.held, 1);
+		write = rig.writes[0];
+		rig.held = 0;
+		rig.mute = !row->early;
+		OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":3},"
+				 "\"status\":{\"capacity\":{\"total\":3}}}"));
+		truth = rig_get(&rig, "a", &arena);
+		GOT(truth);
+		OK(fl_copy(fl_demo_bind(), truth, &arena, &answer, NULL));
+		CHECK(!fl_write_seen(write, FL_S("1")));
+		CHECK_INT(fl_write_seen(write, answer.meta.resource_version), row->seen);
+		rig.mute = false;
+		OK(row->between(&rig));
+		fl_write_done(write, row->seen ? NULL : &answer);
+		OK(rig_settle(&rig));
+		CHECK_INT(rig.started, row->started);
+		truth = rig_get(&rig, "a", &arena);
+		CHECK((truth != NULL) == (rig_see(&rig, "a", &arena) != NULL));
+		CHECK(!truth || fl_equal(fl_demo_bind(), truth, rig_see(&rig, "a", &arena)));
+		CHECK(!truth || truth->status.capacity.total == truth->spec.replicas);
+		CHECK(rig_at_rest(&rig));
+	}
+}
+
 TEST(what_is_the_same_in_a_full_state_is_named)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
