@@ -21,10 +21,10 @@ func TestACardThatBreaksUnderAPodLeavesAndComesBack(t *testing.T) {
 		broken       []string // "GPU" stands for the card
 		limit        time.Duration
 	}{
-		{"a fatal XID", "Xid79", []string{"lose", "GPU"}, moment},
-		{"an uncorrected error of memory", "Ecc", []string{"ecc", "GPU", "uncorrected", "3"}, moment},
+		{"R95 a fatal XID", "Xid79", []string{"lose", "GPU"}, moment},
+		{"R95 an uncorrected error of memory", "Ecc", []string{"ecc", "GPU", "uncorrected", "3"}, moment},
 		// An A100 does not tell of this by itself: it is seen at the next look, which is every half a minute.
-		{"a driver that asks for a reset", "NeedsReset", []string{"recovery", "GPU", "reset"}, 45 * time.Second},
+		{"R95 a driver that asks for a reset", "NeedsReset", []string{"recovery", "GPU", "reset"}, 45 * time.Second},
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			r := oneNode(t)

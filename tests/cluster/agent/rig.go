@@ -209,19 +209,31 @@ func (r *rig) only(container string) string {
 	return ids[0]
 }
 
-// number is a card's place in the driver's list, which is what the fake driver calls it.
-func (r *rig) number(uuid string) string {
+// shown is what the fake driver shows of a card: gpu NUMBER UUID ADDRESS minor MINOR.
+func (r *rig) shown(uuid string) []string {
 	r.Helper()
 	uuid, _, _ = strings.Cut(uuid, "::")
 	text, err := gpus.Say(context.Background(), r.n, "show")
 	r.must(err)
 	for _, line := range strings.Split(text, "\n") {
-		if fields := strings.Fields(line); len(fields) > 2 && fields[2] == uuid {
-			return fields[1]
+		if fields := strings.Fields(line); len(fields) > 5 && fields[2] == uuid {
+			return fields
 		}
 	}
 	r.Fatalf("no card %s; there are\n%s", uuid, text)
-	return ""
+	return nil
+}
+
+// number is a card's place in the driver's list, which is what the fake driver calls it.
+func (r *rig) number(uuid string) string {
+	r.Helper()
+	return r.shown(uuid)[1]
+}
+
+// node is the name of a card's device node.
+func (r *rig) node(uuid string) string {
+	r.Helper()
+	return "nvidia" + r.shown(uuid)[5]
 }
 
 // health is what a Pod's status says of a device.

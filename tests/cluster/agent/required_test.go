@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead/tests/cluster"
+)
+
+// R61: a card that is in no pool is not exposed to Pods: not as a resource, not to one that names it in its environment,
+// and not to one that has a card of the pool.
+func TestR61ACardInNoPoolIsNobodys(t *testing.T) {
+	const train = corev1.ResourceName("gpu.deckhouse.io/train")
+	r := oneNode(t)
+	r.replaced("--unpooled=false", "--pool="+string(train)+"=0,1")
+	r.hasGPUs(0, 8) // of the one before; the kubelet forgets it after five minutes
+	r.has(train, 2, 2)
+	pooled := sleeper("pooled", 0)
+	pooled.Spec.Containers[0].Resources = wants(train, 2)
+	r.runs(pooled)
+	greedy := sleeper("greedy", 0)
+	greedy.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "all"}, {Name: "NVIDIA_DRIVER_CAPABILITIES", Value: "all"}}
+	r.runs(greedy)
+	var own []string
+	for _, id := range r.listed()["pooled/main"] {
+		own = append(own, r.node(id))
+		if number := r.number(id); number != "0" && number != "1" {
+			t.Errorf("it was given card %s", number)
+		}
+	}
+	slices.Sort(own)
+	if cards := r.cards("pooled", "main"); len(own) != 2 || !slices.Equal(cards, own) {
+		t.Errorf("the pool's Pod sees %q and was given %q", cards, own)
+	}
+	if all := r.in("greedy", "main", "cd /dev && ls -d nvidia* 2>/dev/null || true"); all != "" {
+		t.Errorf("a Pod that asks for all by its environment sees %q", all)
+	}
+	for minor := range 8 {
+		for pod, granted := range map[string]bool{"pooled": slices.Contains(own, fmt.Sprint("nvidia", minor)), "greedy": false} {
+			said := r.in(pod, "main", fmt.Sprintf("mknod /tmp/card c 195 %d; cat /tmp/card 2>&1; rm /tmp/card", minor))
+			if denied := strings.Contains(said, "Operation not permitted"); denied == granted {
+				t.Errorf("%s opens card %d: %q", pod, minor, said)
+			}
+		}
+	}
+	r.removes("third")
+	third := sleeper("third", 0)
+	third.Spec.Containers[0].Resources = wants(train, 1)
+	_, err := r.c.Client.CoreV1().Pods("default").Create(t.Context(), third, create)
+	r.must(err)
+	r.must(r.c.WaitPod(cluster.Within(t, moment), "third", "cannot be scheduled", func(pod *corev1.Pod) bool { // six are free, and not its
+		return pod != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Reason == corev1.PodReasonUnschedulable && strings.Contains(c.Message, "Insufficient "+string(train))
+		})
+	}))
+}
+
+// counts are what the agent tells others, and how often: the kubelet, the API server, the driver's children.
+func (r *rig) counts() map[string]float64 {
+	r.Helper()
+	all := map[string]float64{}
+	for _, name := range []string{"fairlead_plugin_lists_total", "fairlead_plugin_registrations_total", "fairlead_writes_total",
+		"fairlead_events_total", "fairlead_gpu_child_starts_total", "fairlead_gpu_child_crashes_total"} {
+		all[name] = r.metric(name)
+	}
+	return all
+}
+
+// rests waits until the agent has told nobody anything for a while.
+func (r *rig) rests() map[string]float64 {
+	r.Helper()
+	before := r.counts()
+	until(r, "an agent at rest", func() (bool, string) {
+		time.Sleep(time.Second)
+		now := r.counts()
+		still := fmt.Sprint(now) == fmt.Sprint(before)
+		before = now
+		return still, fmt.Sprint(now)
+	})
+	return before
+}
+
+// swaps puts a file of the node's in the place of another, as a ConfigMap comes to a Pod.
+func (r *rig) swaps(path string, content []byte) {
+	r.Helper()
+	r.must(r.n.Do(func() error {
+		if err := os.WriteFile(path+".new", content, 0o644); err != nil {
+			return err
+		}
+		return os.Rename(path+".new", path)
+	}))
+}
+
+// R92: a change that comes a hundred times is told a few times, one that changes nothing is not told at all, and no Pod
+// is restarted for any of it.
+func TestR92ChangesAreFewAndIdempotentAndRestartNoPod(t *testing.T) {
+	const file = "/etc/fairlead-r92.yaml"
+	shares := func(n int) []byte {
+		return fmt.Appendf(nil, "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n", n)
+	}
+	r := oneNode(t)
+	r.must(r.n.WriteFile(file, shares(2), 0o644))
+	r.replaced("--config-file="+file, "--recovery-wait=1s")
+	r.hasGPUs(16, 16)
+	r.runs(sleeper("user", 1))
+	id := r.only("user/main")
+	for _, row := range []struct {
+		says   string
+		change func(r *rig)
+		lists  float64 // at most, for the kubelet
+		writes float64 // at most, for the API server
+		has    int64
+		of     int64
+	}{
+		{"R92 time passes", func(*rig) { time.Sleep(5 * time.Second) }, 0, 0, 16, 16},
+		{"R92 the same configuration is written a hundred times", func(r *rig) {
+			for range 100 {
+				r.swaps(file, shares(2))
+			}
+		}, 0, 0, 16, 16},
+		{"R92 a configuration goes to and fro a hundred times", func(r *rig) {
+			for i := range 100 {
+				r.swaps(file, shares(3-i%2))
+			}
+			r.swaps(file, shares(3))
+			r.hasGPUs(24, 24)
+		}, 40, 40, 24, 24},
+		{"R92 a card tells of the same fault a hundred times", func(r *rig) {
+			card := r.number(id)
+			for range 100 {
+				r.say("xid", card, "48")
+			}
+			r.hasGPUs(21, 24)
+		}, 4, 12, 21, 24},
+		{"R92 it is healed", func(r *rig) {
+			r.say("heal")
+			r.within(time.Minute).hasGPUs(24, 24)
+		}, 4, 12, 24, 24},
+		{"R92 the driver's folder is touched a hundred times", func(r *rig) {
+			for i := range 100 {
+				r.must(r.n.WriteFile(fmt.Sprintf("/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.%d~", i), nil, 0o644))
+			}
+			_, err := r.n.Command(context.Background(), "sh", "-c", "rm /run/nvidia/driver/usr/lib/x86_64-linux-gnu/*~").Output()
+			r.must(err)
+		}, 0, 0, 24, 24},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := &rig{t, r.c, r.n, r.agent}
+			before := r.rests()
+			row.change(r)
+			after := r.rests()
+			lists, writes := after["fairlead_plugin_lists_total"]-before["fairlead_plugin_lists_total"],
+				after["fairlead_writes_total"]-before["fairlead_writes_total"]+after["fairlead_events_total"]-before["fairlead_events_total"]
+			t.Logf("%v lists, %v writes and events", lists, writes)
+			if lists > row.lists || writes > row.writes {
+				t.Errorf("%v lists and %v writes; at most %v and %v were due\nbefore %v\nafter  %v", lists, writes, row.lists, row.writes, before, after)
+			}
+			for _, never := range []string{"fairlead_plugin_registrations_total", "fairlead_gpu_child_starts_total", "fairlead_gpu_child_crashes_total"} {
+				if before[never] != after[never] {
+					t.Errorf("%s was %v and is %v", never, before[never], after[never])
+				}
+			}
+			r.hasGPUs(row.has, row.of)
+			r.undisturbed("user")
+			if now := r.only("user/main"); now != id {
+				t.Errorf("the Pod has %s, and had %s", now, id)
+			}
+		})
+	}
+}
