@@ -73,6 +73,7 @@ static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 	gpu->kernel_seen |= found->kernel[0] != '\0';
 	if (!other) {
 		gpu->found.node = found->node;
+		gpu->found.platform = found->platform;
 		return;
 	}
 	if (gpu->looked)

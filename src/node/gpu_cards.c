@@ -223,6 +223,23 @@ static bool two_versions(const struct fl_gpu_found *f)
 	return f->version[0] && f->kernel[0] && f->kernel[0] != '?' && strcmp(f->version, f->kernel) != 0;
 }
 
+/* What is not supported is refused by its name, with what to do instead. */
+static const char *not_for(enum fl_gpu_platform platform)
+{
+	switch (platform) {
+	case FL_GPU_WSL:
+		return "this is Linux under Windows (WSL: /dev/dxg or /usr/lib/wsl is there), which has no device nodes "
+		       "for its GPU and is not supported: take a Linux host, or NVIDIA's device plugin for this node";
+	case FL_GPU_TEGRA:
+		return "this is a Tegra (Jetson), whose GPU has no NVML and no device nodes of its own and is not "
+		       "supported: take NVIDIA's device plugin with --device-discovery-strategy=tegra for this node";
+	case FL_GPU_PLAIN:
+	case FL_GPU_PLATFORM_COUNT_:
+		break;
+	}
+	return NULL;
+}
+
 /* How we get on with it, and words for a person. */
 static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 {
@@ -232,6 +249,10 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 	if (gpu->pauses) {
 		fl_buf_printf(why, "let go of: %s", gpu->why);
 		return FL_DRIVER_PAUSED;
+	}
+	if (not_for(f->platform)) {
+		fl_buf_str(why, fl_str(not_for(f->platform)));
+		return FL_DRIVER_ABSENT;
 	}
 	if (!f->library[0]) {
 		fl_buf_str(why, FL_S("there is no libnvidia-ml.so.1 under "));

@@ -10,7 +10,7 @@ static const char *const dirs[] = {
 #else
 	"usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu",
 #endif
-	"usr/lib64", "lib64", "usr/lib", "lib", "usr/lib/wsl/lib", "usr/local/nvidia/lib64", "opt/nvidia/lib64",
+	"usr/lib64", "lib64", "usr/lib", "lib", "usr/local/nvidia/lib64", "opt/nvidia/lib64",
 };
 
 static bool is_digit(char c)
@@ -108,6 +108,55 @@ static bool try_dir(const struct fl_fs *fs, const char *root, const char *dir, s
 	return true;
 }
 
+static bool is_there(const struct fl_fs *fs, const char *root, const char *path, struct fl_stat *ret)
+{
+	char full[FL_GPU_PATH_MAX];
+	const char *slash = root[0] && root[strlen(root) - 1] == '/' ? "" : "/";
+
+	return snprintf(full, sizeof full, "%s%s%s", root, slash, path) < (int)sizeof full &&
+	       fs->stat(fs, AT_FDCWD, full, 0, ret) == 0;
+}
+
+/* Texts of "vendor,model", each with its NUL. */
+static bool says_tegra(const struct fl_fs *fs, const char *proc)
+{
+	char path[FL_GPU_PATH_MAX], text[512];
+	int64_t n = -1;
+	int fd = -1;
+
+	if (snprintf(path, sizeof path, "%s/device-tree/compatible", proc) < (int)sizeof path)
+		fd = fs->open(fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0) {
+		n = fl_fs_read_all(fs, fd, text, sizeof text - 1);
+		fs->close(fs, fd);
+	}
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	for (const char *at = text; at < text + n; at += strlen(at) + 1)
+		if (strncmp(at, "nvidia,tegra", 12) == 0)
+			return true;
+	return false;
+}
+
+/* Asked where the driver is not whole: what has it is plain, whatever else lies around. */
+static enum fl_gpu_platform platform_of(const struct fl_fs *fs, const char *roots, const char *dev_root,
+					const char *proc)
+{
+	struct fl_stat stat = { 0 };
+	bool tegra = false;
+
+	if (dev_root[0] && is_there(fs, dev_root, "dev/dxg", &stat))
+		return FL_GPU_WSL;
+	for (const char *root = roots; *root; root += strlen(root) + 1) {
+		if ((!dev_root[0] && is_there(fs, root, "dev/dxg", &stat)) ||
+		    is_there(fs, root, "usr/lib/wsl/lib/libdxcore.so", &stat))
+			return FL_GPU_WSL;
+		tegra |= is_there(fs, root, "etc/nv_tegra_release", &stat);
+	}
+	return tegra || says_tegra(fs, proc) ? FL_GPU_TEGRA : FL_GPU_PLAIN;
+}
+
 void fl_gpu_find(const struct fl_fs *fs, const char *roots, const char *dev_root, const char *proc,
 		 struct fl_gpu_found *ret)
 {
@@ -119,6 +168,10 @@ void fl_gpu_find(const struct fl_fs *fs, const char *roots, const char *dev_root
 	for (const char *root = roots; *root && !ret->library[0]; root += strlen(root) + 1)
 		for (size_t i = 0; i < sizeof dirs / sizeof *dirs && !ret->library[0]; i++)
 			(void)try_dir(fs, root, dirs[i], ret);
+	if (!ret->library[0] || !ret->kernel[0])
+		ret->platform = platform_of(fs, roots, dev_root, proc);
+	if (ret->platform != FL_GPU_PLAIN)
+		ret->library[0] = ret->root[0] = '\0';
 	if (!ret->library[0])
 		return;
 	read_version(fs, ret);

@@ -7,12 +7,18 @@
 #include "base/str.h"
 #include "io/fs.h"
 
+/* Machines whose GPUs are not driven by the vendor's driver for Linux hosts. */
+enum fl_gpu_platform { FL_GPU_PLAIN, FL_GPU_WSL, FL_GPU_TEGRA, FL_GPU_PLATFORM_COUNT_ };
+
 struct fl_gpu_found {
 	char library[FL_GPU_PATH_MAX];           /* path of libnvidia-ml.so.1; "": there is none */
 	char root[FL_GPU_PATH_MAX];              /* under which it was found */
 	char version[FL_GPU_VERSION_MAX];        /* of the library, by the name behind its link; "": not said */
 	char kernel[FL_GPU_VERSION_MAX];         /* of the kernel's part; "": it is not loaded */
 	bool node;                               /* /dev/nvidiactl is there */
+	/* Not PLAIN: nothing else is found, as it could not be used. A Tegra on which the whole driver is there, with
+	 * its kernel's part, is PLAIN: it has cards. */
+	enum fl_gpu_platform platform;
 	uint64_t print;                          /* changes when the library is another file */
 	int error;                               /* errno: we could open nothing, and so nobody knows */
 };

@@ -6,7 +6,9 @@
 #include "node/nv_load.h"
 #include "node/nv_mig.h"
 #include "test.h"
+#include "test_io.h"
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* ---- names of profiles ---- */
 
@@ -284,4 +286,69 @@ TEST(a_library_that_is_none_is_not_taken_up)
 	REFUSED(fl_nv_open(&nv, "/nowhere/libnvidia-ml.so.1", &err), FL_E_NOTFOUND);
 	REFUSED(fl_nv_open(&nv, "/proc/self/exe", &err), FL_E_NOTFOUND);
 	CHECK(!nv.library);
+}
+
+/* ---- which machines are not for us ---- */
+
+static const struct {
+	const char *says, *files[3];   /* below the root; what begins with proc/ is the kernel's */
+	enum fl_gpu_platform platform;
+	bool library;
+} platforms[] = {
+	{ "a host with the driver is plain", { "usr/lib64/libnvidia-ml.so.1", "proc/driver/nvidia/version" },
+	  FL_GPU_PLAIN, true },
+	{ "a host without anything is plain", { "etc/hostname" }, FL_GPU_PLAIN, false },
+	{ "a library alone is a driver whose kernel's part is not loaded", { "usr/lib64/libnvidia-ml.so.1" },
+	  FL_GPU_PLAIN, true },
+	{ "Windows' GPU", { "dev/dxg" }, FL_GPU_WSL, false },
+	{ "its library is not loaded", { "dev/dxg", "usr/lib/wsl/lib/libnvidia-ml.so.1", "usr/lib64/libnvidia-ml.so.1" },
+	  FL_GPU_WSL, false },
+	{ "Windows' libraries, seen from a container without /dev", { "usr/lib/wsl/lib/libdxcore.so" }, FL_GPU_WSL,
+	  false },
+	{ "a Tegra by its release", { "etc/nv_tegra_release" }, FL_GPU_TEGRA, false },
+	{ "a Tegra by its device tree", { "proc/device-tree/compatible" }, FL_GPU_TEGRA, false },
+	{ "a Tegra's library without the kernel's part is not loaded",
+	  { "etc/nv_tegra_release", "usr/lib64/libnvidia-ml.so.1" }, FL_GPU_TEGRA, false },
+	{ "a Tegra with the whole driver has cards",
+	  { "etc/nv_tegra_release", "usr/lib64/libnvidia-ml.so.1", "proc/driver/nvidia/version" }, FL_GPU_PLAIN, true },
+};
+
+static bool put_platform_file(const char *dir, const char *name)
+{
+	const char *text = strstr(name, "compatible") ? "vendor,board" : "NVRM version: NVIDIA 550.54.15 x";
+	char path[400];
+	size_t from = strlen(dir) + 1;
+	FILE *file;
+	bool ok;
+
+	(void)snprintf(path, sizeof path, "%s/%s", dir, name);
+	for (char *p = path + from; (p = strchr(p, '/')); *p++ = '/') {
+		*p = '\0';
+		(void)mkdir(path, 0755);
+	}
+	file = fopen(path, "we");
+	if (!file)
+		return false;
+	/* Each text of a device tree ends with a NUL. */
+	ok = fwrite(text, strlen(text) + (text[0] == 'v'), 1, file) == 1 &&
+	     (text[0] != 'v' || fwrite("nvidia,tegra234", 16, 1, file) == 1);
+	return fclose(file) == 0 && ok;
+}
+
+TEST_ONCE(machines_that_are_not_for_us_are_known_by_name)
+{
+	EACH_ROW (row, platforms) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		const char *dir = test_dir();
+		struct fl_gpu_found found;
+		char roots[400] = { 0 };
+
+		GOT(io);
+		(void)snprintf(roots, sizeof roots - 2, "%s", dir);
+		for (uint32_t i = 0; i < FL_LEN(row->files) && row->files[i]; i++)
+			CHECK(put_platform_file(dir, row->files[i]));
+		fl_gpu_find(fl_io_fs(io), roots, "", test_path(dir, "proc"), &found);
+		CHECK_INT(found.platform, row->platform);
+		CHECK_INT(found.library[0] != 0, row->library);
+	}
 }
