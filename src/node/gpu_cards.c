@@ -228,8 +228,8 @@ static const char *not_for(enum fl_gpu_platform platform)
 {
 	switch (platform) {
 	case FL_GPU_WSL:
-		return "this is Linux under Windows (WSL: /dev/dxg or /usr/lib/wsl is there), which has no device nodes "
-		       "for its GPU and is not supported: take a Linux host, or NVIDIA's device plugin for this node";
+		return "this is Linux under Windows (WSL: /dev/dxg or /usr/lib/wsl is there), which has no device "
+		       "nodes for its GPU and is not supported: take a Linux host, or NVIDIA's device plugin for this node";
 	case FL_GPU_TEGRA:
 		return "this is a Tegra (Jetson), whose GPU has no NVML and no device nodes of its own and is not "
 		       "supported: take NVIDIA's device plugin with --device-discovery-strategy=tegra for this node";
