@@ -354,6 +354,15 @@ extern const struct fl_names fl_health_state_names;
 /* The condition "Healthy" says it to people; an event hangs on it. */
 #define FL_HEALTH_STATUS(X) FL_CONDITIONS(X)
 FL_STRUCT(fl_health_status, FL_HEALTH_STATUS);
+/* What a card or partition was when it answered last: one that does not answer at an agent's first look says nothing of
+ * itself, and its holders know it by its UUID. */
+#define FL_IDENTITY(X) \
+	X(STR, uuid, "uuid", .help = "The card's.") \
+	X(I32, index, "index", .help = "The card's place in the driver's list.") \
+	X(I32, minor, "minor", .help = "Of the card's /dev/nvidia<minor>.") \
+	X(BOOL, mig, "mig", .help = "Was the card in MIG mode?") \
+	X(OBJ(fl_partition), part, "partition", .help = "The partition; absent: it is a card.")
+FL_STRUCT(fl_identity, FL_IDENTITY);
 #define FL_HEALTH(X) \
 	FL_LOCAL(X) \
 	X(STR, card, "card", .required = true, .help = "Address of the card.") \
@@ -362,6 +371,7 @@ FL_STRUCT(fl_health_status, FL_HEALTH_STATUS);
 	X(I64, since, "since", .help = "When the state came: ns of the loop's clock.") \
 	X(I64, returned, "returned", .help = "When it came back last.") \
 	X(STR, boot, "boot", .help = "The boot whose clock that is.") \
+	X(OBJ(fl_identity), identity, "identity", .help = "What it was when it answered last.") \
 	X(OBJ(fl_health_status), status, "status", .help = "The same, in words.")
 FL_STRUCT(fl_health, FL_HEALTH);
 extern const struct fl_kind fl_health_kind;

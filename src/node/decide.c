@@ -114,7 +114,7 @@ static bool is_of_card(const struct fl_gpu_health_facts *facts, const struct fl_
 		if (fl_str_eq(facts->card->partitions.at[i].uuid, id))
 			return true;
 	for (uint32_t i = 0; i < facts->before_len; i++)
-		if (fl_str_eq(facts->before[i].meta.name, id))
+		if (fl_str_eq(facts->before[i].meta.name, id) || fl_str_eq(facts->before[i].identity.uuid, id))
 			return true;
 	for (uint32_t i = 0; i < len; i++) {
 		const struct fl_unit *unit = fl_gpu_unit_find(&resources[i], id);

@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "plan/gpu_ids.h"
 
-static const char *const paths[] = { "card", "state", "cause", "since", "returned", "boot",
+static const char *const paths[] = { "card", "state", "cause", "since", "returned", "boot", "identity",
 				     "status.conditions[type=Healthy]", NULL };
 const struct fl_owner fl_gpu_health_owner = { "fairlead-health", &fl_health_kind, paths };
 
@@ -359,6 +359,29 @@ static enum fl_health_state good_state(const struct subject *s, const struct fl_
 	return FL_RECOVERING;
 }
 
+/* Kept for an agent that comes after this one and is told nothing by the card. */
+static void set_identity(const struct subject *s, const struct fl_health *before, struct fl_health *health)
+{
+	const struct fl_card *card = s->facts->card;
+	struct fl_identity *identity;
+
+	if (!card || !card->uuid.len || (s->part && s->part->gi == NO_PART)) {
+		if (before && before->has.identity)
+			FL_SET(health, identity, before->identity);
+		return;
+	}
+	identity = FL_IN(health, identity);
+	FL_SET(identity, uuid, card->uuid);
+	if (card->has.index)
+		FL_SET(identity, index, card->index);
+	if (card->has.minor)
+		FL_SET(identity, minor, card->minor);
+	if (card->mig)
+		FL_SET(identity, mig, true);
+	if (s->part)
+		FL_SET(identity, part, *s->part);
+}
+
 static void want(const struct subject *s, enum fl_health_state state, const struct verdict *v,
 		 const struct fl_health *before)
 {
@@ -379,6 +402,7 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 		FL_SET(&health, returned, before->returned);
 	if (facts->boot.len)
 		FL_SET(&health, boot, facts->boot);
+	set_identity(s, before, &health);
 	fl_want(s->plan, &fl_gpu_health_owner, ref, &health);
 	if (state == FL_HEALTHY) {
 		fl_want_condition(s->plan, &fl_gpu_health_owner, ref, before ? FL_TELL_NORMAL : FL_TELL_NOBODY,

@@ -76,6 +76,12 @@ static struct fl_str card_of(const struct lists *l, struct fl_str id)
 			if (fl_str_eq(card->partitions.at[k].uuid, id))
 				return card->meta.name;
 	}
+	for (uint32_t i = 0; i < l->facts->health_len; i++) {
+		const struct fl_health *health = &l->facts->health[i];
+
+		if (fl_str_eq(health->identity.uuid, id) || fl_str_eq(health->meta.name, id))
+			return health->card;
+	}
 	for (uint32_t i = 0; i < l->facts->resource_len; i++) {
 		const struct fl_unit *unit = fl_gpu_unit_find(&l->facts->resources[i], id);
 
@@ -94,6 +100,10 @@ static void count(struct lists *l)
 	for (uint32_t i = 0; i < f->card_len; i++) {
 		l->unit_max += 1 + f->cards[i].partitions.len;
 		l->list_max += f->cards[i].partitions.len;
+	}
+	for (uint32_t i = 0; i < f->health_len; i++) {   /* of cards that do not say what they are */
+		l->unit_max += f->health[i].identity.has.part;
+		l->list_max += f->health[i].identity.has.part;
 	}
 	for (uint32_t i = 0; i < f->resource_len; i++)
 		l->unit_max += f->resources[i].units.len;
@@ -206,6 +216,55 @@ static bool usable(struct lists *l, const struct fl_card *card)
 		return false;
 	}
 	return true;
+}
+
+static bool among(const struct lists *l, struct fl_str uuid)
+{
+	for (uint32_t i = 0; i < l->facts->card_len; i++)
+		if (fl_str_eq(l->facts->cards[i].uuid, uuid))
+			return true;
+	return false;
+}
+
+static void remember_parts(struct lists *l, struct fl_card *card)
+{
+	for (uint32_t i = 0; i < l->facts->health_len; i++) {
+		const struct fl_health *health = &l->facts->health[i];
+
+		if (health->identity.has.part && fl_str_eq(health->card, card->meta.name))
+			card->partitions.at[card->partitions.len++] = health->identity.part;
+	}
+}
+
+/* A card that was sick before this agent came and has never told it what it is: it is what it was, so that its devices
+ * are not missing, and not counted as anything. NULL: nothing is known of it, or another card has its name by now. */
+static const struct fl_card *remembered(struct lists *l, const struct fl_card *card)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	const struct fl_identity *was = NULL;
+	struct fl_card *whole;
+
+	for (uint32_t i = 0; i < f->health_len; i++)
+		if (fl_str_eq(f->health[i].meta.name, card->meta.name) && f->health[i].identity.uuid.len)
+			was = &f->health[i].identity;
+	if (!was || card->uuid.len || card->answer == FL_CARD_UNASKED || card->answer == FL_CARD_ANSWERS ||
+	    !driver_ready(l) || elsewhere(card) || among(l, was->uuid))
+		return NULL;
+	whole = fl_plan_get(l->plan, 1, sizeof *whole);
+	if (!whole)
+		return NULL;
+	*whole = *card;
+	whole->partitions.at = fl_plan_get(l->plan, f->health_len, sizeof *whole->partitions.at);
+	if (!whole->partitions.at)
+		return NULL;
+	FL_SET(whole, uuid, was->uuid);
+	if (was->has.index)
+		FL_SET(whole, index, was->index);
+	if (was->has.minor)
+		FL_SET(whole, minor, was->minor);
+	FL_SET(whole, mig, was->mig);
+	remember_parts(l, whole);
+	return whole;
 }
 
 /* ---- pools ---- */
@@ -551,6 +610,11 @@ static bool decide(struct lists *l, struct list *list)
 	list_finish(l, list);
 	if (!list->len)
 		return false;
+	if (!served && list->soon) {
+		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
+		       "for what comes in a moment: the health of its devices and the CDI file");
+		return true;
+	}
 	if (!served && (list->waits || !nodes_known(l)) && !anybody_holds(l, list->name)) {
 		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
 		       "for the health of its devices, the host's device nodes and the CDI file");
@@ -626,9 +690,12 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 	free = fl_plan_get(plan, facts->card_len, sizeof *free);
 	if (!free || !lists_look_at_files(&l))
 		return;
-	for (uint32_t i = 0; i < facts->card_len; i++)
-		if (usable(&l, &facts->cards[i]))
-			free[free_len++] = &facts->cards[i];
+	for (uint32_t i = 0; i < facts->card_len; i++) {
+		const struct fl_card *was = remembered(&l, &facts->cards[i]);
+
+		if (was || usable(&l, &facts->cards[i]))
+			free[free_len++] = was ? was : &facts->cards[i];
+	}
 	serve_pools(&l, free, &free_len);
 	if (facts->settings->unpooled)
 		serve_unpooled(&l, free, free_len);

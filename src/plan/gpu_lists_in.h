@@ -8,8 +8,9 @@ struct list {
 	struct fl_unit *units;
 	uint32_t len;
 	int32_t replicas;                      /* of new units; up to 1: handed out whole */
-	bool waits;                            /* something is not known yet of a device:
-	  not served for the first time */
+	bool waits;                            /* something is not known yet of a device, or not written: not served for
+	  the first time, but for who holds it */
+	bool soon;                             /* ... and it comes by itself in a moment: not even for them */
 };
 
 /* A device that a container has. */

@@ -39,7 +39,7 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 		return;
 	l->sick++;
 	if (!card || !own) {
-		list->waits = true;
+		list->waits = list->soon = true;
 		FL_SET(unit, why, FL_S("nobody has looked at it yet: it takes a moment"));
 		return;
 	}
@@ -110,16 +110,15 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 {
 	enum in_cdi in = l->by_cdi ? in_cdi(l, unit) : CDI_HAS;
 
-	if (in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
+	if (!unit->healthy || in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
 		return;
 	list->waits = true;
-	if (unit->healthy) {
-		FL_SET(unit, healthy, false);
-		FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
-		lists_problem(l, "CDINotWritten",
-			      "%.*s is not in the CDI file yet: look at the space and rights of the CDI directory",
-			      FL_ARG(unit->id));
-	}
+	list->soon |= in == CDI_COMES;
+	FL_SET(unit, healthy, false);
+	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
+	lists_problem(l, "CDINotWritten",
+		      "%.*s is not in the CDI file yet: look at the space and rights of the CDI directory",
+		      FL_ARG(unit->id));
 }
 
 static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_card *card,

@@ -304,6 +304,50 @@ TEST(health_from_facts)
 	}
 }
 
+/* For an agent that comes later, and is told nothing by the card. */
+TEST(what_it_was_is_kept)
+{
+	static const struct {
+		const char *says, *card, *before;
+		const char *cards, *part;      /* UUIDs that are kept; NULL: none */
+	} kept[] = {
+		{ "of a card that answers", FINE, "", "GPU-a", NULL },
+		{ "of its partitions", CUT, "", "GPU-a", "MIG-3" },
+		{ "of one that is lost", "metadata: {name: " A "}\nanswer: Lost\n",
+		  WAS("Healthy", "identity: {uuid: GPU-b, index: 1}\n"), "GPU-b", NULL },
+		{ "of one that is lost, and of its partition", "metadata: {name: " A "}\nanswer: Lost\n",
+		  WAS("Healthy", "identity: {uuid: GPU-b}\n---\n")
+		  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n"
+		  "identity: {uuid: GPU-b, partition: {uuid: MIG-9, gi: 1, ci: 0, profile: 1g.10gb}}\n",
+		  "GPU-b", "MIG-9" },
+		{ "another card has taken its place", FINE, WAS("Unhealthy", "identity: {uuid: GPU-b}\n"), "GPU-a",
+		  NULL },
+		{ "nothing is known of it", "metadata: {name: " A "}\nanswer: Lost\n", WAS("Healthy", ""), NULL, NULL },
+	};
+
+	EACH_ROW (row, kept) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_health_facts f = { 0 };
+		struct fl_plan plan;
+		bool card = !row->cards, part = !row->part;
+
+		OK(gather(&arena, READY, row->card, "", row->before, "", "", &f));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_health_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		for (const struct fl_want *want = plan.first; want; want = want->next) {
+			const struct fl_health *health = want->object;
+
+			CHECK_INT(want->what, FL_WANT_OBJECT);
+			CHECK_STR(health->identity.uuid, row->cards ? row->cards : "");
+			card |= !health->identity.has.part;
+			part |= health->identity.has.part && row->part &&
+				fl_str_eq(health->identity.part.uuid, fl_str(row->part));
+		}
+		CHECK(card && part);
+	}
+}
+
 TEST(every_xid_has_words)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };

@@ -24,6 +24,13 @@
 	"{name: GPU-2, containerEdits: {}}, {name: MIG-1, containerEdits: {}}, {name: MIG-2, containerEdits: {}}, " \
 	"{name: '1', containerEdits: {}}, {name: '2', containerEdits: {}}]\n"
 #define ON "unpooled: true\n"
+/* At the agent's first look, so that it cannot say what it is. */
+#define LOST1 "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nmessage: gone\n"
+#define SICK1 SICK("0000:01:00.0", "1")
+#define WAS(more) "identity: {uuid: GPU-1, index: 1, minor: 1" more "}\n"
+#define PART(n, gi) \
+	SICK("MIG-" n, "1") "identity: {uuid: GPU-1, mig: true, partition: {uuid: MIG-" n ", index: 0, gi: " gi ", " \
+			    "ci: 0, profile: 1g.10gb}}\n"
 #define HOLD(resource, id) \
 	"---\nmetadata: {name: t/j/c/" resource "}\nresource: " resource "\ndevices: [" id "]\npodNamespace: t\n" \
 	"pod: j\ncontainer: c\n"
@@ -221,6 +228,36 @@ static const struct {
 	  "GPUsReady: False ServedByOther: nvidia.com/gpu is served by another plugin at nvidia-gpu.sock: remove that "
 	    "one "
 	  "first\n" },
+	{ "a card that was lost before the agent came is what it was, though nothing in /run knows its name", ON,
+	  LOST1 CARD("2", ""), SICK1 WAS("") WELL("0000:02:00.0", "2"), "", "",
+	  "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-2, containerEdits: {}}]\n",
+	  "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) unhealthy: Xid79: reboot GPU-2 (GPU-2, near 10 0)\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-1 (card 0000:01:00.0): Xid79: reboot\n" },
+	{ "and it is held", ON "sharing: [{resource: nvidia.com/gpu, replicas: 2}]\ndeviceIDStrategy: index\n", LOST1,
+	  SICK1 WAS(""), HOLD("nvidia.com/gpu", "'GPU-1::1'"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 x2 (1) unhealthy: Xid79: reboot\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-1 (card 0000:01:00.0): Xid79: reboot\n" },
+	{ "so are its partitions", ON "migStrategy: mixed\n", LOST1,
+	  SICK1 WAS(", mig: true") PART("1", "1") PART("2", "2"),
+	  HOLD("nvidia.com/mig-1g.10gb", "MIG-1"), "", "", "", READY,
+	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) unhealthy: Xid79: reboot MIG-2 (MIG-2) unhealthy: Xid79: "
+	  "reboot\n"
+	  "GPUsReady: False CardsUnhealthy: *\n" },
+	{ "of a card that nothing is remembered of, only what is held is listed", ON, LOST1, SICK1,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "a card that has moved to another place is there once", ON,
+	  LOST1 "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 0\n",
+	  SICK1 WAS("") WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "without a driver nothing is remembered into a list", ON, LOST1, SICK1 WAS(""), "", "", SPEC, "",
+	  "metadata: {name: driver}\nstate: Absent\n", "GPUsReady: False DriverNotReady: *\n" },
+	{ "who holds a device gets no new list before its file is there", ON, CARD("1", ""), WELL1,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: False CDINotWritten: *\n", true },
+	{ "but does where the file cannot be written", ON, CARD("1", ""), WELL1,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", "", "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: *\nGPUsReady: False CDINotWritten: *\n" },
 	{ "nobody answers at that socket: the name is free", ON, CARD("1", ""), WELL2, "", "", SPEC, "dead", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
