@@ -246,6 +246,7 @@
 #define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
+#define FL_DISK_RETRY_LAST (10 * FL_NS_PER_S)     /* a disk that refuses costs nobody else anything: soon after it heals */
 #define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */
 /* The same thing written so often within the window is being taken away by somebody, and rests for a while. */
 #define FL_CONTEST_TRIES 5

@@ -242,4 +242,5 @@ static void cancel(void *self, struct fl_write *write)
 	fl_op_cancel(&writing->replace.op);
 }
 
-const struct fl_sink fl_files_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing) };
+const struct fl_sink fl_files_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+				      .retry_last = FL_DISK_RETRY_LAST };

@@ -79,6 +79,7 @@ struct fl_sink {
 	void (*cancel)(void *self, struct fl_write *write);
 	size_t room;                           /* bytes that each write needs for itself: they are at write->held,
 		zeroed */
+	uint64_t retry_last;                   /* the longest until what failed is tried again; 0: as for a server */
 };
 
 /* One want that is being carried out. All of it lives until the end is told. */

@@ -212,6 +212,7 @@ int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name);   /* 0 
 void key_enqueue(struct key *key);
 void key_wait(struct key *key, struct slot *slot);
 void key_fail(struct key *key, const struct fl_err *why);   /* again later, ever later */
+void key_hurry(struct key *key, uint64_t most);             /* ... but no later than after this time */
 void key_forgive(struct key *key);
 void key_settle(struct key *key);                  /* set its timer; forget it when there is nothing to know */
 struct key *key_take(struct cap *cap);             /* the first of the queue */

@@ -185,6 +185,14 @@ void key_fail(struct key *key, const struct fl_err *why)
 		fl_timer_set(cap->loop->io, &key->timer, fl_now(cap->loop->io) + delay_of(key));
 }
 
+void key_hurry(struct key *key, uint64_t most)
+{
+	uint64_t at = fl_now(key->cap->loop->io) + most;
+
+	if (key->delayed && key->state == KEY_IDLE && key->timer.at > at)
+		fl_timer_set(key->cap->loop->io, &key->timer, at);
+}
+
 void key_forgive(struct key *key)
 {
 	key->failures = 0;

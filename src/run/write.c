@@ -574,5 +574,7 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 		      "/" : "",
 		      FL_ARG(write->ref.name));
 	key_fail(slot->key, &err);
+	if (slot->feed->source.sink->retry_last)
+		key_hurry(slot->key, slot->feed->source.sink->retry_last);
 	end(slot);
 }

@@ -1,5 +1,6 @@
 /* A directory as feeder and sink, in the simulated world: hints that get lost, sick disks, what a crash left. Whatever
  * fails once under torture, it must come right again by itself: so all that is stated here is stated tortured too. */
+#include "base/limits.h"
 #include "demo_capability.h"
 #include "sim/sim.h"
 #include "test.h"
@@ -323,7 +324,7 @@ TEST(what_is_wanted_is_a_file)
 
 		sim_faults(on.host)->read_only = wish->read_only;
 		OK(tell_bell(&on, wish->bell, wish->rings));
-		pass(&on, 200 * FL_NS_PER_S);
+		pass(&on, 65 * FL_NS_PER_S);
 		r = sim_file_get(on.host, wish->path, &out);
 		OK(r == -ENOMEM ? r : 0);
 		CHECK_INT(r == 0, wish->holds != NULL);
@@ -332,6 +333,24 @@ TEST(what_is_wanted_is_a_file)
 		CHECK(explains(&on, wish) || test_tortured());
 		CHECK(fl_loop_writing(on.node->loop) == 0);
 	}
+}
+
+/* However long it has refused: nothing else tells that a disk has healed. */
+TEST_ONCE(a_disk_that_heals_is_written_within_seconds)
+{
+	FL_AUTO(stage) struct stage on = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+
+	OK(set_up(&on));
+	fl_folder_stop(&on.node->bells);
+	sim_faults(on.host)->read_only = true;
+	OK(tell_bell(&on, "gate", 1));
+	pass(&on, 3600 * FL_NS_PER_S);
+	CHECK(sim_file_get(on.host, "/signs/gate.sign", &out) < 0);
+	sim_faults(on.host)->read_only = false;
+	pass(&on, 2 * FL_DISK_RETRY_LAST);
+	CHECK_INT(sim_file_get(on.host, "/signs/gate.sign", &out), 0);
+	CHECK_STR(fl_buf_view(&out), "ding");
 }
 
 /* What a process leaves behind when it ends while the disk hangs is nobody's memory. */
