@@ -1,5 +1,4 @@
 #include "node/runtime.h"
-#include "api/node.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "grpc/client.h"
@@ -102,48 +101,52 @@ static void failed(struct fl_runtime_feed *runtime, const struct fl_err *why)
 
 /* ---- what it says ---- */
 
-/* 1: it is there; 0: it tells nothing of the kind, or in no JSON. */
-static int read_config(const Runtime__V1__StatusResponse *reply, struct fl_arena *arena, struct fl_cri_config *ret,
-		       struct fl_err *err)
+int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret, struct fl_err *err)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	int r = 0;
+	struct fl_cri_config config = { 0 };
+	int r = fl_json_read(NULL, text, 0, &doc, err);
 
-	for (size_t i = 0; i < reply->n_info && r == 0; i++) {
-		if (strcmp(reply->info[i]->key, "config") != 0)
-			continue;
-		r = fl_json_read(NULL, fl_str(reply->info[i]->value), 0, &doc, err);
-		if (r == 0)
-			r = fl_decode(fl_cri_config_bind(), yyjson_doc_get_root(doc), arena, 0, ret, err);
-		r = r == 0 ? 1 : r == -FL_E_NOMEM ? r : 0;
-		if (r == 0)
-			*ret = (struct fl_cri_config){ 0 };
+	if (r == 0)
+		r = fl_decode(fl_cri_config_bind(), yyjson_doc_get_root(doc), arena, 0, &config, err);
+	if (r < 0)
+		return r == -FL_E_NOMEM ? r : 0;
+	FL_SET(ret, cdi_known, config.has.cdi);
+	if (config.has.cdi)
+		FL_SET(ret, cdi, config.cdi);
+	if (config.has.dirs) {
+		ret->cdi_dirs = config.dirs;
+		ret->has.cdi_dirs = 1;
 	}
-	return r;
+	return 0;
+}
+
+static int read_config(const Runtime__V1__StatusResponse *reply, struct fl_arena *arena, struct fl_runtime *ret,
+		       struct fl_err *err)
+{
+	for (size_t i = 0; i < reply->n_info; i++)
+		if (strcmp(reply->info[i]->key, "config") == 0)
+			return fl_runtime_config(fl_str(reply->info[i]->value), arena, ret, err);
+	return 0;
 }
 
 static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusResponse *reply, struct fl_err *err)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_runtime now = { 0 };
-	struct fl_cri_config config = { 0 };
 	bool crio = strcmp(runtime->runtime, "cri-o") == 0;   /* it cannot be turned off there */
-	int r = crio ? 0 : read_config(reply, &arena, &config, err);
+	int r = crio ? 0 : read_config(reply, &arena, &now, err);
 
 	if (r < 0)
 		return r;
 	FL_SET(FL_IN(&now, meta), name, FL_S("runtime"));
 	FL_SET(&now, runtime, fl_str(runtime->runtime));
 	FL_SET(&now, version, fl_str(runtime->release));
-	FL_SET(&now, cdi_known, crio || config.has.cdi);
-	if (now.cdi_known)
-		FL_SET(&now, cdi, crio || config.cdi);
-	else
+	FL_SET(&now, cdi_known, crio || now.cdi_known);
+	if (crio)
+		FL_SET(&now, cdi, true);
+	if (!now.cdi_known)
 		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
-	if (config.has.dirs) {
-		now.cdi_dirs = config.dirs;
-		now.has.cdi_dirs = 1;
-	}
 	return fl_feed_put(runtime->feed, &now, err);
 }
 

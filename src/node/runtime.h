@@ -6,6 +6,7 @@
  * that nothing is known: no device list waits for a runtime that starts after us.
  */
 #pragma once
+#include "api/node.h"
 #include "io/io.h"
 #include "run/loop.h"
 
@@ -22,3 +23,8 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 				       struct fl_err *err) FL_MUSTUSE;
 struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime);   /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_runtime, struct fl_runtime_feed *, fl_runtime_free);
+
+/* What containerd says of its configuration, in JSON: whether CDI is on and where its files are, as far as it is told;
+ * what cannot be understood tells nothing. Texts lie in the arena. FL_E_NOMEM only. For the feed, and for fuzzing. */
+int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret,
+		      struct fl_err *err) FL_MUSTUSE;

@@ -1,0 +1,147 @@
+/* Any bytes as the container's state, its config.json and a --link, parted by form feeds: whatever they say, nothing is
+ * opened, made or removed but by a kernel that was told where the container's root ends, and by one name in a
+ * directory. */
+#include "base/limits.h"
+#include "fuzz.h"
+#include "node/hook.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum { STATE = 3, CONFIG, ROOT, INSIDE };
+#define INSIDE_ONLY (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+
+struct container {
+	struct fl_fs fs;
+	struct fl_str parts[3];                /* what is left to be read: of the state, the config; the link */
+	uint32_t missing;                      /* a bit each: is the folder that is asked for next there? */
+};
+
+static struct container *of(const struct fl_fs *fs)
+{
+	return fl_container((uintptr_t)fs, struct container, fs);
+}
+
+static void must(bool so)
+{
+	if (!so)
+		abort();
+}
+
+static bool next_is_missing(struct container *c)
+{
+	bool missing = c->missing & 1;
+
+	c->missing >>= 1;
+	return missing;
+}
+
+static int fs_open(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode)
+{
+	(void)fs;
+	(void)mode;
+	must(dir == AT_FDCWD && (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT));
+	if (flags & O_DIRECTORY)
+		return ROOT;
+	must(path[0] == '/' && strlen(path) > strlen("/config.json") &&
+	     strcmp(path + strlen(path) - strlen("/config.json"), "/config.json") == 0);
+	return CONFIG;
+}
+
+static int fs_open_in(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode, uint64_t resolve)
+{
+	(void)mode;
+	must(dir == ROOT && path[0] && path[0] != '/' && (resolve & INSIDE_ONLY) == INSIDE_ONLY);
+	must((flags & O_DIRECTORY) && !(flags & O_CREAT));
+	return next_is_missing(of(fs)) ? -ENOENT : INSIDE;
+}
+
+static void fs_close(const struct fl_fs *fs, int fd)
+{
+	(void)fs;
+	must(fd == CONFIG || fd == ROOT || fd == INSIDE);
+}
+
+static int64_t fs_read(const struct fl_fs *fs, int fd, void *bytes, size_t len)
+{
+	struct fl_str *rest;
+	uint32_t n;
+
+	must(fd == STATE || fd == CONFIG);
+	rest = &of(fs)->parts[fd - STATE];
+	n = rest->len < len ? rest->len : (uint32_t)len;
+	memcpy(bytes, n ? rest->p : "", n);
+	*rest = fl_str_sub(*rest, n, rest->len);
+	return n;
+}
+
+/* The container's root has another number than the host's; each folder has one of its own. */
+static int fs_stat(const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret)
+{
+	(void)flags;
+	*ret = (struct fl_stat){ .ino = path[0] ? 1 : dir == ROOT ? 2 : 3 + (of(fs)->missing & 1) };
+	return 0;
+}
+
+static void one_name(int dir, const char *name)
+{
+	must(dir == INSIDE && name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
+}
+
+static int fs_mkdir(const struct fl_fs *fs, int dir, const char *path, unsigned mode)
+{
+	(void)mode;
+	one_name(dir, path);
+	return next_is_missing(of(fs)) ? -EEXIST : 0;
+}
+
+static int fs_symlink(const struct fl_fs *fs, const char *target, int dir, const char *path)
+{
+	one_name(dir, path);
+	must(target[0] != '\0');
+	return next_is_missing(of(fs)) ? -EEXIST : 0;
+}
+
+static int fs_unlink(const struct fl_fs *fs, int dir, const char *path, int flags)
+{
+	(void)fs;
+	one_name(dir, path);
+	must(flags == 0);
+	return 0;
+}
+
+static int fs_rename(const struct fl_fs *fs, int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	(void)fs;
+	(void)flags;
+	one_name(from_dir, from);
+	one_name(to_dir, to);
+	return 0;
+}
+
+static int64_t fs_readlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)
+{
+	(void)fs;
+	(void)buf;
+	(void)len;
+	one_name(dir, path);
+	return -EINVAL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct container c = {
+		.fs = { .open = fs_open, .open_in = fs_open_in, .close = fs_close, .read = fs_read, .stat = fs_stat,
+			.mkdir = fs_mkdir, .symlink = fs_symlink, .unlink = fs_unlink, .rename = fs_rename,
+			.readlink = fs_readlink },
+	};
+	struct fl_str rest = { (const char *)data, (uint32_t)size };
+	struct fl_str folder = FL_S("/opt/x");
+
+	for (uint32_t i = 0; i < FL_LEN(c.parts) && fl_str_split(&rest, '\f', &c.parts[i]); i++)
+		;
+	if (c.parts[2].len)
+		c.missing = (uint8_t)c.parts[2].p[c.parts[2].len - 1];
+	(void)!fl_hook_run(&c.fs, STATE,
+			   &(struct fl_hook){ { &c.parts[2], c.parts[2].len > 0, 1 }, { &folder, 1, 1 } }, NULL);
+	return 0;
+}
