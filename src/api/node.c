@@ -17,6 +17,8 @@ FL_NAMES(fl_mig_strategy_names, FL_MIG_STRATEGY_COUNT_, [FL_MIG_NONE] = "none", 
 FL_NAMES(fl_hand_out_names, FL_HAND_OUT_COUNT_, [FL_HAND_CDI] = "cdi-cri",
 	 [FL_HAND_CDI_ANNOTATIONS] = "cdi-annotations", [FL_HAND_ENV] = "envvar", [FL_HAND_MOUNTS] = "volume-mounts",
 	 [FL_HAND_NODES] = "device-specs");
+FL_NAMES(fl_extra_names, FL_EXTRA_COUNT_, [FL_EXTRA_GDS] = "gds", [FL_EXTRA_MOFED] = "mofed",
+	 [FL_EXTRA_GDRCOPY] = "gdrcopy", [FL_EXTRA_IMEX] = "imex-channel");
 FL_NAMES(fl_id_by_names, FL_ID_BY_COUNT_, [FL_ID_UUID] = "uuid", [FL_ID_INDEX] = "index");
 FL_NAMES(fl_share_policy_names, FL_SHARE_POLICY_COUNT_, [FL_SHARE_DISTRIBUTED] = "distributed",
 	 [FL_SHARE_PACKED] = "packed");

@@ -229,6 +229,10 @@ extern const struct fl_names fl_share_policy_names;
 enum fl_without_cdi { FL_WITHOUT_CDI_FALL_BACK, FL_WITHOUT_CDI_REFUSE, FL_WITHOUT_CDI_COUNT_ };
 extern const struct fl_names fl_without_cdi_names;
 
+/* What containers get beside their cards: NVIDIA's names of the CDI classes. */
+enum fl_extra { FL_EXTRA_GDS, FL_EXTRA_MOFED, FL_EXTRA_GDRCOPY, FL_EXTRA_IMEX, FL_EXTRA_COUNT_ };
+extern const struct fl_names fl_extra_names;
+
 /* Time-slicing: each device of a resource is handed out so often. */
 #define FL_SHARING(X) \
 	X(STR, resource, "resource", .required = true, .help = "nvidia.com/gpu, nvidia.com/mig-1g.10gb") \
@@ -266,6 +270,8 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(LIST_OF(I64), ignored, "ignoredXids", .help = "XIDs that are the application's own doing, sorted.") \
 	X(LIST_OF(I64), heeded, "heededXids", .help = "Those that count where no other report does, sorted.") \
 	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
+	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "What containers get beside their cards, in order.") \
+	X(BOOL, imex_required, "imexRequired", .help = "Is nothing to be handed out without the IMEX channel?") \
 	X(STR, driver_root, "driverRoot", \
 	  .help = "Where the driver's files lie on the host; absent: it is looked for.") \
 	X(STR, dev_root, "devRoot", .help = "Where /dev lies; absent: beside the driver.") \
@@ -338,6 +344,7 @@ FL_STRUCT(fl_unit, FL_UNIT);
 	X(LIST_OF(ENUM(fl_hand_out)), hand_out, "handOut", .help = "How containers get devices.") \
 	X(STRS, nodes, "nodes", .help = "Device nodes that each container gets, where nodes are handed out.") \
 	X(STR, dev_root, "devRoot", .help = "Where they lie on the host.") \
+	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "What each container gets beside its cards.") \
 	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
 	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
 	X(ENUM(fl_share_policy), share_policy, "sharePolicy", .help = "Spread shares, or pack.") \

@@ -76,6 +76,7 @@ static const struct fl_owner owner = {
 		"withoutCDI", "passDeviceSpecs", "sharedDevicesAllocationPolicy", "sharing",
 		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
 		"driverRoot", "devRoot", "cdiKind", "cdiAnnotationPrefix", "hook", "recoveryWait", "cleanLooks",
+		"extras", "imexRequired",
 		"message",
 		NULL,
 	},

@@ -25,12 +25,13 @@ static const char *const programs[] = {
 static const char *const firmware_dirs[] = { "/lib/firmware", "/lib/firmware/updates", "/usr/lib/firmware" };
 static const char *const sockets[] = { "/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket" };
 
+static const char *const storage[] = { "/etc/cufile.json", "/run/udev" };   /* of GPUDirect Storage */
 static const char mps[] = "/tmp/nvidia-mps";
 
 const struct fl_host_place fl_host_places[FL_HOST_PLACES] = {
 	{ "/dev", true, { "nvidia", "dri", "infiniband", "gdrdrv" } },
 	{ "/dev/nvidia-caps", true, { "nvidia-cap" } },
-	{ "/dev/nvidia-caps-imex-channels", true, { "channel" } },
+	{ "/dev/nvidia-caps-imex-channels", true, { "channel0" } },
 	{ "/dev/dri", true, { "card", "renderD" } },
 	{ "/dev/infiniband", true, { "uverbs", "rdma_cm" } },
 	{ "/run", false, { "nvidia-" } },
@@ -339,6 +340,10 @@ static void sockets_of(struct looking *l)
 		if (fl_host_join(path, sizeof path, l->scan->root, sockets[i]) &&
 		    look(l, AT_FDCWD, path, &stat) && S_ISSOCK(stat.mode))
 			(void)add(l, FL_HOST_SOCKET, sockets[i], "");
+	for (size_t i = 0; i < FL_LEN(storage); i++)
+		if (fl_host_join(path, sizeof path, l->scan->root, storage[i]) && look(l, AT_FDCWD, path, &stat) &&
+		    (S_ISREG(stat.mode) || S_ISDIR(stat.mode)))
+			(void)add(l, FL_HOST_CONFIG, storage[i], "");
 	/* Anybody may make something in /tmp. What root has made there is nobody else's to replace. */
 	if (!fl_host_join(path, sizeof path, l->scan->root, mps))
 		return;
@@ -495,7 +500,10 @@ static bool is_there(struct looking *l, const char *root, const char *below)
 
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 {
-	static const char *const vendors[] = { "nvidia", NULL }, *const drawing[] = { "card", "renderD", NULL };
+	static const char *const vendors[] = { "nvidia", "gdrdrv", NULL };
+	static const char *const drawing[] = { "card", "renderD", NULL };
+	static const char *const network[] = { "uverbs", "rdma_cm", NULL };
+	static const char *const channels[] = { "channel0", NULL };   /* of thousands, the one that may be asked for */
 	struct looking l = { .fs = fs, .scan = scan };
 
 	scan->file_count = scan->node_count = scan->places = 0;
@@ -512,7 +520,9 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	sockets_of(&l);
 	nodes_in(&l, "/dev", vendors);
 	nodes_in(&l, "/dev/nvidia-caps", vendors);
+	nodes_in(&l, "/dev/nvidia-caps-imex-channels", channels);
 	nodes_in(&l, "/dev/dri", drawing);
+	nodes_in(&l, "/dev/infiniband", network);
 	memory_nodes(&l);
 	places(&l);
 	for (uint32_t i = 0; i < scan->file_count; i++)

@@ -111,6 +111,44 @@ int fl_settings_ways_begin(struct fl_settings *settings, struct fl_arena *arena,
 	return 0;
 }
 
+int fl_settings_extra(struct fl_settings *settings, struct fl_arena *arena, enum fl_extra which, bool on,
+		      struct fl_err *err)
+{
+	enum fl_extra kept[FL_EXTRA_COUNT_];
+	uint32_t len = 0;
+
+	/* In the order of the enum, so that the same wishes are the same settings. */
+	for (int i = 0; i < FL_EXTRA_COUNT_; i++) {
+		bool is = i == (int)which && on;
+
+		for (uint32_t k = 0; k < settings->extras.len && i != (int)which; k++)
+			is |= settings->extras.at[k] == (enum fl_extra)i;
+		if (is)
+			kept[len++] = (enum fl_extra)i;
+	}
+	if (len == settings->extras.len)
+		return 0;
+	if (!FL_ELEMENTS(settings, arena, extras, len))
+		return no_memory(err);
+	memcpy(settings->extras.at, kept, len * sizeof *kept);
+	settings->has.extras = len > 0;
+	return 0;
+}
+
+int fl_settings_channel(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_arena *arena,
+			struct fl_str text, struct fl_err *err)
+{
+	bool on = fl_str_eq(text, FL_S("[0]")) || fl_str_eq(text, FL_S("0"));
+
+	if (!on && text.len && !fl_str_eq(text, FL_S("[]"))) {
+		text = fl_str_sub(text, 0, 40);
+		return fl_settings_refuse(at, err, "'%.*s' is neither [] nor [0]: the device plugin knows channel 0 "
+						   "only",
+					  FL_ARG(text));
+	}
+	return fl_settings_extra(settings, arena, FL_EXTRA_IMEX, on, err);
+}
+
 int fl_settings_warn(struct fl_settings *settings, struct fl_arena *arena, const struct fl_settings_at *at,
 		     const char *what, struct fl_err *err)
 {
@@ -299,39 +337,10 @@ static int lay_xids(struct laying *l, const struct fl_settings_given *given)
 
 static int refuse_others(struct laying *l, const struct fl_settings_given *given)
 {
-	const struct {
-		const char *name;
-		struct fl_str text;
-		const char *instead;
-	} switches[] = {
-		{ "gdrcopy-enabled", given->gdrcopy, "GDRCopy" },
-		{ "gds-enabled", given->gds, "GPUDirect Storage" },
-		{ "mofed-enabled", given->mofed, "MOFED" },
-		{ "imex-required", given->imex_required, "IMEX by the device plugin" },
-	};
+	const struct fl_settings_at at = option("mps-root");
 
-	for (uint32_t i = 0; i < FL_LEN(switches); i++) {
-		const struct fl_settings_at at = option(switches[i].name);
-		bool is = false;
-		int r = switches[i].text.p ? fl_settings_bool(&at, switches[i].text, &is, l->err) : 0;
-
-		if (r < 0)
-			return r;
-		if (is)
-			return fl_settings_refuse(&at, l->err, "%s is not supported: leave it out",
-						  switches[i].instead);
-	}
-	if (given->imex_channels.len && !fl_str_eq(given->imex_channels, FL_S("[]"))) {
-		const struct fl_settings_at at = option("imex-channel-ids");
-
-		return fl_settings_refuse(&at, l->err,
-					  "IMEX by the device plugin is not supported: use ComputeDomains");
-	}
-	if (given->mps_root.len) {
-		const struct fl_settings_at at = option("mps-root");
-
+	if (given->mps_root.len)
 		return fl_settings_refuse(&at, l->err, "MPS is not supported: use time-slicing");
-	}
 	return 0;
 }
 
@@ -380,6 +389,35 @@ static int lay_words(struct laying *l, const struct fl_settings_given *given)
 	LAY_BOOL(given->unpooled, unpooled, "unpooled");
 	LAY_BOOL(given->pre_start, pre_start, "pre-start");
 	return 0;
+}
+
+static int lay_extras(struct laying *l, const struct fl_settings_given *given)
+{
+	const struct {
+		const char *name;
+		struct fl_str text;
+		enum fl_extra which;
+	} switches[] = {
+		{ "gds-enabled", given->gds, FL_EXTRA_GDS },
+		{ "mofed-enabled", given->mofed, FL_EXTRA_MOFED },
+		{ "gdrcopy-enabled", given->gdrcopy, FL_EXTRA_GDRCOPY },
+	};
+	const struct fl_settings_at channels = option("imex-channel-ids");
+
+	for (uint32_t i = 0; i < FL_LEN(switches); i++) {
+		const struct fl_settings_at at = option(switches[i].name);
+		bool is = false;
+		int r = switches[i].text.p ? fl_settings_bool(&at, switches[i].text, &is, l->err) : 0;
+
+		if (r == 0 && switches[i].text.p)
+			r = fl_settings_extra(l->settings, l->arena, switches[i].which, is, l->err);
+		if (r < 0)
+			return r;
+	}
+	LAY_BOOL(given->imex_required, imex_required, "imex-required");
+	return given->imex_channels.p ? fl_settings_channel(&channels, l->settings, l->arena,
+							    fl_str_trim(given->imex_channels), l->err)
+				      : 0;
 }
 
 static int lay_texts(struct laying *l, const struct fl_settings_given *given)
@@ -432,6 +470,8 @@ static int lay_given(struct laying *l, const struct fl_settings_given *given)
 		r = lay_words(l, given);
 	if (r == 0)
 		r = lay_texts(l, given);
+	if (r == 0)
+		r = lay_extras(l, given);
 	if (r == 0)
 		r = lay_ways(l, &given->list_strategy);
 	if (r == 0)

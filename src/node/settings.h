@@ -62,12 +62,16 @@ struct fl_settings_given {
 		   .env = "FAIL_ON_INIT_ERROR", .hidden = true), \
 	FL_OPT_STR(type, m.discovery, "device-discovery-strategy", "auto or nvml.", \
 		   .env = "DEVICE_DISCOVERY_STRATEGY", .hidden = true), \
-	FL_OPT_STR(type, m.gdrcopy, "gdrcopy-enabled", "Not supported.", .env = "GDRCOPY_ENABLED", .hidden = true), \
-	FL_OPT_STR(type, m.gds, "gds-enabled", "Not supported.", .env = "GDS_ENABLED", .hidden = true), \
-	FL_OPT_STR(type, m.mofed, "mofed-enabled", "Not supported.", .env = "MOFED_ENABLED", .hidden = true), \
-	FL_OPT_STR(type, m.imex_channels, "imex-channel-ids", "Not supported.", .env = "IMEX_CHANNEL_IDS", \
-		   .hidden = true), \
-	FL_OPT_STR(type, m.imex_required, "imex-required", "Not supported.", .env = "IMEX_REQUIRED", .hidden = true), \
+	FL_OPT_STR(type, m.gdrcopy, "gdrcopy-enabled", "Give containers GDRCopy's device beside their cards.", \
+		   .env = "GDRCOPY_ENABLED", .value = "true|false"), \
+	FL_OPT_STR(type, m.gds, "gds-enabled", "Give containers the devices of GPUDirect Storage.", \
+		   .env = "GDS_ENABLED", .value = "true|false"), \
+	FL_OPT_STR(type, m.mofed, "mofed-enabled", "Give containers the devices of the InfiniBand network.", \
+		   .env = "MOFED_ENABLED", .value = "true|false"), \
+	FL_OPT_STR(type, m.imex_channels, "imex-channel-ids", "IMEX channels that containers get: [] or [0].", \
+		   .env = "IMEX_CHANNEL_IDS"), \
+	FL_OPT_STR(type, m.imex_required, "imex-required", "Hand nothing out while the IMEX channel is not there.", \
+		   .env = "IMEX_REQUIRED", .value = "true|false"), \
 	FL_OPT_STR(type, m.mps_root, "mps-root", "Not supported.", .env = "MPS_ROOT", .hidden = true)
 
 struct fl_settings_from {

@@ -146,14 +146,6 @@ static int leave_any(struct reader *r, yyjson_val *val)
 	return 0;
 }
 
-static int refuse_true(struct reader *r, yyjson_val *val)
-{
-	bool is = false;
-	int result = get_bool(r, val, &is);
-
-	return result == 0 && is ? REFUSE(r, val, "is not supported: write false") : result;
-}
-
 static int refuse_some_text(struct reader *r, yyjson_val *val)
 {
 	struct fl_str text = { 0 };
@@ -274,6 +266,29 @@ static int take_gfd(struct reader *r, yyjson_val *val)
 	return walk(r, val, members, FL_LEN(members));
 }
 
+static int take_extra(struct reader *r, yyjson_val *val, enum fl_extra which)
+{
+	bool is = false;
+	int result = get_bool(r, val, &is);
+
+	return result < 0 ? result : fl_settings_extra(r->settings, r->arena, which, is, r->err);
+}
+
+static int take_gdrcopy(struct reader *r, yyjson_val *val)
+{
+	return take_extra(r, val, FL_EXTRA_GDRCOPY);
+}
+
+static int take_gds(struct reader *r, yyjson_val *val)
+{
+	return take_extra(r, val, FL_EXTRA_GDS);
+}
+
+static int take_mofed(struct reader *r, yyjson_val *val)
+{
+	return take_extra(r, val, FL_EXTRA_MOFED);
+}
+
 static int take_flags(struct reader *r, yyjson_val *val)
 {
 	static const struct member members[] = {
@@ -283,9 +298,9 @@ static int take_flags(struct reader *r, yyjson_val *val)
 		{ "driverRoot", take_driver_root, false },
 		{ "nvidiaDevRoot", take_dev_root, false },
 		{ "devRoot", take_dev_root, false },
-		{ "gdrcopyEnabled", refuse_true, false },
-		{ "gdsEnabled", refuse_true, false },
-		{ "mofedEnabled", refuse_true, false },
+		{ "gdrcopyEnabled", take_gdrcopy, false },
+		{ "gdsEnabled", take_gds, false },
+		{ "mofedEnabled", take_mofed, false },
 		{ "mpsRoot", refuse_some_text, false },
 		{ "useNodeFeatureAPI", leave_bool, false },
 		{ "deviceDiscoveryStrategy", take_discovery, false },
@@ -329,7 +344,8 @@ static struct fl_sharing *last_sharing(struct reader *r)
 	return &r->settings->sharing.at[r->settings->sharing.len - 1];
 }
 
-static int take_name(struct reader *r, yyjson_val *val)
+/* A resource by its name; without a domain it is NVIDIA's. */
+static int get_resource(struct reader *r, yyjson_val *val, struct fl_str *ret)
 {
 	struct fl_str name = { 0 };
 	int result = get_text(r, val, &name);
@@ -342,15 +358,42 @@ static int take_name(struct reader *r, yyjson_val *val)
 		return no_memory(r->err);
 	if (!fl_name_ok(FL_NAME_QUALIFIED, name) || name.len > 63)
 		return REFUSE(r, val, "no name of a resource with at most 63 characters");
-	FL_SET(last_sharing(r), resource, name);
+	*ret = name;
 	return 0;
 }
 
+static int take_name(struct reader *r, yyjson_val *val)
+{
+	struct fl_str name = { 0 };
+	int result = get_resource(r, val, &name);
+
+	FL_SET(last_sharing(r), resource, name);
+	return result;
+}
+
+/* NVIDIA's plugin reads rename and devices, refuses what makes no sense, says that it does not take the rest, and goes
+ * on without: whoever took them would serve other names than it does. */
+#define AS_NVIDIA "as NVIDIA's plugin does not take it either: "
+
 static int leave_rename(struct reader *r, yyjson_val *val)
 {
-	int result = leave_text(r, val);
+	struct fl_str name = { 0 };
+	int result = get_resource(r, val, &name);
 
-	return result < 0 ? result : warn(r, val, "is not taken: renameByDefault is");
+	return result < 0 ? result : warn(r, val, "is not taken, " AS_NVIDIA "renameByDefault is");
+}
+
+/* "1", "0:1", "GPU-...", "MIG-..." */
+static bool is_device(struct fl_str text)
+{
+	int64_t colon = fl_str_find(text, ':'), number;
+	struct fl_str first = fl_str_sub(text, 0, colon < 0 ? text.len : (uint32_t)colon);
+
+	if ((fl_str_starts(text, FL_S("GPU-")) || fl_str_starts(text, FL_S("MIG-"))) && text.len > 4)
+		return true;
+	return fl_str_i64(first, &number) && number >= 0 &&
+	       (colon < 0 ||
+		(fl_str_i64(fl_str_sub(text, (uint32_t)colon + 1, text.len), &number) && number >= 0));
 }
 
 static int leave_index(struct reader *r, yyjson_val *val)
@@ -358,9 +401,9 @@ static int leave_index(struct reader *r, yyjson_val *val)
 	int64_t number;
 	struct fl_str text;
 
-	if (!fl_json_str(val, &text) && !(fl_json_i64(val, &number) && number >= 0))
-		return REFUSE(r, val, "an index or a UUID is wanted, found %s", fl_json_kind(val));
-	return 0;
+	if (fl_json_str(val, &text) ? is_device(text) : fl_json_i64(val, &number) && number >= 0)
+		return 0;
+	return REFUSE(r, val, "an index (1, '0:1') or a UUID is wanted");
 }
 
 static int take_devices(struct reader *r, yyjson_val *val)
@@ -374,11 +417,11 @@ static int take_devices(struct reader *r, yyjson_val *val)
 			return 0;
 		return REFUSE(r, val, "the only text that is valid here is 'all'");
 	}
-	if (yyjson_is_arr(val))
+	if (yyjson_is_arr(val) && yyjson_arr_size(val))
 		result = each(r, val, leave_index);
 	else if (!fl_json_i64(val, &count) || count < 1)
 		return REFUSE(r, val, "all, a count from 1, or a list of devices is wanted");
-	return result < 0 ? result : warn(r, val, "is not taken: all devices are shared");
+	return result < 0 ? result : warn(r, val, "is not taken, " AS_NVIDIA "all devices are shared");
 }
 
 static int take_replicas(struct reader *r, yyjson_val *val)
@@ -483,17 +526,29 @@ static int take_sharing(struct reader *r, yyjson_val *val)
 
 /* ---- the rest ---- */
 
-static int refuse_channels(struct reader *r, yyjson_val *val)
+static int take_channels(struct reader *r, yyjson_val *val)
 {
-	if (yyjson_is_arr(val) && yyjson_arr_size(val) == 0)
-		return 0;
-	return REFUSE(r, val, "IMEX by the device plugin is not supported: use ComputeDomains");
+	struct path path;
+	const struct fl_settings_at at = where(r, val, &path);
+	bool some = yyjson_arr_size(val) > 0;
+	int64_t channel;
+
+	if (!yyjson_is_arr(val) || yyjson_arr_size(val) > 1 ||
+	    (some && (!fl_json_i64(yyjson_arr_get_first(val), &channel) || channel != 0)))
+		return REFUSE(r, val, "neither [] nor [0]: the device plugin knows channel 0 only");
+	return fl_settings_channel(&at, r->settings, r->arena, some ? FL_S("0") : FL_S(""), r->err);
+}
+
+static int take_required(struct reader *r, yyjson_val *val)
+{
+	r->settings->has.imex_required = 1;
+	return get_bool(r, val, &r->settings->imex_required);
 }
 
 static int take_imex(struct reader *r, yyjson_val *val)
 {
-	static const struct member members[] = { { "channelIDs", refuse_channels, false },
-						 { "required", refuse_true, false } };
+	static const struct member members[] = { { "channelIDs", take_channels, false },
+						 { "required", take_required, false } };
 
 	return walk(r, val, members, FL_LEN(members));
 }

@@ -22,6 +22,13 @@ int fl_settings_ways_begin(struct fl_settings *settings, struct fl_arena *arena,
 int fl_settings_way(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_str text,
 		    struct fl_err *err) FL_MUSTUSE;
 
+/* What containers get beside their cards: one of it, on or off. */
+int fl_settings_extra(struct fl_settings *settings, struct fl_arena *arena, enum fl_extra which, bool on,
+		      struct fl_err *err) FL_MUSTUSE;
+/* "[]" or "", "[0]" or "0"; as the file has it, the numbers of the list. */
+int fl_settings_channel(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_arena *arena,
+			struct fl_str text, struct fl_err *err) FL_MUSTUSE;
+
 /* What is understood and not taken, appended to the message. */
 int fl_settings_warn(struct fl_settings *settings, struct fl_arena *arena, const struct fl_settings_at *at,
 		     const char *what, struct fl_err *err) FL_MUSTUSE;

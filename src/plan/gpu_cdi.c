@@ -1,4 +1,5 @@
 #include "plan/gpu_cdi.h"
+#include "plan/gpu_extras.h"
 #include "plan/gpu_ids.h"
 #include <stdlib.h>
 
@@ -305,6 +306,12 @@ static void put_mount(struct cdi *c, struct fl_cdi_edits *edits, struct fl_str f
 		mount->options.at[i] = fl_str(socket ? socket_options[i] : library_options[i]);
 }
 
+/* Files of GPUDirect Storage are for those who get it. */
+static bool is_everybodys(const struct fl_host_path *path)
+{
+	return path->what != FL_HOST_CONFIG;
+}
+
 static bool is_folder_new(const struct fl_host_path_list *list, uint32_t at)
 {
 	for (uint32_t i = 0; i < at; i++)
@@ -416,8 +423,9 @@ static void put_common(struct cdi *c)
 		if (is_common(&host->nodes.at[i]))
 			put_node(c, edits, &host->nodes.at[i]);
 	for (uint32_t i = 0; i < host->paths.len; i++)
-		put_mount(c, edits, host->paths.at[i].path, host->paths.at[i].path,
-			  host->paths.at[i].what == FL_HOST_SOCKET);
+		if (is_everybodys(&host->paths.at[i]))
+			put_mount(c, edits, host->paths.at[i].path, host->paths.at[i].path,
+				  host->paths.at[i].what == FL_HOST_SOCKET);
 	/* A runtime hook of the old kind, where there is one, is to keep its hands off. */
 	edits->env.at[0] = FL_S("NVIDIA_VISIBLE_DEVICES=void");
 	search = hook ? FL_S("") : library_path(c);
@@ -505,6 +513,41 @@ static int by_name(const void *a, const void *b)
 	return fl_str_cmp(((const struct fl_cdi_device *)a)->name, ((const struct fl_cdi_device *)b)->name);
 }
 
+/* ---- what containers get beside their cards: a file each ---- */
+
+/* One that is not wanted any more, or whose nodes are gone, stays as it was written: the kubelet gives the name again
+ * to a container that starts anew, and nobody can say who had it, for what is counted are cards. */
+static void put_extra(struct cdi *c, enum fl_extra which)
+{
+	const struct fl_gpu_extra *extra = &fl_gpu_extras[which];
+	const struct fl_host *host = c->facts->host;
+	struct fl_str kind = fl_gpu_extra_kind(extra, c->facts->settings->cdi_kind, c->plan->arena);
+	struct fl_ref ref = { &fl_cdi_spec_kind, FL_S(""), file_name(c->plan, kind), FL_S("") };
+	struct cdi own = { .facts = c->facts, .plan = c->plan };
+	struct fl_cdi_edits edits = { 0 };
+
+	c->plan->failed |= !kind.p;
+	if (!kind.p || !fl_gpu_extra_there(extra, host))
+		return;
+	own.room = 1;
+	edits.mounts.at = fl_plan_get(c->plan, host->paths.len, sizeof *edits.mounts.at);
+	own.spec.devices.at = fl_plan_get(c->plan, 1, sizeof *own.spec.devices.at);
+	if (!edits.mounts.at || !own.spec.devices.at || !nodes_begin(&own, &edits, host->nodes.len))
+		return;
+	for (uint32_t i = 0; i < host->nodes.len; i++)
+		if (fl_gpu_extra_has(extra, host->nodes.at[i].path))
+			put_node(&own, &edits, &host->nodes.at[i]);
+	for (uint32_t i = 0; which == FL_EXTRA_GDS && i < host->paths.len; i++)
+		if (!is_everybodys(&host->paths.at[i]))
+			put_mount(&own, &edits, host->paths.at[i].path, host->paths.at[i].path, false);
+	edits.has.mounts = edits.mounts.len > 0;
+	FL_SET(&own.spec, kind, kind);
+	own.spec.has.devices = 1;
+	put_device(&own, extra->device, &edits);
+	FL_SET(&own.spec, version, version_of(&own.spec));
+	fl_want(c->plan, &fl_gpu_cdi_owner, ref, &own.spec);
+}
+
 /* Files of another kind that we wrote go when nobody holds a name of them. */
 static void sweep(struct cdi *c, struct fl_str name)
 {
@@ -574,6 +617,8 @@ void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 	FL_SET(&c.spec, kind, facts->settings->cdi_kind);
 	fill(&c);
 	sweep(&c, ref.name);
+	for (uint32_t i = 0; i < facts->settings->extras.len; i++)
+		put_extra(&c, facts->settings->extras.at[i]);
 	if (!c.spec.devices.len) {
 		if (c.old && !plan->failed)
 			fl_want_gone(plan, ref);

@@ -1,5 +1,6 @@
 #include "plan/gpu_hand_out.h"
 #include "base/hmap.h"
+#include "plan/gpu_extras.h"
 #include "plan/gpu_ids.h"
 
 #define VISIBLE "NVIDIA_VISIBLE_DEVICES"
@@ -109,9 +110,21 @@ static struct fl_str joined(const struct wish *wish, struct fl_str before, struc
 	return (struct fl_str){ text, text ? (uint32_t)(at - text) : 0 };
 }
 
+/* "k8s.device-plugin.nvidia.com/gds=all" */
+static struct fl_str extra_name(const struct wish *wish, enum fl_extra which)
+{
+	const struct fl_gpu_extra *extra = &fl_gpu_extras[which];
+	struct fl_str vendor = fl_gpu_extra_vendor(wish->resource->cdi_kind);
+
+	return fl_arena_printf(wish->arena, "%.*s/%.*s=%.*s", FL_ARG(vendor), FL_ARG(extra->class),
+			       FL_ARG(extra->device));
+}
+
 static int put_cdi(const struct wish *wish, struct fl_handed *ret)
 {
-	ret->cdi = fl_arena_get_n(wish->arena, wish->len, sizeof *ret->cdi);
+	const struct fl_resource *resource = wish->resource;
+
+	ret->cdi = fl_arena_get_n(wish->arena, wish->len + resource->extras.len, sizeof *ret->cdi);
 	for (uint32_t i = 0; ret->cdi && i < wish->len; i++) {
 		const struct wish one = { .resource = wish->resource, .units = &wish->units[i], .len = 1,
 					  .arena = wish->arena };
@@ -121,6 +134,11 @@ static int put_cdi(const struct wish *wish, struct fl_handed *ret)
 			return -FL_E_NOMEM;
 	}
 	ret->cdi_len = wish->len;
+	for (uint32_t i = 0; ret->cdi && i < resource->extras.len; i++) {
+		ret->cdi[ret->cdi_len] = extra_name(wish, resource->extras.at[i]);
+		if (!ret->cdi[ret->cdi_len++].p)
+			return -FL_E_NOMEM;
+	}
 	return ret->cdi ? 0 : -FL_E_NOMEM;
 }
 
@@ -138,6 +156,13 @@ static int put_annotation(const struct wish *wish, struct fl_handed *ret)
 				    (unsigned)(h[0] >> 16 & 0xffff), (unsigned)(h[0] & 0xffff),
 				    (unsigned)(h[1] >> 48), (unsigned long long)(h[1] & 0xffffffffffff));
 	pair->value = joined(wish, wish->resource->cdi_kind, FL_S("="));
+	for (uint32_t i = 0; pair->value.p && i < wish->resource->extras.len; i++) {
+		struct fl_str name = extra_name(wish, wish->resource->extras.at[i]);
+
+		if (!name.p)
+			return -FL_E_NOMEM;
+		pair->value = fl_arena_printf(wish->arena, "%.*s,%.*s", FL_ARG(pair->value), FL_ARG(name));
+	}
 	ret->annotations = pair;
 	ret->annotation_len = 1;
 	return pair->key.p && pair->value.p ? 0 : -FL_E_NOMEM;
@@ -145,18 +170,28 @@ static int put_annotation(const struct wish *wish, struct fl_handed *ret)
 
 static int put_env(const struct wish *wish, struct fl_str value, struct fl_handed *ret)
 {
+	const struct fl_resource *resource = wish->resource;
+
 	if (!ret->env)
-		ret->env = fl_arena_get(wish->arena, sizeof *ret->env);
+		ret->env = fl_arena_get_n(wish->arena, 1 + resource->extras.len, sizeof *ret->env);
 	if (!ret->env || !value.p)
 		return -FL_E_NOMEM;
-	*ret->env = (struct fl_pair){ FL_S(VISIBLE), value };
+	ret->env[0] = (struct fl_pair){ FL_S(VISIBLE), value };
 	ret->env_len = 1;
+	for (uint32_t i = 0; i < resource->extras.len; i++) {
+		const struct fl_gpu_extra *extra = &fl_gpu_extras[resource->extras.at[i]];
+
+		/* Among mounts a channel is one of them. */
+		if (resource->extras.at[i] == FL_EXTRA_IMEX && fl_str_eq(value, FL_S(MOUNTED)))
+			continue;
+		ret->env[ret->env_len++] = (struct fl_pair){ extra->env, extra->env_value };
+	}
 	return 0;
 }
 
 static int put_mounts(const struct wish *wish, struct fl_handed *ret)
 {
-	ret->mounts = fl_arena_get_n(wish->arena, wish->len, sizeof *ret->mounts);
+	ret->mounts = fl_arena_get_n(wish->arena, wish->len + 1, sizeof *ret->mounts);
 	for (uint32_t i = 0; ret->mounts && i < wish->len; i++) {
 		const struct wish one = { .resource = wish->resource, .units = &wish->units[i], .len = 1,
 					  .arena = wish->arena };
@@ -166,6 +201,10 @@ static int put_mounts(const struct wish *wish, struct fl_handed *ret)
 			return -FL_E_NOMEM;
 	}
 	ret->mount_len = wish->len;
+	for (uint32_t i = 0; ret->mounts && i < wish->resource->extras.len; i++)
+		if (wish->resource->extras.at[i] == FL_EXTRA_IMEX)
+			ret->mounts[ret->mount_len++] =
+				(struct fl_handed_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null") };
 	return ret->mounts ? put_env(wish, FL_S(MOUNTED), ret) : -FL_E_NOMEM;
 }
 

@@ -1,12 +1,12 @@
 #include "plan/gpu_lists.h"
+#include "plan/gpu_extras.h"
 #include "plan/gpu_ids.h"
 #include "plan/gpu_lists_in.h"
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const paths[] = { "units",  "handOut", "nodes", "devRoot", "cdiKind", "cdiAnnotationPrefix",
-  "sharePolicy",
-				     "oneShare", "preStart", "refused", NULL };
+static const char *const paths[] = { "units",  "handOut", "nodes", "devRoot", "extras", "cdiKind",
+				     "cdiAnnotationPrefix", "sharePolicy", "oneShare", "preStart", "refused", NULL };
 const struct fl_owner fl_gpu_lists_owner = { "fairlead-lists", &fl_resource_kind, paths };
 static const char *const node_paths[] = { "status.conditions[type=GPUsReady]", NULL };
 const struct fl_owner fl_gpu_lists_node_owner = { "fairlead-node", &fl_own_node_kind, node_paths };
@@ -544,7 +544,7 @@ static void set_nodes(struct lists *l, struct fl_resource *resource)
 		return;
 	if (host->dev_root.len)
 		FL_SET(resource, dev_root, host->dev_root);
-	if (!FL_ELEMENTS(resource, l->plan->arena, nodes, FL_LEN(common))) {
+	if (!FL_ELEMENTS(resource, l->plan->arena, nodes, FL_LEN(common) + (l->extra_len ? host->nodes.len : 0))) {
 		l->plan->failed = true;
 		return;
 	}
@@ -553,6 +553,10 @@ static void set_nodes(struct lists *l, struct fl_resource *resource)
 		for (uint32_t k = 0; k < host->nodes.len; k++)
 			if (fl_str_eq(host->nodes.at[k].path, common[i]))
 				resource->nodes.at[resource->nodes.len++] = common[i];
+	for (uint32_t i = 0; i < l->extra_len; i++)
+		for (uint32_t k = 0; k < host->nodes.len; k++)
+			if (fl_gpu_extra_has(&fl_gpu_extras[l->extras[i]], host->nodes.at[k].path))
+				resource->nodes.at[resource->nodes.len++] = host->nodes.at[k].path;
 }
 
 /* Has anybody looked which nodes each container needs, where nodes are handed out? */
@@ -574,6 +578,11 @@ static void want_list(struct lists *l, const struct list *list, struct fl_str re
 	resource.hand_out.len = l->hand_out_len;
 	resource.has.hand_out = 1;
 	set_nodes(l, &resource);
+	if (l->extra_len) {
+		resource.extras.at = l->extras;
+		resource.extras.len = l->extra_len;
+		resource.has.extras = 1;
+	}
 	FL_SET(&resource, cdi_kind, s->cdi_kind);
 	FL_SET(&resource, annotation_prefix, s->annotation_prefix);
 	FL_SET(&resource, share_policy, s->share_policy);
@@ -615,7 +624,7 @@ static bool decide(struct lists *l, struct list *list)
 		       "for what comes in a moment: the health of its devices and the CDI file");
 		return true;
 	}
-	if (!served && (list->waits || !nodes_known(l)) && !anybody_holds(l, list->name)) {
+	if (!served && (list->waits || l->extras_wait || !nodes_known(l)) && !anybody_holds(l, list->name)) {
 		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
 		       "for the health of its devices, the host's device nodes and the CDI file");
 		return true;
@@ -687,6 +696,7 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 	if (!facts->settings || !facts->driver || !begin(&l))
 		return;
 	choose_ways(&l);
+	l.extras_wait = !lists_choose_extras(&l);
 	free = fl_plan_get(plan, facts->card_len, sizeof *free);
 	if (!free || !lists_look_at_files(&l))
 		return;

@@ -31,11 +31,18 @@ struct lists {
 	bool *on_disk;                         /* of each of the specs: is it there as it is shown? */
 	enum fl_hand_out *hand_out;
 	uint32_t hand_out_len;
+	enum fl_extra *extras;                 /* that are there, and may be handed out */
+	uint32_t extra_len;
+	bool extras_wait;                      /* one is there and its CDI file is not: not served for the first
+		time */
 	struct fl_str refused;
 	const char *reason;                    /* of the first problem; NULL: there is none */
 	struct fl_str problems;
 	uint32_t sick;
 };
+
+/* What containers get beside their cards, of what the host has. False: something is there, and its CDI file is not. */
+bool lists_choose_extras(struct lists *l);
 
 void lists_problem(struct lists *l, const char *reason, const char *fmt, ...) FL_PRINTF(3, 4);
 

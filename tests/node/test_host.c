@@ -170,6 +170,14 @@ static const struct {
 	  "/dev/nvidia-caps/nvidia-cap3 = 121:3\n",
 	  "/dev/dri/card1 120:7 666\n/dev/dri/renderD128 120:8 666\n/dev/nvidia-caps/nvidia-cap3 121:3 666\n"
 	  "/dev/nvidia10 195:10 666\n/dev/nvidia2 195:2 666\n/dev/nvidiactl 195:255 666\n" },
+	{ "what comes beside cards: storage, network, copies, the one channel that may be asked for",
+	  "/dev/nvidia-fs0 = 239:0\n/dev/gdrdrv = 240:0\n/dev/infiniband/uverbs3 = 231:195\n"
+	  "/dev/infiniband/rdma_cm = 10:58\n/dev/infiniband/issm0 = 231:64\n"
+	  "/dev/nvidia-caps-imex-channels/channel0 = 238:0\n/dev/nvidia-caps-imex-channels/channel1 = 238:1\n"
+	  "/etc/cufile.json\n/run/udev /\n",
+	  "Config /etc/cufile.json\nConfig /run/udev\n"
+	  "/dev/gdrdrv 240:0 666\n/dev/infiniband/rdma_cm 10:58 666\n/dev/infiniband/uverbs3 231:195 666\n"
+	  "/dev/nvidia-caps-imex-channels/channel0 238:0 666\n/dev/nvidia-fs0 239:0 666\n" },
 	{ "the folder of the MPS daemon, when root has made it", "/dev /\n/dev/null = 1:3\n/tmp/nvidia-mps /\n",
 	  "Socket /tmp/nvidia-mps\n" },
 	{ "and no link in its place, which anybody can make", "/dev /\n/etc /\n/tmp/nvidia-mps > ../etc\n", "" },

@@ -99,7 +99,8 @@ static const struct {
 	  "  gfd: {oneshot: false, noTimestamp: true, sleepInterval: 60s, outputFile: /x, machineTypeFile: /y}\n"
 	  "imex: {channelIDs: [], required: false}\n",
 	  "{\"unpooled\":true,\"deviceIDStrategy\":\"index\",\"passDeviceSpecs\":true,"
-	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
+	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"imexRequired\":false,"
+	  "\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
 	  "\"cdiAnnotationPrefix\":\"cdi.k8s.io/x-\"}" },
 	{ "JSON is YAML", "", "", "{\"version\": \"v1\", \"flags\": {\"migStrategy\": \"single\"}}",
 	  "{\"unpooled\":true,\"migStrategy\":\"single\"}" },
@@ -118,10 +119,20 @@ static const struct {
 	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/mig-1g.10gb\",\"replicas\":2}],"
 	  "\"failRequestsGreaterThanOne\":false}" },
 	{ "what NVIDIA's plugin resets is told and not taken", "", "",
-	  SHARING "{resources: [{name: nvidia.com/gpu, rename: x, devices: [0, '1:2'], replicas: 2}]}}",
+	  SHARING "{resources: [{name: nvidia.com/gpu, rename: x, devices: [0, '1:2', GPU-1], replicas: 2}]}}",
 	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":2}],"
-	  "\"failRequestsGreaterThanOne\":false,\"message\":\"sharing.timeSlicing.resources[0].rename: is not taken: "
-	  "renameByDefault is; sharing.timeSlicing.resources[0].devices: is not taken: all devices are shared\"}" },
+	  "\"failRequestsGreaterThanOne\":false,\"message\":\"sharing.timeSlicing.resources[0].rename: is not taken, "
+	  "as NVIDIA's plugin does not take it either: renameByDefault is; sharing.timeSlicing.resources[0].devices: "
+	  "is not taken, as NVIDIA's plugin does not take it either: all devices are shared\"}" },
+	{ "what comes beside cards, by the file", "", "",
+	  "version: v1\nflags: {gdrcopyEnabled: true, gdsEnabled: true, mofedEnabled: true}\nimex: {channelIDs: [0], "
+	  "required: true}",
+	  "{\"unpooled\":true,\"extras\":[\"gds\",\"mofed\",\"gdrcopy\",\"imex-channel\"],\"imexRequired\":true}" },
+	{ "by the command line and the environment", "--gds-enabled=true --imex-channel-ids=[0]", "MOFED_ENABLED=true",
+	  NULL, "{\"extras\":[\"gds\",\"mofed\",\"imex-channel\"]}" },
+	{ "the command line wins over the file here too", "--gds-enabled=false --imex-channel-ids=[]", "",
+	  "version: v1\nflags: {gdsEnabled: true, mofedEnabled: true}\nimex: {channelIDs: [0]}",
+	  "{\"unpooled\":true,\"extras\":[\"mofed\"]}" },
 	{ "renaming of resources is told and not taken", "", "",
 	  "version: v1\nresources: {gpus: [{pattern: '*', name: nvidia.com/gpu}]}",
 	  "{\"unpooled\":true,\"message\":\"resources.gpus: is not taken,"
@@ -183,9 +194,9 @@ static const struct {
 	{ "no time", "--recovery-wait=2h", NULL, "--recovery-wait: '2h' is no time from 0s to 1h, as 30s" },
 	{ "more looks than are counted", "--clean-looks=11", NULL, "--clean-looks: '11' is no number from 1 to 10" },
 	{ "MPS by its root", "--mps-root=/run/mps", NULL, "--mps-root: MPS is not supported: use time-slicing" },
-	{ "GDS", "--gds-enabled=true", NULL, "--gds-enabled: GPUDirect Storage is not supported: leave it out" },
-	{ "IMEX channels", "--imex-channel-ids=[0]", NULL,
-	  "--imex-channel-ids: IMEX by the device plugin is not supported: use ComputeDomains" },
+	{ "GDS", "--gds-enabled=maybe", NULL, "--gds-enabled: 'maybe' is neither true nor false" },
+	{ "IMEX channels", "--imex-channel-ids=[0,1]", NULL,
+	  "--imex-channel-ids: '[0,1]' is neither [] nor [0]: the device plugin knows channel 0 only" },
 	{ "Tegra", "--device-discovery-strategy=tegra", NULL,
 	  "--device-discovery-strategy: 'tegra' is not supported (Tegra, WSL and vfio are not): write auto or nvml" },
 
@@ -206,10 +217,24 @@ static const struct {
 	{ "Tegra in the file", "", "version: v1\nflags: {deviceDiscoveryStrategy: tegra}",
 	  "config.yaml: flags.deviceDiscoveryStrategy: 'tegra' is not supported (Tegra, WSL and vfio are not): write "
 	  "auto or nvml" },
-	{ "GDRCopy", "", "version: v1\nflags: {gdrcopyEnabled: true}",
-	  "config.yaml: flags.gdrcopyEnabled: is not supported: write false" },
-	{ "IMEX", "", "version: v1\nimex: {channelIDs: [0]}",
-	  "config.yaml: imex.channelIDs: IMEX by the device plugin is not supported: use ComputeDomains" },
+	{ "GDRCopy", "", "version: v1\nflags: {gdrcopyEnabled: 1}",
+	  "config.yaml: flags.gdrcopyEnabled: true or false is wanted, found an integer" },
+	{ "IMEX", "", "version: v1\nimex: {channelIDs: [1]}",
+	  "config.yaml: imex.channelIDs: neither [] nor [0]: the device plugin knows channel 0 only" },
+	{ "two channels", "", "version: v1\nimex: {channelIDs: [0, 0]}",
+	  "config.yaml: imex.channelIDs: neither [] nor [0]: the device plugin knows channel 0 only" },
+	{ "a new name that is none", "", SHARING "{resources: [{name: gpu, replicas: 2, rename: 'a b'}]}}",
+	  "config.yaml: sharing.timeSlicing.resources[0].rename: no name of a resource with at most 63 characters" },
+	{ "a device that is none", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: [0, first]}]}}",
+	  "config.yaml: sharing.timeSlicing.resources[0].devices[1]: an index (1, '0:1') or a UUID is wanted" },
+	{ "a device below zero", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: [-1]}]}}",
+	  "config.yaml: sharing.timeSlicing.resources[0].devices[0]: an index (1, '0:1') or a UUID is wanted" },
+	{ "no devices at all", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: []}]}}",
+	  "config.yaml: sharing.timeSlicing.resources[0].devices: all, a count from 1, or a list of devices is "
+	  "wanted" },
+	{ "a count of none", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: 0}]}}",
+	  "config.yaml: sharing.timeSlicing.resources[0].devices: all, a count from 1, or a list of devices is "
+	  "wanted" },
 	{ "sharing of nothing", "", SHARING "{resources: []}}",
 	  "config.yaml: sharing.timeSlicing.resources: no resources specified" },
 	{ "sharing without resources", "", SHARING "{renameByDefault: true}}",

@@ -73,6 +73,25 @@ static const struct {
 	  "metadata: {name: x}\nanswer: Answers\nuuid: GPU-x\nminor: 5\n" OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1=195:1\nGPU-b: /dev/nvidia1=195:1\nall: *\neach: *\n" },
 	{ "a card of a virtual machine is left out", PLAIN, READY, HOST, ONE "boundTo: vfio-pci\n", "", "", "" },
+	{ "what comes beside cards: a file each, where the host has it",
+	  PLAIN "extras: [gds, mofed, gdrcopy, imex-channel]\n", READY,
+	  SEEN "nodes: [{path: /dev/gdrdrv, major: 240, minor: 0}, "
+	  "{path: /dev/infiniband/rdma_cm, major: 10, minor: 58}, "
+	  "{path: /dev/infiniband/uverbs0, major: 231, minor: 192}, {path: /dev/nvidia-caps-imex-channels/channel0, "
+	  "major: 238, minor: 0}, {path: /dev/nvidia-fs0, major: 239, minor: 0}, {path: /dev/nvidia1, major: 195, "
+	  "minor: 1}]\npaths: [{what: Config, path: /etc/cufile.json}]\n",
+	  OTHER, "", "",
+	  "k.io-gds 0.3.0 k.io/gds\nall: /dev/nvidia-fs0=239:0 /etc/cufile.json(ro)\neach:\n"
+	  "k.io-mofed 0.3.0 k.io/mofed\nall: /dev/infiniband/rdma_cm=10:58 /dev/infiniband/uverbs0=231:192\neach:\n"
+	  "k.io-gdrcopy 0.3.0 k.io/gdrcopy\nall: /dev/gdrdrv=240:0\neach:\n"
+	  "k.io-imex-channel 0.5.0 k.io/imex-channel\n0: /dev/nvidia-caps-imex-channels/channel0=238:0\neach:\n"
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: env NVIDIA_VISIBLE_DEVICES=void\n" },
+	{ "what the host does not have has no file", PLAIN "extras: [gds, imex-channel]\n", READY, HOST, OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
+	{ "one that nobody wants any more stays: a container that has it may start anew", PLAIN, READY, HOST, OTHER, "",
+	  "metadata: {name: k.io-gds}\ncdiVersion: 0.3.0\nkind: k.io/gds\n"
+	  "devices: [{name: all, containerEdits: {}}]\n",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
 	{ "files without a hook: each link is a mount, and a variable says where", PLAIN, READY, HOST FILES, ONE, "",
 	  "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: /dev/nvidiactl=195:255 /usr/lib/libcuda.so.550(ro) "

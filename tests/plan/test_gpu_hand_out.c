@@ -52,6 +52,23 @@ static const struct {
 	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = "
 	  "k8s.device-plugin.nvidia.com/gpu=GPU-a,k8s.device-plugin.nvidia.com/gpu=1\n",
 	  FL_OK },
+	{ "CDI names of what comes beside cards", HEAD "handOut: [cdi-cri]\nextras: [gds, imex-channel]\n" TWO, "GPU-a",
+	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\ncdi k8s.device-plugin.nvidia.com/gds=all\n"
+	  "cdi k8s.device-plugin.nvidia.com/imex-channel=0\n",
+	  FL_OK },
+	{ "in an annotation", HEAD "handOut: [cdi-annotations]\nextras: [mofed]\n" TWO, "GPU-a",
+	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = "
+	  "k8s.device-plugin.nvidia.com/gpu=GPU-a,k8s.device-plugin.nvidia.com/mofed=all\n",
+	  FL_OK },
+	{ "as variables", HEAD "handOut: [envvar]\nextras: [gds, mofed, gdrcopy, imex-channel]\n" TWO, "GPU-a",
+	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\nenv NVIDIA_GDS = enabled\nenv NVIDIA_MOFED = enabled\n"
+	  "env NVIDIA_GDRCOPY = enabled\nenv NVIDIA_IMEX_CHANNELS = 0\nnode /dev/nvidia0\n",
+	  FL_OK },
+	{ "as mounts: the IMEX channel is one", HEAD "handOut: [volume-mounts]\nextras: [imex-channel]\n" TWO, "GPU-a",
+	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
+	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
+	  "mount /var/run/nvidia-container-devices/imex/0 from /dev/null\n",
+	  FL_OK },
 	{ "a variable comes with device nodes", HEAD "handOut: [envvar]\n" NODES TWO, "GPU-a GPU-b",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a,1\nnode /dev/nvidiactl\nnode /dev/nvidia-uvm\nnode /dev/nvidia0\n"
 	  "node /dev/nvidia1\n",

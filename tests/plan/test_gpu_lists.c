@@ -89,6 +89,16 @@ static const struct {
 	  SERVED(U("1") ",{id: GPU-2, healthy: false, shown: GPU-2, card: '0000:02:00.0'}"), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
 	  "written yet*\nGPUsReady: False CDINotWritten: GPU-2 is not in the CDI file yet: *\n", true },
+	{ "what comes beside cards and is not there is said, and cards are handed out",
+	  ON "extras: [gds]\n", CARD("1", ""), WELL1, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 *\nGPUsReady: False GDSMissing: GPUDirect Storage is switched on, and there "
+	  "is no /dev/nvidia-fs0: load the module nvidia_fs, or switch gds-enabled off\n" },
+	{ "an IMEX channel that is not there holds up nothing", ON "extras: [imex-channel]\n", CARD("1", ""), WELL1, "",
+	  "", SPEC, "", READY, "nvidia.com/gpu cdi-cri: GPU-1 *\nGPUsReady: False IMEXChannelMissing: *\n" },
+	{ "unless it is required", ON "extras: [imex-channel]\nimexRequired: true\n", CARD("1", ""), WELL1, "", "",
+	  SPEC, "", READY,
+	  "nvidia.com/gpu refused cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False "
+	  "IMEXChannelMissing: *\n" },
 	{ "an index that still leads to another card is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
 	  "",
 	  SERVED(U("1")),
@@ -393,6 +403,53 @@ TEST(device_nodes_are_not_handed_out_before_they_are_known)
 	print_plan(&plan, &text);
 	OK(fl_buf_check(&text, "the plan", NULL));
 	CHECK(facts_like(fl_buf_view(&text), FL_S("GPUsReady: False CDIOff: *\n")));
+}
+
+/* A name that leads to no file keeps a container from starting. */
+TEST(what_comes_beside_cards_waits_for_its_file)
+{
+	static const struct {
+		const char *says, *spec;
+		uint32_t extras, nodes;
+		bool served;
+	} files[] = {
+		{ "no file, no list", SPEC, 0, 0, false },
+		{ "with it each container gets it, and its nodes where nodes are handed out",
+		  SPEC "---\nmetadata: {name: k.io-gds}\ncdiVersion: 0.3.0\nkind: k.io/gds\ndevices: [{name: all, "
+		  "containerEdits: {}}]\n",
+		  1, 3, true },
+	};
+
+	EACH_ROW (row, files) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_lists_facts f = { 0 };
+		const struct fl_resource *resource = NULL;
+		struct fl_cdi_spec *specs;
+		struct fl_plan plan;
+
+		OK(gather(&arena, ON "extras: [gds]\npassDeviceSpecs: true\n", "", &f));
+		GOT(f.driver = facts_object(&arena, fl_driver_bind(), FL_S(READY)));
+		GOT(f.cards = facts_list(&arena, fl_card_bind(), CARD("1", ""), &f.card_len));
+		GOT(f.health = facts_list(&arena, fl_health_bind(), WELL1, &f.health_len));
+		GOT(f.specs = specs = facts_list(&arena, fl_cdi_spec_bind(), row->spec, &f.spec_len));
+		for (uint32_t i = 0; i < f.spec_len; i++) {
+			FL_SET(&specs[i], on_disk, fl_cdi_digest(&specs[i]));
+			OK(specs[i].on_disk ? 0 : -FL_E_NOMEM);
+		}
+		GOT(f.host = facts_object(&arena, fl_host_bind(),
+					  FL_S("metadata: {name: host}\nseen: 1/a\nnodes: [{path: /dev/nvidia-fs0, "
+					       "major: 1, minor: 0}, {path: /dev/nvidia-fs1, major: 1, minor: 1}, "
+					       "{path: /dev/nvidiactl, major: 195, minor: 255}]\n")));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_lists_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		for (const struct fl_want *want = plan.first; want; want = want->next)
+			if (want->ref.kind == &fl_resource_kind)
+				resource = want->object;
+		CHECK_INT(resource != NULL, row->served);
+		CHECK_INT(resource ? resource->extras.len : 0, row->extras);
+		CHECK_INT(resource ? resource->nodes.len : 0, row->nodes);
+	}
 }
 
 TEST(nobody_has_looked_yet)
