@@ -229,6 +229,7 @@ struct unpack {
 	struct fl_arena *arena;
 	char *room;                    /* one short text goes here instead; UUID_TEXT + UUID_PREFIX + 1 bytes */
 	bool bad, nomem;               /* stick */
+	bool blank;                    /* what is filled has its defaults already */
 	uint32_t depth;
 };
 
@@ -284,14 +285,14 @@ static char *get_room(struct unpack *u, size_t size)
 	return room;
 }
 
-static struct fl_str get_uuid(struct unpack *u, const char *prefix, bool skip)
+static struct fl_str get_uuid(struct unpack *u, const char *prefix)
 {
 	static const char digits[] = "0123456789abcdef";
 	struct fl_str bytes = get_bytes(u, 16), text = { NULL, 0 };
 	uint32_t digit = 0;
 	char *at;
 
-	if (u->bad || skip || !(at = get_room(u, UUID_TEXT + UUID_PREFIX + 1)))
+	if (u->bad || !(at = get_room(u, UUID_TEXT + UUID_PREFIX + 1)))
 		return text;
 	text = (struct fl_str){ at, (uint32_t)strlen(prefix) + UUID_TEXT };
 	memcpy(at, prefix, strlen(prefix));
@@ -309,12 +310,12 @@ static struct fl_str get_uuid(struct unpack *u, const char *prefix, bool skip)
 	return text;
 }
 
-static struct fl_str get_number(struct unpack *u, bool skip)
+static struct fl_str get_number(struct unpack *u)
 {
 	uint64_t number = get_varint(u);
 	struct fl_buf text = { .cap = NUMBER_TEXT + 1, .max = NUMBER_TEXT };
 
-	if (u->bad || skip || !(text.p = get_room(u, NUMBER_TEXT + 1)))
+	if (u->bad || !(text.p = get_room(u, NUMBER_TEXT + 1)))
 		return (struct fl_str){ NULL, 0 };
 	fl_buf_uint(&text, number);
 	return fl_buf_view(&text);
@@ -348,7 +349,7 @@ static int64_t get_time(struct unpack *u)
 	return u->bad ? 0 : us;
 }
 
-static struct fl_str get_text(struct unpack *u, bool skip)
+static struct fl_str get_text(struct unpack *u)
 {
 	uint8_t first = get_byte(u);
 
@@ -357,10 +358,10 @@ static struct fl_str get_text(struct unpack *u, bool skip)
 	switch (first) {
 	case TEXT_LONG: return get_bytes(u, get_varint(u));
 	case TEXT_INTERNED: return get_interned(u);
-	case TEXT_NUMBER: return get_number(u, skip);
-	case TEXT_UUID: return get_uuid(u, "", skip);
-	case TEXT_GPU_UUID: return get_uuid(u, "GPU-", skip);
-	case TEXT_MIG_UUID: return get_uuid(u, "MIG-", skip);
+	case TEXT_NUMBER: return get_number(u);
+	case TEXT_UUID: return get_uuid(u, "");
+	case TEXT_GPU_UUID: return get_uuid(u, "GPU-");
+	case TEXT_MIG_UUID: return get_uuid(u, "MIG-");
 	}
 	u->bad = true;
 	return (struct fl_str){ NULL, 0 };
@@ -378,9 +379,9 @@ static void get_quantity(struct unpack *u, struct fl_quantity *ret)
 		fl_buf_uint(&number, get_varint(u));
 		text = fl_buf_view(&number);
 	} else {
-		text = get_text(u, !ret);
+		text = get_text(u);
 	}
-	if (u->bad || !ret)
+	if (u->bad)
 		return;
 	if (format >= FL_QUANTITY_FORMAT_COUNT_ || fl_quantity_parse(text, ret, NULL) < 0)
 		u->bad = true;
@@ -389,19 +390,15 @@ static void get_quantity(struct unpack *u, struct fl_quantity *ret)
 
 static void get_intstr(struct unpack *u, struct fl_intstr *ret)
 {
-	struct fl_intstr got = { .is_str = get_byte(u) != 0 };
-
-	if (got.is_str)
-		got.s = get_text(u, !ret);
+	*ret = (struct fl_intstr){ .is_str = get_byte(u) != 0 };
+	if (ret->is_str)
+		ret->s = get_text(u);
 	else
-		got.i = (int32_t)get_signed(u);
-	if (ret)
-		*ret = got;
+		ret->i = (int32_t)get_signed(u);
 }
 
 static void get_object(struct unpack *u, const struct fl_bind *bind, void *ret);
 
-/* One value; ret NULL: pass over it. */
 static void get_value(struct unpack *u, const struct fl_field *f, void *ret)
 {
 	struct fl_str text;
@@ -411,32 +408,25 @@ static void get_value(struct unpack *u, const struct fl_field *f, void *ret)
 	switch (f->type) {
 	case FL_T_STR:
 	case FL_T_RAW:
-		text = get_text(u, !ret);
-		if (ret)
-			memcpy(ret, &text, sizeof text);
+		text = get_text(u);
+		memcpy(ret, &text, sizeof text);
 		break;
-	case FL_T_BOOL:
-		small = get_byte(u);
-		if (ret)
-			*(bool *)ret = small != 0;
-		break;
+	case FL_T_BOOL: *(bool *)ret = get_byte(u) != 0; break;
 	case FL_T_I32:
 	case FL_T_ENUM:
 		small = (int32_t)get_signed(u);
-		if (ret)
-			memcpy(ret, &small, sizeof small);
+		memcpy(ret, &small, sizeof small);
 		break;
 	case FL_T_I64:
 	case FL_T_TIME:
 	case FL_T_MICROTIME:
 	case FL_T_DURATION:
 		number = f->type == FL_T_TIME || f->type == FL_T_MICROTIME ? get_time(u) : get_signed(u);
-		if (ret)
-			memcpy(ret, &number, sizeof number);
+		memcpy(ret, &number, sizeof number);
 		break;
 	case FL_T_F64:
 		text = get_bytes(u, sizeof(double));
-		if (ret && !u->bad)
+		if (!u->bad)
 			memcpy(ret, text.p, sizeof(double));
 		break;
 	case FL_T_QUANTITY: get_quantity(u, ret); break;
@@ -446,43 +436,58 @@ static void get_value(struct unpack *u, const struct fl_field *f, void *ret)
 	}
 }
 
-static void get_key(struct unpack *u, const struct fl_field *f, struct fl_str *ret)
+/* The number of a key that the row names itself; 0: any other, which follows. */
+static uint64_t get_known(struct unpack *u, const struct fl_field *f)
 {
 	uint64_t known = f->keep ? get_varint(u) : 0;
-	struct fl_str key;
 
-	if (known > (f->keep ? f->keep->len : 0)) {
+	if (known > (f->keep ? f->keep->len : 0))
 		u->bad = true;
+	return u->bad ? 0 : known;
+}
+
+static void get_key(struct unpack *u, const struct fl_field *f, void *ret)
+{
+	uint64_t known = get_known(u, f);
+	struct fl_str key = known ? fl_str(f->keep->at[known - 1]) : get_text(u);
+
+	memcpy(ret, &key, sizeof key);
+}
+
+/* How many elements a list or map has. */
+static uint64_t get_len(struct unpack *u)
+{
+	uint64_t len = get_varint(u);
+
+	if (len > (uint64_t)(u->end - u->p))   /* an element takes a byte at least */
+		u->bad = true;
+	return u->bad ? 0 : len;
+}
+
+static void get_elements(struct unpack *u, const struct fl_field *f, void *ret)
+{
+	uint64_t len = get_len(u);
+	struct fl_seq seq = { NULL, 0 };
+	bool blank = u->blank;
+
+	if (u->bad || !(seq.at = get_room(u, (size_t)len * fl_stride(f))))
 		return;
+	u->blank = false;
+	for (; seq.len < len && !u->bad && !u->nomem; seq.len++) {
+		if (f->shape == FL_MAP)
+			get_key(u, f, seq.at + seq.len * (size_t)fl_stride(f));
+		get_value(u, f, fl_elem(f, seq, seq.len));
 	}
-	key = known ? fl_str(f->keep->at[known - 1]) : get_text(u, !ret);
-	if (ret)
-		memcpy(ret, &key, sizeof key);
+	u->blank = blank;
+	fl_seq_set(ret, seq);
 }
 
 static void get_member(struct unpack *u, const struct fl_field *f, void *ret)
 {
-	struct fl_seq seq = { NULL, 0 };
-	uint64_t len;
-
-	if (f->shape == FL_ONE) {
+	if (f->shape == FL_ONE)
 		get_value(u, f, ret);
-		return;
-	}
-	len = get_varint(u);
-	if (len > (uint64_t)(u->end - u->p))   /* an element takes a byte at least */
-		u->bad = true;
-	if (u->bad)
-		return;
-	if (ret && !(seq.at = get_room(u, (size_t)len * fl_stride(f))))
-		return;
-	for (; seq.len < len && !u->bad && !u->nomem; seq.len++) {
-		if (f->shape == FL_MAP)
-			get_key(u, f, ret ? (void *)(seq.at + seq.len * (size_t)fl_stride(f)) : NULL);
-		get_value(u, f, ret ? fl_elem(f, seq, seq.len) : NULL);
-	}
-	if (ret)
-		fl_seq_set(ret, seq);
+	else
+		get_elements(u, f, ret);
 }
 
 static uint64_t get_bits(struct unpack *u, const struct fl_bind *bind)
@@ -501,14 +506,98 @@ static void get_object(struct unpack *u, const struct fl_bind *bind, void *ret)
 	if (u->depth == FL_BIND_DEPTH)
 		u->bad = true;
 	u->depth++;
-	if (ret)
-		memcpy(ret, &bits, sizeof bits);
-	for (uint32_t i = 0; i < bind->len && bits >> i && !u->bad && !u->nomem; i++)
-		if (bits >> i & 1)
-			get_member(u, &bind->fields[i], ret ? fl_member(&bind->fields[i], ret) : NULL);
+	memcpy(ret, &bits, sizeof bits);
+	for (; bits && !u->bad && !u->nomem; bits &= bits - 1) {
+		const struct fl_field *f = &bind->fields[__builtin_ctzll(bits)];
+
+		get_member(u, f, fl_member(f, ret));
+	}
 	u->depth--;
-	if (ret)
+	if (!u->blank)
 		fl_defaults(bind, ret);
+}
+
+/* ---- passing over ----
+ *
+ * Nothing is made of what is there; what is held is let go of, if that is wanted. */
+
+static void skip_varint(struct unpack *u)
+{
+	while (get_byte(u) & 0x80)
+		continue;
+}
+
+static void skip_text(struct unpack *u)
+{
+	uint8_t first = get_byte(u);
+
+	if (first <= TEXT_SHORT_MAX)
+		(void)get_bytes(u, first);
+	else if (first == TEXT_LONG)
+		(void)get_bytes(u, get_varint(u));
+	else if (first == TEXT_INTERNED)
+		(void)get_interned(u);
+	else if (first == TEXT_NUMBER)
+		skip_varint(u);
+	else if (first <= TEXT_MIG_UUID)
+		(void)get_bytes(u, 16);
+	else
+		u->bad = true;
+}
+
+static void skip_object(struct unpack *u, const struct fl_bind *bind);
+
+static void skip_value(struct unpack *u, const struct fl_field *f)
+{
+	switch (f->type) {
+	case FL_T_STR:
+	case FL_T_RAW: skip_text(u); break;
+	case FL_T_BOOL: (void)get_byte(u); break;
+	case FL_T_I32:
+	case FL_T_ENUM:
+	case FL_T_I64:
+	case FL_T_TIME:
+	case FL_T_MICROTIME:
+	case FL_T_DURATION: skip_varint(u); break;
+	case FL_T_F64: (void)get_bytes(u, sizeof(double)); break;
+	case FL_T_QUANTITY:
+		(void)get_byte(u);
+		skip_text(u);
+		break;
+	case FL_T_INTSTR:
+		if (get_byte(u))
+			skip_text(u);
+		else
+			skip_varint(u);
+		break;
+	case FL_T_OBJ: skip_object(u, f->of()); break;
+	case FL_T_COUNT_: break;
+	}
+}
+
+static void skip_member(struct unpack *u, const struct fl_field *f)
+{
+	if (f->shape == FL_ONE) {
+		skip_value(u, f);
+		return;
+	}
+	for (uint64_t len = get_len(u); len-- && !u->bad;) {
+		if (f->shape == FL_MAP && !get_known(u, f))
+			skip_text(u);
+		skip_value(u, f);
+	}
+}
+
+static void skip_object(struct unpack *u, const struct fl_bind *bind)
+{
+	uint64_t bits = get_bits(u, bind);
+
+	if (u->depth == FL_BIND_DEPTH)
+		u->bad = true;
+	u->depth++;
+	for (; bits && !u->bad; bits &= bits - 1)
+		skip_member(u, &bind->fields[__builtin_ctzll(bits)]);
+	u->depth--;
 }
 
 /* ---- whole ---- */
@@ -534,7 +623,7 @@ void fl_pack_drop(const struct fl_bind *bind, struct fl_str packed, struct fl_in
 	struct unpack u = { .p = packed.p, .end = packed.p + packed.len, .drop = interns };
 
 	if (packed.len)
-		get_object(&u, bind, NULL);
+		skip_object(&u, bind);
 }
 
 static int result(const struct unpack *u, const struct fl_bind *bind, struct fl_err *err)
@@ -544,16 +633,29 @@ static int result(const struct unpack *u, const struct fl_bind *bind, struct fl_
 	return u->bad ? fl_fail(err, FL_E_CORRUPT, "a packed %s is broken", bind->name) : 0;
 }
 
-int fl_unpack(const struct fl_bind *bind, struct fl_str packed, struct fl_arena *arena,
-	      void *ret, struct fl_err *err)
+static int unpack_whole(struct unpack *u, const struct fl_bind *bind, void *ret, struct fl_err *err)
+{
+	get_object(u, bind, ret);
+	if (u->p != u->end)
+		u->bad = true;
+	return result(u, bind, err);
+}
+
+int fl_unpack(const struct fl_bind *bind, struct fl_str packed, struct fl_arena *arena, void *ret, struct fl_err *err)
 {
 	struct unpack u = { .p = packed.p, .end = packed.p + packed.len, .arena = arena };
 
 	memset(ret, 0, bind->size);
-	get_object(&u, bind, ret);
-	if (u.p != u.end)
-		u.bad = true;
-	return result(&u, bind, err);
+	return unpack_whole(&u, bind, ret, err);
+}
+
+int fl_unpack_on(const struct fl_bind *bind, const void *blank, struct fl_str packed, struct fl_arena *arena, void *ret,
+		 struct fl_err *err)
+{
+	struct unpack u = { .p = packed.p, .end = packed.p + packed.len, .arena = arena, .blank = true };
+
+	memcpy(ret, blank, bind->size);
+	return unpack_whole(&u, bind, ret, err);
 }
 
 /* Go to the member at that offset: its row, with *u before its value; NULL and *ret_row: it is absent. */
@@ -578,7 +680,7 @@ static const struct fl_field *seek(struct unpack *u, const struct fl_bind *bind,
 			return seek(there ? u : &none, f->of(), offset - f->offset, ret_row);
 		}
 		if (there)
-			get_member(u, f, NULL);
+			skip_member(u, f);
 	}
 	return NULL;
 }
@@ -608,7 +710,7 @@ struct fl_str fl_peek_raw(const struct fl_bind *bind, struct fl_str packed, size
 
 	if (!f)
 		return (struct fl_str){ NULL, 0 };
-	get_member(&u, f, NULL);
+	skip_member(&u, f);
 	return u.bad ? (struct fl_str){ NULL, 0 } : (struct fl_str){ from, (uint32_t)(u.p - from) };
 }
 
@@ -621,6 +723,6 @@ bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset,
 
 	u.room = room;
 	if (f)
-		found = get_text(&u, false);
+		found = get_text(&u);
 	return !u.bad && fl_str_eq(found, text);
 }

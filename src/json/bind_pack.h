@@ -26,6 +26,10 @@ void fl_pack_drop(const struct fl_bind *bind, struct fl_str packed, struct fl_in
 int fl_unpack(const struct fl_bind *bind, struct fl_str packed, struct fl_arena *arena, void *ret,
 	      struct fl_err *err) FL_MUSTUSE;
 
+/* The same for one who unpacks many: `blank` is a root struct of zeros after fl_defaults. */
+int fl_unpack_on(const struct fl_bind *bind, const void *blank, struct fl_str packed, struct fl_arena *arena, void *ret,
+		 struct fl_err *err) FL_MUSTUSE;
+
 /* One member, however deep inside objects (not inside lists): 1 there, 0 absent (*ret has its default, or is zero). */
 #define FL_PEEK(s, member_, packed, arena, ret) \
 	fl_peek(s##_bind(), (packed), offsetof(struct s, member_), (arena), 1 ? (ret) : &((struct s *)0)->member_)

@@ -78,7 +78,7 @@ static size_t entry_size(const struct fl_cache *cache, size_t packed)
 int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
 		    void *ret_object, struct fl_err *err)
 {
-	return fl_unpack(cache->kind->root(), fl_entry_packed(cache, entry), arena, ret_object, err);
+	return fl_unpack_on(cache->kind->root(), cache->blank, fl_entry_packed(cache, entry), arena, ret_object, err);
 }
 
 bool fl_entry_is(const struct fl_cache *cache, const struct fl_entry *entry, size_t offset, struct fl_str text)
@@ -416,12 +416,28 @@ static int put_packed(struct fl_cache *cache, const void *object, uint32_t hash,
 	return 0;
 }
 
+/* What each object is unpacked onto, made with the first one. */
+static int make_blank(struct fl_cache *cache)
+{
+	const struct fl_bind *root = cache->kind->root();
+
+	if (cache->blank)
+		return 0;
+	cache->blank = fl_zalloc(root->size);
+	if (!cache->blank)
+		return -FL_E_NOMEM;
+	fl_defaults(root, cache->blank);
+	return 0;
+}
+
 int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret, struct fl_err *err)
 {
 	struct fl_str name = text_at(object, cache->name_at), space = text_at(object, cache->space_at), packed;
 	struct fl_entry *before;
 	uint32_t hash, place;
 
+	if (make_blank(cache) < 0)
+		return fl_fail(err, FL_E_NOMEM, "%s: no memory for its cache", cache->kind->kind);
 	fl_buf_clear(&cache->packing);
 	if (fl_pack(cache->kind->root(), object, cache->interns, &cache->packing, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
@@ -534,6 +550,7 @@ void fl_cache_free(struct fl_cache *cache)
 	fl_vec_free(&cache->hashes);
 	fl_free(cache->slots);
 	fl_free(cache->wider);
+	fl_free(cache->blank);
 	for (uint32_t i = 0; i < cache->index_count; i++)
 		fl_hmap_free(&cache->buckets[i]);
 	fl_buf_free(&cache->packing);

@@ -40,6 +40,7 @@ struct fl_cache {
 	uint32_t *wider, moved;     /* a table twice as large that is being filled, and the places that are in it */
 	struct fl_hmap buckets[FL_INDEXES];
 	struct fl_buf packing;
+	void *blank;                   /* an object of defaults; NULL before the first one is put */
 
 	uint32_t round;             /* counts the marks; may be read */
 };

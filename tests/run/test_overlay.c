@@ -290,7 +290,7 @@ TEST(an_answer_that_was_overtaken_by_its_echo_need_not_be_read)
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_demo answer = { 0 };
 		struct fl_write *write;
-		const struct fl_demo *truth;
+		const struct fl_demo *truth, *seen;
 		RIG(rig, &capacity);
 
 		OK(rig_put(&rig, ROCKET("a", 3)));
@@ -313,10 +313,13 @@ TEST(an_answer_that_was_overtaken_by_its_echo_need_not_be_read)
 		OK(row->between(&rig));
 		fl_write_done(write, row->seen ? NULL : &answer);
 		OK(rig_settle(&rig));
-		CHECK_INT(rig.started, row->started);
 		truth = rig_get(&rig, "a", &arena);
-		CHECK((truth != NULL) == (rig_see(&rig, "a", &arena) != NULL));
-		CHECK(!truth || fl_equal(fl_demo_bind(), truth, rig_see(&rig, "a", &arena)));
+		seen = rig_see(&rig, "a", &arena);
+		if (rig.nomem || test_tortured())
+			return;
+		CHECK_INT(rig.started, row->started);
+		CHECK((truth != NULL) == (seen != NULL));
+		CHECK(!truth || fl_equal(fl_demo_bind(), truth, seen));
 		CHECK(!truth || truth->status.capacity.total == truth->spec.replicas);
 		CHECK(rig_at_rest(&rig));
 	}
