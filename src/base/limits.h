@@ -415,5 +415,8 @@
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
 #define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */
 #define FL_GPU_ROOTS_MAX 8           /* places where a driver may be installed */
+/* At its end: for the kubelet to be told and the children to be gone. Whoever takes over waits for it, and hand-overs
+ * are to take 200 ms. */
+#define FL_AGENT_END_WAIT (100 * FL_NS_PER_MS)
 #define FL_AGENT_OPEN_FIRST (250 * FL_NS_PER_MS) /* a journal that cannot be opened: a disk that is full heals ... */
 #define FL_AGENT_OPEN_LAST (10 * FL_NS_PER_S)    /* ... when somebody comes */

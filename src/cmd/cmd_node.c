@@ -102,6 +102,11 @@ static bool ready(const struct fl_running *run, struct fl_buf *words)
 	return fl_agent_ready(&((const struct running *)run->role->self)->agent, words);
 }
 
+static bool ended(struct fl_running *run)
+{
+	return fl_agent_end(&((struct running *)run->role->self)->agent);
+}
+
 /* ---- from flags to options ---- */
 
 static int join(char *ret, size_t size, const char *dir, const char *name, struct fl_err *err)
@@ -185,6 +190,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	running->role = (struct fl_role){ .name = "node", .reports = "gpu.deckhouse.io/fairlead-node",
 					  .kinds = running->kinds, .capabilities = fl_agent_capabilities,
 					  .local = fl_agent_kinds, .alone = true, .event = changed, .ready = ready,
+					  .ended = ended,
 					  .self = running };
 	return 0;
 }

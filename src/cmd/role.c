@@ -394,7 +394,8 @@ static void go_on(struct fl_running *run)
 		if (run->elector)
 			fl_elector_stop(run->elector, &run->release);
 	}
-	if (run->stage == FL_ROLE_RELEASES && !fl_op_busy(&run->release) && !run->draining) {
+	if (run->stage == FL_ROLE_RELEASES && !fl_op_busy(&run->release) && !run->draining &&
+	    (!run->role->ended || run->role->ended(run))) {
 		uint64_t until = fl_now(run->io) + FL_ROLE_EVENTS_WAIT;
 
 		run->stage = FL_ROLE_TELLS;

@@ -59,7 +59,10 @@ struct fl_role {
 	void (*event)(struct fl_running *run, const struct fl_told_event *told);
 	/* What else it waits for, for /readyz: false, and one line. NULL: nothing. */
 	bool (*ready)(const struct fl_running *run, struct fl_buf *words);
-	void *self;                            /* the role's own, for these two */
+	/* It is told to end, writes nothing any more, and is asked after each turn: is what is the role's own over too?
+	 * It sees to its own deadline, and to a turn then. NULL: there is nothing. */
+	bool (*ended)(struct fl_running *run);
+	void *self;                            /* the role's own, for these three */
 };
 
 /* ---- what a person may say of it ---- */

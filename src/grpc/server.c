@@ -22,6 +22,7 @@ struct fl_grpc_server {
 	struct fl_listener listener;
 	struct fl_stat file;      /* the socket that we made, to remove no other */
 	struct peer *peers;
+	bool drains;
 };
 
 enum progress {
@@ -483,12 +484,27 @@ static void remove_socket(struct fl_grpc_server *server)
 		(void)fs->unlink(fs, AT_FDCWD, path, 0);
 }
 
+bool fl_grpc_server_drain(struct fl_grpc_server *server)
+{
+	if (!server->drains) {
+		server->drains = true;
+		remove_socket(server);
+		fl_listener_stop(&server->listener);
+	}
+	for (const struct peer *peer = server->peers; peer; peer = peer->next)
+		if (peer->calls)
+			return false;
+	return true;
+}
+
 struct fl_grpc_server *fl_grpc_server_free(struct fl_grpc_server *server)
 {
 	if (!server)
 		return NULL;
-	remove_socket(server);
-	fl_listener_stop(&server->listener);
+	if (!server->drains) {
+		remove_socket(server);
+		fl_listener_stop(&server->listener);
+	}
 	while (server->peers)
 		peer_free(server->peers);
 	fl_free(server);

@@ -37,6 +37,10 @@ struct fl_grpc_server;
 struct fl_grpc_server *fl_grpc_server_new(struct fl_io *io, const struct fl_grpc_server_options *options,
 					  struct fl_err *err) FL_MUSTUSE;
 
+/* Before the free, by who has ended its calls: nobody new is let in, and the socket's path is removed. True when what
+ * was ended has been sent; call it after each turn until then, or for as long as there is time. */
+bool fl_grpc_server_drain(struct fl_grpc_server *server);
+
 /* At once: open calls are gone, the socket's path is removed. NULL-safe. */
 struct fl_grpc_server *fl_grpc_server_free(struct fl_grpc_server *server);
 FL_DEFINE_AUTO(fl_grpc_server, struct fl_grpc_server *, fl_grpc_server_free);

@@ -584,7 +584,7 @@ static int spawn(struct fl_supervised_ *kid, struct fl_err *err)
 	struct fl_supervisor *s = kid->s;
 	int sock[2] = { -1, -1 }, words[2] = { -1, -1 };
 	struct fl_spawn how = { .path = s->config.path, .argv = s->config.argv, .env = s->config.env,
-				.death_signal = SIGKILL };
+				.session = true, .death_signal = SIGKILL };
 	int r = fl_pair(s->io, FL_SOCKETPAIR, sock, err);
 
 	if (r == 0)

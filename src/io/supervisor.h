@@ -4,7 +4,8 @@
  * answered by its deadline costs the child: it is killed and replaced. One that does not die (it sleeps in the kernel)
  * is left, counted, and reaped whenever it ends; with FL_SUPERVISOR_STUCK_MAX of those no other is started. A crash is
  * told, with the signal's name, and followed by a replacement: at once the first time, then ever later. The child dies
- * with this process, and its stderr goes into our log line by line.
+ * with this process, and its stderr goes into our log line by line. It has a session of its own: what is sent to our
+ * process group (Ctrl-C, timeout) is for us, who end it; to it that would be a crash.
  */
 #pragma once
 #include "base/log.h"

@@ -1,6 +1,7 @@
 #include "node/agent.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "io/child.h"
 #include "node/decide.h"
 #include "node/report.h"
 #include "run/memory.h"
@@ -150,6 +151,34 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	return agent->plugins ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
 }
 
+static void let_go(struct fl_op *op)
+{
+	(void)op;   /* what is left is killed, and dies when it can */
+}
+
+static void turn(struct fl_timer *timer)
+{
+	(void)timer;
+}
+
+bool fl_agent_end(struct fl_agent *agent)
+{
+	bool told;
+
+	if (!agent->ends) {
+		agent->ends = true;
+		agent->end_by.fire = turn;
+		fl_timer_set(agent->io, &agent->end_by, fl_now(agent->io) + FL_AGENT_END_WAIT);
+		agent->let_go.op = (struct fl_op){ .done = let_go, .deadline = agent->end_by.at };
+		if (agent->gpu)
+			fl_gpu_pause(agent->gpu, &agent->let_go, "the agent ends");
+	}
+	told = !agent->plugins || fl_plugins_drain(agent->plugins);
+	/* A child that is not a program of its own yet has all that is ours, the port among it. */
+	return !fl_timer_is_set(&agent->end_by) ||
+	       (told && !fl_op_busy(&agent->let_go.op) && !fl_child_undead(agent->io));
+}
+
 /* The kubelet is told first: what it sees go, it does not hand out. */
 void fl_agent_stop(struct fl_agent *agent)
 {
@@ -165,6 +194,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	fl_config_stop(&agent->config);
 	agent->records = fl_records_free(agent->records);
 	fl_timer_stop(agent->io, &agent->open_again);
+	fl_timer_stop(agent->io, &agent->end_by);
 	fl_op_cancel(&agent->open.op);
 	agent->journal = fl_journal_close(agent->journal);
 	agent->io = NULL;

@@ -3,6 +3,7 @@
  *     fl_agent_sources(agent, io, loop, &options, err)    after the loop has been made, before its capabilities
  *     fl_agent_capabilities                               which those are
  *     fl_agent_start(agent, err)                          after them: from here on the node is looked after
+ *     fl_agent_end(agent)                                 told to end: until it says true, turn by turn
  *     fl_agent_stop(agent)                                in any case, however far it came; the loop comes after
  *
  * The order at a start, after a boot too: what is remembered, what the host has, the CDI files, and then the kubelet.
@@ -53,6 +54,9 @@ struct fl_agent {
 	struct fl_err open_why;                /* why the journal is not open: FL_OK when it is, or is on its way */
 	struct fl_timer open_again;
 	uint64_t open_delay;
+	bool ends;
+	struct fl_gpu_pause let_go;            /* of the children, at the end */
+	struct fl_timer end_by;
 };
 
 extern const struct fl_capability *const fl_agent_capabilities[];   /* NULL ends them */
@@ -61,6 +65,11 @@ extern const struct fl_kind *const fl_agent_kinds[];                 /* for expl
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
 		     const struct fl_agent_options *options, struct fl_err *err) FL_MUSTUSE;
 int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
+
+/* The orderly end, when the loop writes no more and before the stop: streams of the kubelet end with a status, and no
+ * process that may still have a port of ours is left. True when it is over; to be called after each turn until then,
+ * which is FL_AGENT_END_WAIT at the latest. */
+bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
 
 /* What it waits for, for /readyz: true when it waits for nothing. */

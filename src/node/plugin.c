@@ -222,7 +222,7 @@ static void try_now(struct plugin *plugin)
 		return;
 	}
 	plugin->lost = plugin->changed = false;
-	plugin_end_watchers(plugin);
+	plugin_end_watchers(plugin, "registering again");
 	if ((stands(plugin) || listen_anew(plugin, &err) == 0) && ask(plugin, &err) == 0)
 		return;
 	complain(plugin, &err);
@@ -485,6 +485,26 @@ struct fl_plugins *fl_plugins_new(struct fl_io *io, struct fl_loop *loop, const 
 	fl_feed_synced(resources);
 	plugins_folder_start(all);
 	return fl_steal(&all);
+}
+
+bool fl_plugins_drain(struct fl_plugins *all)
+{
+	bool done = true;
+
+	if (!all->drains)
+		plugins_folder_stop(all);
+	for (struct plugin *plugin = all->first; plugin; plugin = plugin->next) {
+		if (!all->drains) {
+			stop_asking(plugin);
+			fl_timer_stop(all->io, &plugin->again);
+			plugin_end_watchers(plugin, "the agent ends");
+			plugin->closing = true;
+		}
+		done &= !plugin->server || fl_grpc_server_drain(plugin->server);
+	}
+	all->drains = true;
+	let_client_go(all);
+	return done;
 }
 
 struct fl_plugins *fl_plugins_free(struct fl_plugins *all)

@@ -42,6 +42,11 @@ struct fl_plugins_options {
  * left are removed once nobody answers there. FL_E_TOOBIG: the folder's path leaves no room for a socket's name. */
 struct fl_plugins *fl_plugins_new(struct fl_io *io, struct fl_loop *loop, const struct fl_plugins_options *options,
 				  struct fl_err *err) FL_MUSTUSE;
+
+/* The orderly end, before the free: nothing more is registered or listed, the sockets are gone, and each stream ends
+ * with a status. True when the kubelet has been told; call it after each turn until then, or for as long as there is
+ * time. The loop must not write any more. */
+bool fl_plugins_drain(struct fl_plugins *plugins);
 struct fl_plugins *fl_plugins_free(struct fl_plugins *plugins);    /* closes all. NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_plugins, struct fl_plugins *, fl_plugins_free);
 

@@ -195,13 +195,13 @@ void plugin_send_all(struct plugin *plugin)
 	fl_arena_free(arena);
 }
 
-void plugin_end_watchers(struct plugin *plugin)
+void plugin_end_watchers(struct plugin *plugin, const char *why)
 {
 	while (plugin->watchers) {
 		struct watcher *watcher = plugin->watchers;
 
 		unlink_watcher(watcher);
-		fl_grpc_call_end(watcher->call, FL_GRPC_UNAVAILABLE, "registering again");
+		fl_grpc_call_end(watcher->call, FL_GRPC_UNAVAILABLE, "%s", why);
 	}
 }
 
@@ -213,6 +213,10 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 	V1beta1__ListAndWatchResponse list;
 
 	(void)request;
+	if (plugin->all->drains) {
+		fl_grpc_call_end(call, FL_GRPC_UNAVAILABLE, "the agent ends");
+		return;
+	}
 	if (!watcher || make_list(&plugin->resource, arena, &list) < 0) {
 		no_memory(call);
 		plugin_lost(plugin, 0);

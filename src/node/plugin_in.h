@@ -67,6 +67,7 @@ struct fl_plugins {
 	struct fl_plugins_options options;
 	struct plugin *first;
 	uint64_t seed[2], chances;
+	bool drains;                       /* it is the end: nothing is begun any more */
 	char process[12];                  /* ours, in hex: the end of the names of our sockets */
 	struct fl_arena scratch;           /* of one list that is being sent */
 	struct fl_family *families[4];
@@ -104,7 +105,7 @@ bool plugin_pre_start(const struct fl_resource *resource);
 bool plugin_same_list(const struct fl_resource *a, const struct fl_resource *b);
 int plugin_check_list(const struct fl_resource *resource, struct fl_err *err);
 void plugin_send_all(struct plugin *plugin);
-void plugin_end_watchers(struct plugin *plugin);
+void plugin_end_watchers(struct plugin *plugin, const char *why);
 
 /* ---- plugin_folder.c ---- */
 void plugins_folder_start(struct fl_plugins *all);

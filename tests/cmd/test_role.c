@@ -147,6 +147,31 @@ TEST(it_ends_when_it_is_told_to)
 	CHECK(took < (int64_t)FL_NS_PER_S || test_tortured());
 }
 
+static int asked_to_end;
+
+static bool third_time(struct fl_running *run)
+{
+	(void)run;
+	return ++asked_to_end >= 3;
+}
+
+TEST_ONCE(what_is_the_roles_own_is_waited_for)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	struct fl_role role = lamp_role;
+
+	f.flags = flags_of(&f);
+	OK_ERR(begin(&f), &f.err);
+	role.ended = third_time;
+	f.run.role = &role;
+	asked_to_end = 0;
+	CHECK(fl_role_turn(&f.run, 0, &f.err));
+	CHECK_INT(asked_to_end, 0);
+	fl_role_stop(&f.run);
+	OK(until_over(&f));
+	CHECK_INT(asked_to_end, 3);
+}
+
 /* The real time of its grace passes. */
 TEST_ONCE(a_lease_that_cannot_be_given_back_costs_the_grace)
 {

@@ -324,6 +324,36 @@ TEST(a_stream_that_ends_is_registered_again)
 	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
 }
 
+static bool is_drained(void *world)
+{
+	return fl_plugins_drain(((struct world *)world)->plugins);
+}
+
+/* The kubelet is told in words, nobody new can come, and nothing is begun any more. */
+TEST(at_the_end_streams_end_in_order)
+{
+	const struct fl_fs *fs;
+	struct fake_stream *stream;
+	struct fl_stat stat;
+	char path[64 + FL_NAME_MAX];
+	WORLD(w);
+
+	KUBELET(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	stream = fake_kubelet_find(&w.kubelet, GPU);
+	(void)snprintf(path, sizeof path, "%s/%s", dir, stream->endpoint);
+	fs = fl_io_fs(w.io);
+	CHECK(fs->stat(fs, AT_FDCWD, path, 0, &stat) == 0 || test_tortured());
+	CHECK(!is_drained(&w));
+	CHECK(fs->stat(fs, AT_FDCWD, path, 0, &stat) < 0 || test_tortured());
+	CHECK(node_until(&w.node, FL_AGENT_END_WAIT, is_drained, &w) || test_tortured());
+	pass(&w, SOON);
+	CHECK(strstr(stream->err.text, "the agent ends") || test_tortured());
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, GPU)), "(none)");
+	CHECK(w.kubelet.registered == 1 || test_tortured());
+}
+
 TEST_ONCE(without_a_kubelet_it_waits_and_costs_little)
 {
 	struct fl_err why = { 0 };
