@@ -175,12 +175,22 @@ func (r *rig) cards(pod, container string) []string {
 // listed is what PodResources says each container has: "pod/container" and IDs.
 func (r *rig) listed() map[string][]string {
 	r.Helper()
+	all, err := r.listedNow(cluster.Within(r, moment))
+	r.must(err)
+	return all
+}
+
+func (r *rig) listedNow(ctx context.Context) (map[string][]string, error) {
 	connection, err := grpc.NewClient("unix:///"+r.n.Path("/var/lib/kubelet/pod-resources/kubelet.sock"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
-	r.must(err)
+	if err != nil {
+		return nil, err
+	}
 	defer connection.Close()
-	reply, err := podresources.NewPodResourcesListerClient(connection).List(cluster.Within(r, moment), &podresources.ListPodResourcesRequest{})
-	r.must(err)
+	reply, err := podresources.NewPodResourcesListerClient(connection).List(ctx, &podresources.ListPodResourcesRequest{})
+	if err != nil {
+		return nil, err
+	}
 	all := map[string][]string{}
 	for _, pod := range reply.PodResources {
 		for _, container := range pod.Containers {
@@ -195,7 +205,7 @@ func (r *rig) listed() map[string][]string {
 			slices.Sort(all[key])
 		}
 	}
-	return all
+	return all, nil
 }
 
 // only is the one ID that a container has.
@@ -228,6 +238,13 @@ func (r *rig) shown(uuid string) []string {
 func (r *rig) number(uuid string) string {
 	r.Helper()
 	return r.shown(uuid)[1]
+}
+
+// address is a card's place on the bus, as the agent says it.
+func (r *rig) address(uuid string) string {
+	r.Helper()
+	_, address, _ := strings.Cut(r.shown(uuid)[3], "0000") // the driver has eight digits before the colon
+	return address
 }
 
 // node is the name of a card's device node.
@@ -358,15 +375,20 @@ func (r *rig) ready() {
 // that took cards away it may still be the state before that.
 func (r *rig) settled() {
 	r.Helper()
+	r.settledAt(8, 8)
+}
+
+func (r *rig) settledAt(allocatable, capacity int64) {
+	r.Helper()
 	healthy := func() float64 {
 		return r.metric(`fairlead_resource_devices{resource="nvidia.com/gpu",health="Healthy"}`)
 	}
-	for end := time.Now().Add(time.Minute); healthy() != 8; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); healthy() != float64(allocatable); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.Fatalf("the kubelet is told of %v healthy cards, not of 8", healthy())
+			r.Fatalf("the kubelet is told of %v healthy cards, not of %v", healthy(), allocatable)
 		}
 	}
-	r.within(time.Minute).hasGPUs(8, 8)
+	r.within(time.Minute).hasGPUs(allocatable, capacity)
 }
 
 // replaced runs an agent with further flags, or none, in place of the one that there is, until the end of the test.
