@@ -104,6 +104,7 @@ FL_STRUCT(fl_fabric, FL_FABRIC);
 	X(STR, pci_class, "class", .interned = true, .help = "0302") \
 	X(STR, bound, "boundTo", .interned = true, .help = "The kernel's driver that has it: nvidia, vfio-pci.") \
 	X(I32, numa, "numaNode", .help = "Absent: none.") \
+	X(STR, bus, "bus", .help = "The bridges above it, from the root on: pci0000:00/0000:00:01.0/0000:01:00.0.") \
 	X(STRS, dri, "dri", .help = "Its nodes under /dev/dri: card1, renderD128.") \
 	X(ENUM(fl_card_answer), answer, "answer", .required = true, .help = "What the driver says of it.") \
 	X(STR, message, "message", .help = "Why it does not answer, for people.") \

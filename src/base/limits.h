@@ -399,6 +399,7 @@
 
 /* ---- node: the host, the agent ---- */
 
+#define FL_PCI_PATH_MAX 256          /* of a card on the bus, each bridge 13 bytes: three switches in a row are 9 */
 #define FL_HOST_PATH_MAX 192         /* of a driver's file inside its root, of a root: real ones have 80 */
 #define FL_HOST_NAME_MAX 64          /* of a library */
 #define FL_HOST_MESSAGE_MAX 600      /* what could not be looked at: two paths and words */

@@ -20,11 +20,14 @@ static int set_bus(struct fl_gpu *gpu, struct fl_card *card, const struct fl_pci
 	FL_SET(card, pci_class, fl_str(bus->class));
 	FL_UNSET(card, bound);
 	FL_UNSET(card, numa);
+	FL_UNSET(card, bus);
 	FL_UNSET(card, dri);
 	if (bus->bound[0])
 		FL_SET(card, bound, fl_str(bus->bound));
 	if (bus->numa >= 0)
 		FL_SET(card, numa, bus->numa);
+	if (bus->path[0])
+		FL_SET(card, bus, fl_str(bus->path));
 	if (!bus->dri_len)
 		return 0;
 	if (!FL_ELEMENTS(card, &gpu->arena, dri, bus->dri_len))
@@ -42,6 +45,7 @@ static void keep_ours(struct fl_card *card, const struct fl_card *old)
 	KEEP(card, old, pci_class);
 	KEEP(card, old, bound);
 	KEEP(card, old, numa);
+	KEEP(card, old, bus);
 	KEEP(card, old, dri);
 	KEEP(card, old, links);
 }
@@ -229,7 +233,8 @@ static const char *not_for(enum fl_gpu_platform platform)
 	switch (platform) {
 	case FL_GPU_WSL:
 		return "this is Linux under Windows (WSL: /dev/dxg or /usr/lib/wsl is there), which has no device "
-		       "nodes for its GPU and is not supported: take a Linux host, or NVIDIA's device plugin for this node";
+		       "nodes for its GPU and is not supported: take a Linux host, or NVIDIA's device plugin for this "
+		       "node";
 	case FL_GPU_TEGRA:
 		return "this is a Tegra (Jetson), whose GPU has no NVML and no device nodes of its own and is not "
 		       "supported: take NVIDIA's device plugin with --device-discovery-strategy=tegra for this node";

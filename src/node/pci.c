@@ -98,6 +98,21 @@ static void read_bound(const struct fl_fs *fs, int dir, struct fl_pci_card *card
 		       slash ? slash + 1 : target);
 }
 
+/* The name on the bus is a link to where the card is: "../../../devices/pci0000:00/0000:00:01.0/0000:01:00.0". */
+static void read_path(const struct fl_fs *fs, int bus, const char *name, struct fl_pci_card *card)
+{
+	char target[FL_PCI_PATH_MAX + 32];
+	int64_t n = fs->readlink(fs, bus, name, target, sizeof target);
+	const char *from;
+
+	if (n <= 0 || n == (int64_t)sizeof target)
+		return;
+	target[n] = '\0';
+	from = strstr(target, "/pci");
+	if (from && strlen(from + 1) < sizeof card->path)
+		memcpy(card->path, from + 1, strlen(from + 1));
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -180,6 +195,7 @@ static int64_t walk(const struct fl_fs *fs, int bus, uint64_t *ret_names, struct
 			names += mix(0xcbf29ce484222325u, name, strlen(name));   /* in any order */
 			if (!pci || !read_card(fs, bus, name, &card, &error))
 				continue;
+			read_path(fs, bus, name, &card);
 			if (pci->len < FL_GPU_CARDS_MAX)
 				pci->at[pci->len++] = card;
 			else
@@ -196,11 +212,13 @@ static bool again(const struct fl_fs *fs, int bus, struct fl_pci *pci)
 	int error = 0;
 
 	for (uint32_t i = 0; i < pci->len; i++) {
-		char name[FL_PCI_ADDRESS];
+		char name[FL_PCI_ADDRESS], path[FL_PCI_PATH_MAX];
 
 		memcpy(name, pci->at[i].address, sizeof name);
+		memcpy(path, pci->at[i].path, sizeof path);   /* what has moved has another name */
 		if (!read_card(fs, bus, name, &pci->at[i], &error) || error)
 			return false;
+		memcpy(pci->at[i].path, path, sizeof path);
 	}
 	return true;
 }

@@ -15,6 +15,10 @@ struct fl_pci_card {
 	char vendor[5], device[5], class[5];     /* "10de", "2330", "0302" */
 	char bound[24];                          /* the kernel's driver; "": none */
 	int32_t numa;                            /* -1: none */
+	/* The bridges above it and itself, from the root of the bus on:
+	 * "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0"; "": not told, or deeper than any that
+	 * is. */
+	char path[FL_PCI_PATH_MAX];
 	uint32_t dri_len;
 	char dri[4][16];                         /* "card1", "renderD128", sorted */
 };

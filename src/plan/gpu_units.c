@@ -263,23 +263,54 @@ static const struct fl_card *card_at(const struct lists *l, struct fl_str addres
 	return NULL;
 }
 
-/* NVML's levels from one board to different processors, in tens; each NVLink is worth more than all of them. */
-static int32_t link_score(const struct fl_card_link *link)
+/* NVML's levels, from one board to different processors. */
+enum { ONE_BOARD, ONE_SWITCH, SWITCHES, HOST_BRIDGE, ONE_NODE, SYSTEM };
+
+/* In tens; each NVLink is worth more than all of them. */
+static int32_t level_score(int32_t level)
 {
 	static const int32_t scores[] = { 60, 50, 40, 30, 20, 10 };
-	int32_t level = link->level / 10;
 
-	return (level < 0 || level > 5 ? 10 : scores[level]) + 100 * link->nvlinks;
+	return level < ONE_BOARD || level > SYSTEM ? 10 : scores[level];
+}
+
+static uint32_t steps(struct fl_str path)
+{
+	struct fl_str step;
+	uint32_t count = 0;
+
+	while (fl_str_split(&path, '/', &step))
+		count++;
+	return count;
+}
+
+/* What the bus tells where the driver tells nothing. Of two paths from the root of the bus, the last bridge that they
+ * share: a switch has a bridge above and one for each of its ports. */
+static int32_t bus_level(const struct fl_card *a, const struct fl_card *b)
+{
+	struct fl_str left = a->bus, right = b->bus, x, y;
+	uint32_t shared = 0, below;
+
+	while (fl_str_split(&left, '/', &x) && fl_str_split(&right, '/', &y) && fl_str_eq(x, y))
+		shared++;
+	if (!shared)
+		return a->has.numa && b->has.numa && a->numa == b->numa ? ONE_NODE : SYSTEM;
+	if (shared == 1)
+		return HOST_BRIDGE;
+	below = steps(a->bus) > steps(b->bus) ? steps(a->bus) - shared : steps(b->bus) - shared;
+	return below <= 2 ? ONE_SWITCH : SWITCHES;
 }
 
 static int32_t nearness(const struct lists *l, const struct fl_unit *a, const struct fl_unit *b)
 {
 	const struct fl_card *low = card_at(l, fl_str_cmp(a->card, b->card) < 0 ? a->card : b->card);
-	struct fl_str high = fl_str_cmp(a->card, b->card) < 0 ? b->card : a->card;
+	const struct fl_card *high = card_at(l, fl_str_cmp(a->card, b->card) < 0 ? b->card : a->card);
 
-	for (uint32_t i = 0; low && i < low->links.len; i++)
-		if (fl_str_eq(low->links.at[i].peer, high))
-			return link_score(&low->links.at[i]);
+	for (uint32_t i = 0; low && high && i < low->links.len; i++)
+		if (fl_str_eq(low->links.at[i].peer, high->meta.name))
+			return level_score(low->links.at[i].level / 10) + 100 * low->links.at[i].nvlinks;
+	if (low && high)
+		return level_score(bus_level(low, high));
 	return a->has.numa && b->has.numa && a->numa == b->numa ? 20 : 10;
 }
 

@@ -102,6 +102,41 @@ TEST(cards_are_known_without_a_driver)
 	CHECK(test_tortured() || pci->len == 3);
 }
 
+TEST(where_a_card_is_on_the_bus)
+{
+	static const struct {
+		const char *says, *home, *path;
+	} rows[] = {
+		{ "behind a switch", "devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:04.0/0000:07:00.0",
+		  "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:04.0/0000:07:00.0" },
+		{ "at the root, in a machine of a hypervisor", "devices/LNXSYSTM:00/pci0001:00/0000:07:00.0",
+		  "pci0001:00/0000:07:00.0" },
+		{ "nowhere that is a bus", "devices/other/0000:07:00.0", "" },
+	};
+
+	EACH_ROW (row, rows) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		FL_AUTO(fl_mem) struct fl_pci *pci = fl_zalloc(sizeof *pci);
+		const char *dir = test_dir();
+		char path[300], target[300];
+
+		GOT(io);
+		GOT(pci);
+		make(dir, "bus/pci/devices", NULL);
+		(void)snprintf(path, sizeof path, "%s/vendor", row->home);
+		make(dir, path, "0x10de\n");
+		(void)snprintf(path, sizeof path, "%s/class", row->home);
+		make(dir, path, "0x030200\n");
+		(void)snprintf(target, sizeof target, "../../../%s", row->home);
+		(void)!symlink(target, test_path(dir, "bus/pci/devices/0000:07:00.0"));
+		fl_pci_look(fl_io_fs(io), dir, pci);
+		CHECK(test_tortured() || pci->len == 1);
+		CHECK(test_tortured() || strcmp(pci->at[0].path, row->path) == 0);
+		fl_pci_look(fl_io_fs(io), dir, pci);   /* and it stays so */
+		CHECK(test_tortured() || strcmp(pci->at[0].path, row->path) == 0);
+	}
+}
+
 /* From now on so many more files can be opened; < 0: as many as before. */
 static void may_open(int more)
 {

@@ -23,6 +23,10 @@
 	"metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {}}, " \
 	"{name: GPU-2, containerEdits: {}}, {name: MIG-1, containerEdits: {}}, {name: MIG-2, containerEdits: {}}, " \
 	"{name: '1', containerEdits: {}}, {name: '2', containerEdits: {}}]\n"
+#define SPEC6 \
+	SPEC "---\nmetadata: {name: six}\ncdiVersion: 0.5.0\nkind: k.io/gpu\n" \
+	"devices: [{name: GPU-3, containerEdits: {}}, {name: GPU-4, containerEdits: {}}, " \
+	"{name: GPU-5, containerEdits: {}}, {name: GPU-6, containerEdits: {}}]\n"
 #define ON "unpooled: true\n"
 /* At the agent's first look, so that it cannot say what it is. */
 #define LOST1 "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nmessage: gone\n"
@@ -52,6 +56,22 @@ static const struct {
 	{ "by index", ON "deviceIDStrategy: index\n", TWO, WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0 250) GPU-2 (2, near 250 0)\n"
 	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "where the driver tells no links, the bus does: one switch, several, one root, one node, none",
+	  ON,
+	  CARD("1", "bus: pci0/r0/u0/d0/1\nnumaNode: 0\n") CARD("2", "bus: pci0/r0/u0/d1/2\nnumaNode: 0\n")
+	  CARD("3", "bus: pci0/r0/u0/d2/u1/d3/3\nnumaNode: 0\n") CARD("4", "bus: pci0/r1/4\nnumaNode: 0\n")
+	  CARD("5", "bus: pci1/r2/5\nnumaNode: 0\n") CARD("6", "bus: pci2/r3/6\nnumaNode: 1\n"),
+	  WELL2 WELL("0000:03:00.0", "3") WELL("0000:04:00.0", "4") WELL("0000:05:00.0", "5")
+	  WELL("0000:06:00.0", "6"),
+	  "", "", SPEC6, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 50 40 30 20 10) GPU-2 (GPU-2, near 50 0 40 30 20 10) GPU-3 "
+	  "(GPU-3, near 40 40 0 30 20 10) GPU-4 (GPU-4, near 30 30 30 0 20 10) GPU-5 (GPU-5, near 20 20 20 20 0 10) "
+	  "GPU-6 (GPU-6, near 10 10 10 10 10 0)\nGPUsReady: True Ready: 6 cards, 1 resources\n" },
+	{ "what the driver tells comes first", ON,
+	  CARD("1", "bus: pci0/r0/u0/d0/1\nlinks: [{peer: '0000:02:00.0', level: 50}]\n")
+	  CARD("2", "bus: pci0/r0/u0/d1/2\n"),
+	  WELL2, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2, near 10 0)\nGPUsReady: *\n" },
 	{ "a pool has its cards, others are nvidia.com/gpu", ON "pools: [{resource: p.io/a, cards: ['2']}]\n", TWO,
 	  WELL2, "",
 	  "", SPEC, "", READY,
