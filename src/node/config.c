@@ -1,6 +1,7 @@
 #include "node/config.h"
 #include "base/limits.h"
 #include "io/fs.h"
+#include "node/one_key.h"
 #include "run/memory.h"
 
 static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("settings");
@@ -93,13 +94,6 @@ struct config_facts {
 	const struct fl_settings *before;
 };
 
-static void once(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	(void)before;
-	(void)after;
-	fl_dirty_key(dirty, FL_S(""), FL_S(""));
-}
-
 static struct fl_str label_of(struct fl_view *view, struct fl_str name)
 {
 	const struct fl_own_node *node = fl_view_get(view, &fl_own_node_kind, FL_S(""), name);
@@ -182,8 +176,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 }
 
 static const struct fl_watched watches[] = {
-	{ &fl_given_kind, once, false }, { &fl_config_file_kind, once, false }, { &fl_own_node_kind, once, true },
-	{ &fl_settings_kind, once, false }, { 0 },
+	{ &fl_given_kind, fl_one_key, false }, { &fl_config_file_kind, fl_one_key, false },
+	{ &fl_own_node_kind, fl_one_key, true }, { &fl_settings_kind, fl_one_key, false }, { 0 },
 };
 
 const struct fl_capability fl_node_config = {

@@ -1,5 +1,6 @@
 #include "node/decide.h"
 #include "api/cdi.h"
+#include "node/one_key.h"
 #include "plan/gpu_cdi.h"
 #include "plan/gpu_health.h"
 #include "plan/gpu_ids.h"
@@ -182,13 +183,6 @@ const struct fl_capability fl_node_health = {
 
 /* ---- lists, all at once ---- */
 
-static void the_key(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	(void)before;
-	(void)after;
-	fl_dirty_key(dirty, FL_S(""), FL_S(""));
-}
-
 static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *facts)
 {
 	uint32_t len;
@@ -225,12 +219,12 @@ static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 }
 
 static const struct fl_watched lists_watches[] = {
-	{ &fl_settings_kind, the_key, false }, { &fl_driver_kind, the_key, false },
-	{ &fl_runtime_kind, the_key, false },  { &fl_host_kind, the_key, false },
-	{ &fl_card_kind, the_key, false },     { &fl_health_kind, the_key, false },
-	{ &fl_holder_kind, the_key, false },   { &fl_resource_kind, the_key, false },
-	{ &fl_plugin_socket_kind, the_key, false }, { &fl_cdi_spec_kind, the_key, false },
-	{ &fl_device_class_kind, the_key, true },   { &fl_own_node_kind, the_key, true },
+	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
+	{ &fl_runtime_kind, fl_one_key, false },  { &fl_host_kind, fl_one_key, false },
+	{ &fl_card_kind, fl_one_key, false },     { &fl_health_kind, fl_one_key, false },
+	{ &fl_holder_kind, fl_one_key, false },   { &fl_resource_kind, fl_one_key, false },
+	{ &fl_plugin_socket_kind, fl_one_key, false }, { &fl_cdi_spec_kind, fl_one_key, false },
+	{ &fl_device_class_kind, fl_one_key, true },   { &fl_own_node_kind, fl_one_key, true },
 	{ 0 },
 };
 static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner, NULL };
@@ -259,9 +253,9 @@ static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 }
 
 static const struct fl_watched cdi_watches[] = {
-	{ &fl_settings_kind, the_key, false }, { &fl_driver_kind, the_key, false },
-	{ &fl_host_kind, the_key, false },     { &fl_card_kind, the_key, false },
-	{ &fl_holder_kind, the_key, false },   { &fl_cdi_spec_kind, the_key, false },
+	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
+	{ &fl_host_kind, fl_one_key, false },     { &fl_card_kind, fl_one_key, false },
+	{ &fl_holder_kind, fl_one_key, false },   { &fl_cdi_spec_kind, fl_one_key, false },
 	{ 0 },
 };
 static const struct fl_owner *const cdi_owners[] = { &fl_gpu_cdi_owner, NULL };

@@ -2,6 +2,7 @@
 #include "api/node.h"
 #include "base/log.h"
 #include "io/fs.h"
+#include "node/one_key.h"
 #include "run/memory.h"
 #include <stdio.h>
 
@@ -22,13 +23,6 @@ static const struct fl_owner owner = {
 	.manager = "fairlead-hold", .kind = &fl_hold_kind, .paths = (const char *const[]){ "why", NULL },
 };
 static const struct fl_owner *const owners[] = { &owner, NULL };
-
-static void once(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	(void)before;
-	(void)after;
-	fl_dirty_key(dirty, FL_S(""), FL_S(""));
-}
 
 static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
@@ -72,8 +66,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 }
 
 static const struct fl_watched watches[] = {
-	{ &fl_pause_kind, once, false }, { &fl_own_node_kind, once, true }, { &fl_settings_kind, once, false },
-	{ &fl_hold_kind, once, false },  { 0 },
+	{ &fl_pause_kind, fl_one_key, false }, { &fl_own_node_kind, fl_one_key, true },
+	{ &fl_settings_kind, fl_one_key, false }, { &fl_hold_kind, fl_one_key, false }, { 0 },
 };
 
 const struct fl_capability fl_node_hold = {

@@ -2,6 +2,7 @@
 #include "base/crc32c.h"
 #include "base/limits.h"
 #include "io/job.h"
+#include "node/one_key.h"
 #include <stdio.h>
 
 /* ---- the decision: what is to be looked at ---- */
@@ -19,16 +20,9 @@ static const struct fl_owner owner = {
 };
 static const struct fl_owner *const owners[] = { &owner, NULL };
 
-static void once(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	(void)before;
-	(void)after;
-	fl_dirty_key(dirty, FL_S(""), FL_S(""));
-}
-
 static const struct fl_watched watches[] = {
-	{ &fl_driver_kind, once, false }, { &fl_settings_kind, once, false }, { &fl_card_kind, once, false },
-	{ &fl_host_kind, once, false }, { 0 },
+	{ &fl_driver_kind, fl_one_key, false }, { &fl_settings_kind, fl_one_key, false },
+	{ &fl_card_kind, fl_one_key, false }, { &fl_host_kind, fl_one_key, false }, { 0 },
 };
 
 static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
