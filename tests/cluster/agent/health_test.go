@@ -88,14 +88,18 @@ func TestADriverThatHangsOrCrashesCostsOneCardAtMost(t *testing.T) {
 		t.Run(row.says, func(t *testing.T) {
 			r := oneNode(t)
 			r.heals()
+			r.settled() // nothing is left of what an earlier test has done to the children
 			before := r.metric(row.metric)
 			r.say(row.words...)
-			r.say("xid", "3", "79") // which makes the agent look at it
+			r.say("xid", "3", "8") // which makes the agent look at it
 			r.hasGPUs(7, 8)
-			until(r, "a child is lost", func() (bool, string) {
-				now := r.metric(row.metric)
-				return now > before, fmt.Sprint(now)
+			until(r, "the card is left out, for that", func() (bool, string) {
+				_, text := r.page("/metrics")
+				return strings.Contains(text, `state="Unhealthy",cause="Hung"} 1`), text
 			})
+			if now := r.metric(row.metric); now <= before {
+				t.Errorf("%s was %v and is %v", row.metric, before, now)
+			}
 			r.runs(sleeper("other", 7))
 			r.say("heal")
 			r.within(90*time.Second).hasGPUs(8, 8)
@@ -143,6 +147,43 @@ func (r *rig) loads(version string) {
 }
 
 const usualDriver = "570.133.20"
+
+// XIDs of applications and those that the operator ignores are told and cost nothing; one that needs a reset takes the card
+// away, and a harmless one that comes later does not bring it back.
+func TestXIDsOfEachKind(t *testing.T) {
+	r := oneNode(t)
+	r.heals()
+	r.replaced("--recovery-wait=1s", "--clean-looks=6", "--disable-health-checks=74")
+	r.runs(sleeper("user", 1))
+	id := r.only("user/main")
+	for _, row := range []struct {
+		says, xid   string
+		allocatable int64
+	}{
+		{"of an application", "13", 8},
+		{"ignored by the operator", "74", 8},
+		{"that asks to look", "8", 8},
+		{"that needs a reset", "48", 7},
+		{"of an application, after one that needs a reset", "31", 7},
+		{"of an application, and a second time", "13", 7},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := &rig{t, r.c, r.n, r.agent}
+			count := func() float64 {
+				return r.metric(`fairlead_gpu_faults_total{card="` + r.address(id) + `",fault="xid` + row.xid + `"}`)
+			}
+			before := count()
+			r.say("xid", r.number(id), row.xid)
+			until(r, "the report is counted", func() (bool, string) { return count() == before+1, fmt.Sprint(before, count()) })
+			r.hasGPUs(row.allocatable, 8)
+			time.Sleep(2 * time.Second) // some looks, and a beat of the kubelet's
+			r.hasGPUs(row.allocatable, 8)
+			r.undisturbed("user")
+		})
+	}
+	r.say("heal")
+	r.within(time.Minute).hasGPUs(8, 8)
+}
 
 // Absent, of another version than its library: nothing is handed out, Pods go on, and it is taken up again by itself.
 func TestADriverThatIsAwayComesBack(t *testing.T) {
