@@ -361,6 +361,7 @@ static int take(struct plugin *plugin, const struct fl_resource *resource, struc
 	same_list = plugin_same_list(&plugin->resource, &now);
 	same_options = plugin_pre_start(&plugin->resource) == plugin_pre_start(&now);
 	plugin->resource = now;
+	FL_SET(FL_IN(&plugin->resource, meta), name, plugin->name);   /* for words; a want's object has none */
 	plugin->arena = arena;
 	arena = old;
 	if (!same_options && plugin->server)
