@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	oci "github.com/opencontainers/runtime-spec/specs-go"
@@ -73,7 +74,8 @@ func (m *machine) start(fakectl, library, topology string, words []string) error
 	root := m.path("node", "root")
 	m.agent = exec.Command(m.program, "node", "--node-name=n", "--driver-root="+root, "--sysfs="+root+"/sys",
 		"--proc="+root+"/proc", "--kubelet-dir="+m.path("kubelet"), "--cdi-dir="+m.path("cdi"),
-		"--runtime-socket="+m.path("none.sock"), "--state-dir="+m.path("state"), "--listen=127.0.0.1:0")
+		"--runtime-socket="+m.path("none.sock"), "--state-dir="+m.path("state"), "--listen=127.0.0.1:0",
+		"--gds-enabled=true", "--mofed-enabled=true", "--gdrcopy-enabled=true", "--imex-channel-ids=[0]")
 	m.agent.Env = []string{"HOME=" + m.folder, "KUBECONFIG="}
 	log, err := os.Create(m.path("log"))
 	if err != nil {
@@ -92,7 +94,7 @@ func (m *machine) stop() {
 }
 
 // file is there when its rename is done: what is found is whole.
-func (m *machine) file(ctx context.Context) (string, error) {
+func (m *machine) file(ctx context.Context, kind string) (string, error) {
 	name := m.path("cdi", strings.ReplaceAll(kind, "/", "-")+".json")
 	for {
 		if _, err := os.Stat(name); err == nil {
@@ -147,13 +149,54 @@ func inject(cache *cdi.Cache, name string) ([]string, *oci.Spec, error) {
 	return cards, spec, nil
 }
 
+// beside is what containers get beside their cards. Its device nodes come when the agent is long there: it is told by
+// the directories in which they lie, and not by the clock, which takes a minute.
+func beside(m *machine) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	vendor := strings.TrimSuffix(kind, "gpu")
+	for i, extra := range []struct{ name, node string }{
+		{"gds=all", "/dev/nvidia-fs0"},
+		{"gdrcopy=all", "/dev/gdrdrv"},
+		{"mofed=all", "/dev/infiniband/uverbs0"},
+		{"imex-channel=0", "/dev/nvidia-caps-imex-channels/channel0"},
+	} {
+		node := m.path("node", "root", extra.node)
+		if err := os.MkdirAll(filepath.Dir(node), 0o755); err != nil {
+			return err
+		}
+		if err := syscall.Mknod(node, syscall.S_IFCHR|0o666, 195<<8|(200+i)); err != nil && err != syscall.EEXIST {
+			return err
+		}
+		class, _, _ := strings.Cut(extra.name, "=")
+		if _, err := m.file(ctx, vendor+class); err != nil {
+			return err
+		}
+		cache, err := cdi.NewCache(cdi.WithSpecDirs(m.path("cdi")), cdi.WithAutoRefresh(false))
+		if err != nil {
+			return err
+		}
+		if errs := cache.GetErrors(); len(errs) > 0 {
+			return fmt.Errorf("the library says: %v", errs)
+		}
+		spec := container()
+		if missing, err := cache.InjectDevices(spec, vendor+extra.name); err != nil {
+			return fmt.Errorf("%s: %v: %w", extra.name, missing, err)
+		}
+		if len(spec.Linux.Devices) != 1 || spec.Linux.Devices[0].Path != extra.node {
+			return fmt.Errorf("%s brings %+v, and not %s", extra.name, spec.Linux.Devices, extra.node)
+		}
+	}
+	return nil
+}
+
 func check(m *machine, fakectl, library, topologies string, t tested) error {
 	if err := m.start(fakectl, library, filepath.Join(topologies, t.topology), t.words); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	file, err := m.file(ctx)
+	file, err := m.file(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -173,7 +216,10 @@ func check(m *machine, fakectl, library, topologies string, t tested) error {
 	}
 	byCard := map[string][]string{}
 	for _, qualified := range cache.ListDevices() {
-		name := strings.TrimPrefix(qualified, kind+"=")
+		name, ours := strings.CutPrefix(qualified, kind+"=")
+		if !ours {
+			continue
+		}
 		cards, spec, err := inject(cache, name)
 		if err != nil {
 			return err
@@ -205,7 +251,7 @@ func check(m *machine, fakectl, library, topologies string, t tested) error {
 			return fmt.Errorf("%s is called %v: a UUID and an index are wanted", card, names)
 		}
 	}
-	return nil
+	return beside(m)
 }
 
 func main() {
