@@ -277,19 +277,15 @@ static const struct fl_host *as_it_was(struct fl_host_sink *sink)
 	return host && seen.p && fl_str_eq(host->seen, seen) ? host : NULL;
 }
 
+/* Jobs of a lane end in the order of their start, so a look that somebody wants meanwhile comes after this one, and
+ * what it wants is laid over what this one tells. When nothing came of it, what was found before stays. */
 static void looked_again(struct fl_op *op)
 {
 	struct fl_host_sink *sink = fl_container(op, struct fl_host_sink, op);
-	const struct fl_host *now = op->result < 0 ? NULL : as_it_was(sink);
-	uint64_t next = op->result < 0 ? FL_HOST_AGAIN : FL_HOST_POLL;
 
-	/* A disk that hangs, no memory: what was found stays. */
-	if (now && fl_str_eq(now->seen, sink->found->seen) &&
-	    fl_feed_put(fl_loop_feed(sink->loop, &fl_host_kind), sink->found, NULL) < 0)
-		next = FL_HOST_AGAIN;
+	if (op->result < 0 || fl_feed_put(fl_loop_feed(sink->loop, &fl_host_kind), sink->found, NULL) < 0)
+		fl_timer_set(sink->io, &sink->timer, fl_now(sink->io) + FL_HOST_AGAIN);
 	fl_arena_free(&sink->arena);
-	if (!fl_timer_is_set(&sink->timer))
-		fl_timer_set(sink->io, &sink->timer, fl_now(sink->io) + next);
 }
 
 static void look_again(struct fl_timer *timer)
@@ -305,7 +301,7 @@ static void look_again(struct fl_timer *timer)
 	sink->found = fl_arena_get(&sink->arena, sizeof *sink->found);
 	if (!host || !sink->found) {
 		fl_arena_free(&sink->arena);
-		fl_timer_set(sink->io, timer, fl_now(sink->io) + FL_HOST_POLL);
+		fl_timer_set(sink->io, timer, fl_now(sink->io) + FL_HOST_AGAIN);
 		return;
 	}
 	sink->op = (struct fl_op){ .done = looked_again, .err = &sink->err };

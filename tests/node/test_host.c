@@ -579,29 +579,6 @@ TEST(what_comes_and_goes_later_is_found_without_a_restart)
 	CHECK(test_tortured() || w.sink.looks == 1);
 }
 
-/* What is found by a look of before is nothing when another driver is there by now. */
-TEST(a_look_of_before_overwrites_nothing)
-{
-	WORLD(w);
-
-	OK(put_file(&w, "/drv/dev/x"));
-	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
-	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.2.0"));
-	OK_ERR(put_driver(&w, "1.0"), &w.err);
-	CHECK(comes(&w, "1.0/", 1));
-	node_pass(&w.node, FL_NS_PER_S);
-	sim_faults(w.node.host)->stuck = true;
-	OK(put_file(&w, "/drv/dev/nvidia-uvm"));
-	node_pass(&w.node, FL_NS_PER_S);
-	OK_ERR(put_driver(&w, "2.0"), &w.err);
-	node_pass(&w.node, FL_NS_PER_S);
-	sim_faults(w.node.host)->stuck = false;
-	sim_unstick(w.node.host);
-	CHECK(comes(&w, "2.0/", 1));
-	node_pass(&w.node, 2 * FL_HOST_POLL);
-	CHECK(test_tortured() || shows(&w, "/usr/lib64/libcuda.so.2.0"));
-}
-
 TEST(a_look_that_fails_comes_again)
 {
 	WORLD(w);
