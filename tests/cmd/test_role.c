@@ -5,6 +5,8 @@
 #include "test.h"
 #include "test_io.h"
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static const char *const env[] = { "PATH=/usr/bin:/bin", "POD_NAME=pod-1", NULL };
@@ -12,6 +14,7 @@ static const char *const env[] = { "PATH=/usr/bin:/bin", "POD_NAME=pod-1", NULL 
 struct fixture {
 	struct fl_io *io;
 	struct fl_role_flags flags;
+	struct fl_role role;
 	struct fl_running run;
 	struct fl_err err;
 	char server[140], listen[140], cert[140];
@@ -216,7 +219,7 @@ TEST_ONCE(one_that_goes_on_alone_asks_the_api_server_after_its_own_start)
 	f.io = test_io();
 	CHECK(f.io);
 	OK_ERR(fl_role_begin(&f.run, &alone, &f.flags, f.io, env, &f.err), &f.err);
-	began = fl_clock(f.io);
+	began = fl_now(f.io);   /* which its timers count from */
 	OK_ERR(fl_role_start(&f.run, &f.err), &f.err);
 	CHECK(f.run.watches.len == 0);
 	CHECK(fl_feed_known(fl_loop_feed(f.run.loop, &lamp_kind)));
@@ -240,6 +243,66 @@ TEST_ONCE(one_that_is_told_to_end_before_that_asks_nobody)
 	fl_role_stop(&f.run);
 	OK(until_over(&f));
 	CHECK(f.run.watches.len == 0);
+}
+
+/* ---- the port of the one before ---- */
+
+static bool answers(const char *address)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool does;
+
+	(void)snprintf(addr.sun_path, sizeof addr.sun_path, "%s", address + strlen("unix:"));
+	does = fd >= 0 && connect(fd, (const struct sockaddr *)&addr, sizeof addr) == 0;
+	if (fd >= 0)
+		(void)close(fd);
+	return does;
+}
+
+static int begin_behind(struct fixture *f, const struct fixture *first, bool goes_on_alone)
+{
+	int r;
+
+	f->role = lamp_role;
+	f->role.alone = goes_on_alone;
+	f->flags = flags_of(f);
+	f->flags.listen = first->flags.listen;
+	f->io = test_io();
+	r = f->io ? fl_role_begin(&f->run, &f->role, &f->flags, f->io, env, &f->err) : -FL_E_NOMEM;
+	return r < 0 ? r : fl_role_start(&f->run, &f->err);
+}
+
+/* The real time until it tries again passes. */
+TEST_ONCE(one_that_goes_on_alone_waits_for_the_port_until_the_one_before_has_gone)
+{
+	FL_AUTO(fixture) struct fixture first = { 0 }, second = { 0 };
+	uint64_t tries, gone;
+
+	first.flags = flags_of(&first);
+	OK_ERR(begin(&first), &first.err);
+	OK_ERR(begin_behind(&second, &first, true), &second.err);
+	tries = fl_clock(second.io);
+	while (fl_clock(second.io) - tries < FL_ROLE_LISTEN_RETRY + FL_ROLE_LISTEN_RETRY / 2)
+		CHECK(fl_role_turn(&second.run, fl_clock(second.io) + FL_NS_PER_MS, &second.err));
+	fl_role_end(&first.run);
+	CHECK(!answers(first.listen));
+	gone = fl_clock(second.io);
+	while (!answers(first.listen) && fl_clock(second.io) - gone < 5 * FL_NS_PER_S)
+		CHECK(fl_role_turn(&second.run, fl_clock(second.io) + 10 * FL_NS_PER_MS, &second.err));
+	CHECK(answers(first.listen));
+	CHECK(fl_clock(second.io) - gone < FL_ROLE_LISTEN_RETRY + 500 * FL_NS_PER_MS);
+}
+
+TEST(one_that_does_not_is_refused_the_port)
+{
+	FL_AUTO(fixture) struct fixture first = { 0 }, second = { 0 };
+
+	first.flags = flags_of(&first);
+	OK_ERR(begin(&first), &first.err);
+	REFUSED(begin_behind(&second, &first, false), FL_E_EXISTS);
+	CHECK(test_tortured() || strstr(second.err.text, "--listen: "));
+	CHECK(answers(first.listen) || test_tortured());
 }
 
 /* ---- readiness ---- */

@@ -1,0 +1,187 @@
+/* The operator's word over its socket, on a feeder with real children: when it is answered, and what with. */
+#include "base/limits.h"
+#include "gpu_rig.h"
+#include "http/client.h"
+#include "node/holding.h"
+#include "test_io.h"
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct node {
+	struct gpu_rig rig;
+	struct fl_holding holding;
+	struct fl_http_client *client;
+	char path[120], url[130];
+	struct fl_err err;
+};
+
+static void node_auto_(struct node *n)
+{
+	n->client = fl_http_client_free(n->client);
+	fl_holding_stop(&n->holding);
+	rig_down(&n->rig);
+}
+
+static int know(struct fl_loop *loop, const struct fl_kind *kind, const void *object)
+{
+	fl_feed_begin(fl_loop_feed(loop, kind));
+	if (object && fl_feed_put(fl_loop_feed(loop, kind), object, NULL) < 0)
+		return -FL_E_NOMEM;
+	fl_feed_synced(fl_loop_feed(loop, kind));
+	return 0;
+}
+
+static int up(struct node *n)
+{
+	const struct fl_source sources[] = {
+		{ &fl_settings_kind, NULL, NULL, NULL }, { &fl_own_node_kind, NULL, NULL, NULL },
+		{ &fl_pause_kind, NULL, NULL, NULL },    { &fl_hold_kind, NULL, &fl_holding_sink, &n->holding },
+	};
+	struct fl_settings settings = { 0 };
+	int r = rig_up(&n->rig, "two-t4", 0, &n->err);
+
+	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
+	FL_SET(&settings, node, FL_S("n1"));
+	for (uint32_t i = 0; r == 0 && i < FL_LEN(sources); i++)
+		r = fl_loop_source(n->rig.loop, &sources[i], &n->err);
+	if (r == 0)
+		r = fl_loop_capability(n->rig.loop, &fl_node_hold, &n->err);
+	if (r == 0)
+		r = know(n->rig.loop, &fl_settings_kind, &settings);
+	if (r < 0)
+		return r;
+	fl_feed_absent(fl_loop_feed(n->rig.loop, &fl_own_node_kind));
+	(void)snprintf(n->path, sizeof n->path, "%s/run/node.sock", n->rig.folder);
+	(void)snprintf(n->url, sizeof n->url, "unix:%s", n->path);
+	fl_holding_start(&n->holding, n->rig.io, n->rig.loop, &n->rig.gpu, NULL);
+	r = fl_holding_listen(&n->holding, n->path, &n->err);
+	if (r < 0)
+		return r;
+	n->client = fl_http_client_new(n->rig.io, &(struct fl_http_client_options){ .url = fl_str(n->url) }, &n->err);
+	return n->client ? 0 : -(int)n->err.code;
+}
+
+static void begin(struct node *n, struct fl_http_call *call, const char *target, const char *body)
+{
+	*call = (struct fl_http_call){ .op = { .done = test_op_done, .err = &n->err },
+				       .method = FL_S("POST"), .target = fl_str(target), .body = fl_str(body) };
+	fl_http_start(n->client, call);
+}
+
+static int64_t finish(struct node *n, struct fl_http_call *call)
+{
+	for (int i = 0; i < 10000 && fl_op_busy(&call->op); i++)
+		rig_turn(&n->rig, FL_NS_PER_MS);
+	return fl_op_busy(&call->op) ? -FL_E_TIMEOUT : call->op.result;
+}
+
+#define NODE(n) \
+	FL_AUTO(node) struct node n = { 0 }; \
+	OK_ERR(up(&n), &n.err); \
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY))
+
+/* The answer to one request, status and words. */
+#define ASKED(n, target_, body_, status_, words_) \
+	do { \
+		FL_AUTO(fl_http_call) struct fl_http_call call_ = { 0 }; \
+		begin(&(n), &call_, (target_), (body_)); \
+		CHECK_INT(finish(&(n), &call_), (status_)); \
+		CHECK(fl_str_starts(fl_buf_view(&call_.reply), FL_S(words_))); \
+	} while (0)
+
+TEST_ONCE(a_request_is_answered_when_the_driver_is_free_and_when_it_is_taken_up)
+{
+	NODE(n);
+	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
+	CHECK(fake_in_use(n.rig.state->path));
+	ASKED(n, "/pause", " an upgrade \n", 200, "the driver is let go of\n");
+	CHECK(!fake_in_use(n.rig.state->path));
+	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade");
+	ASKED(n, "/pause", "", 200, "the driver is let go of already");
+	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
+}
+
+TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
+{
+	struct fl_own_node node = { 0 };
+	struct fl_pair label = { FL_S("nvidia.com/gpu.deploy.dcgm"), FL_S("paused-for-mig-change") };
+
+	NODE(n);
+	FL_SET(FL_IN(&node, meta), name, FL_S("n1"));
+	node.meta.labels.at = &label;
+	node.meta.labels.len = 1;
+	node.meta.has.labels = 1;
+	OK(know(n.rig.loop, &fl_own_node_kind, &node));
+	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+	ASKED(n, "/resume", "", 409, "a label of the Node asks for it");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+}
+
+TEST_ONCE(what_is_no_such_request_is_refused)
+{
+	char long_words[200];
+
+	NODE(n);
+	memset(long_words, 'a', sizeof long_words - 1);
+	long_words[sizeof long_words - 1] = '\0';
+	ASKED(n, "/pause", long_words, 413, "");
+	ASKED(n, "/stop", "", 404, "");
+	CHECK_INT(rig_see_driver(&n.rig)->state, FL_DRIVER_READY);
+	CHECK(!n.holding.held);
+}
+
+/* Who asked has gone away, or we end: nothing is left of the request. */
+TEST_ONCE(who_does_not_wait_for_the_answer_is_forgotten)
+{
+	NODE(n);
+	{
+		FL_AUTO(fl_http_call) struct fl_http_call call = { 0 };
+
+		begin(&n, &call, "/pause", "");
+		for (int i = 0; i < 5000 && !n.holding.asks && fl_op_busy(&call.op); i++)
+			rig_turn(&n.rig, FL_NS_PER_MS / 10);
+		CHECK(n.holding.asks);
+		fl_op_cancel(&call.op);
+	}
+	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+	for (int i = 0; i < 5000 && n.holding.asks; i++)
+		rig_turn(&n.rig, FL_NS_PER_MS);
+	CHECK(!n.holding.asks);
+	fl_holding_stop(&n.holding);
+	CHECK(access(n.path, F_OK) < 0);
+}
+
+/* ---- the child of a deep check ---- */
+
+static bool checks(struct gpu_rig *rig, int but)
+{
+	int pid = fl_gpu_state(rig->gpu).check;
+
+	return pid && pid != but;
+}
+
+/* One that is killed at its work proves nothing: its card stays out, and another one looks. */
+TEST_ONCE(a_deep_check_that_is_killed_is_made_again)
+{
+	FL_AUTO(gpu_rig) struct gpu_rig rig = { 0 };
+	struct fl_err err = { .text = "" };
+
+	OK_ERR(rig_up(&rig, "two-t4", RIG_CUDA, &err), &err);
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+	OK_ERR(rig_say(&rig, "delay cuda 200000 1", &err), &err);
+	OK_ERR(rig_say(&rig, "hang uuid 1 plain 1", &err), &err);
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	for (int i = 0, pid = 0; i < 2; i++) {
+		CHECK(rig_until(&rig, checks, pid));
+		pid = fl_gpu_state(rig.gpu).check;
+		CHECK(kill(pid, SIGKILL) == 0);
+		CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+		CHECK(rig_answers(&rig, 0, FL_CARD_ANSWERS));
+	}
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+	CHECK_INT(fl_gpu_state(rig.gpu).stuck, 0);
+}
