@@ -366,6 +366,9 @@
 /* Waiting for events fails: the card is gone, or the driver. Soon again, then so seldom that it costs nothing. */
 #define FL_GPU_EVENTS_RETRY_FIRST (1 * FL_NS_PER_S)
 #define FL_GPU_EVENTS_RETRY_LAST (30 * FL_NS_PER_S)
+/* From the first word of all cards until their events are listened to: a process more takes three milliseconds of the
+ * processor, and first the kubelet is to be told. What is reported meanwhile shows in the look that follows. */
+#define FL_GPU_EVENTS_AFTER (20 * FL_NS_PER_MS)
 /* Whoever asks us to let go of the driver waits so long: children that can die have died by then. */
 #define FL_GPU_LET_GO (2 * FL_NS_PER_S)
 /* Looks in a row without a fault that are counted: nobody asks for more, and a card at rest does not change. */

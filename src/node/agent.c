@@ -133,15 +133,16 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 
 	gpu.log = options->log;
 	gpu.metrics = options->metrics;
+	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
+	if (!agent->gpu)
+		return -(int)(err ? err->code : FL_E_NOMEM);
 	fl_holding_start(&agent->holding, agent->io, agent->loop, &agent->gpu, options->log);
 	open_journal(agent);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_memory_begin(agent->loop, &fl_host_kind);
 	fl_cdi_start(&agent->cdi, agent->loop);
-	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
-	if (agent->gpu)
-		agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
+	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
 	if (agent->runtime)
 		agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
 	if (agent->holders)

@@ -369,8 +369,10 @@ static void ask_next(struct fl_gpu *gpu)
 			return;
 		}
 	}
-	if (!gpu->ready)
+	if (!gpu->ready) {
 		gpu_wake(gpu);
+		gpu->kids[GPU_EVENTS].not_before = fl_now(gpu->io) + FL_GPU_EVENTS_AFTER;
+	}
 	gpu->ready = true;
 }
 
@@ -598,6 +600,7 @@ struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct f
 	fl_feed_begin(gpu->drivers);
 	fl_feed_begin(gpu->cards_feed);
 	fl_feed_begin(gpu->faults_feed);
+	gpu_around(gpu);   /* the driver's process takes longest of all to begin */
 	gpu_wake(gpu);
 	return fl_steal(&gpu);
 }

@@ -38,7 +38,11 @@ static void folder_changed(struct fl_notify *notify, const char *name)
 	/* A package manager touches a thousand files there; "" is any, and that the watch stands. */
 	if (name[0] && strncmp(name, FL_NV_LIBRARY, strlen(FL_NV_LIBRARY) - 2) != 0)
 		return;
-	gpu->around_at = 0;
+	/* It begins to stand right after a look: what it has missed by that is seen soon enough. */
+	if (name[0])
+		gpu->around_at = 0;
+	else if (gpu->around_at > fl_now(gpu->io) + gpu->pace.look_soon)
+		gpu->around_at = fl_now(gpu->io) + gpu->pace.look_soon;
 	gpu_wake(gpu);
 }
 

@@ -82,6 +82,7 @@ TEST_ONCE(from_nothing_to_eight_cards)
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	(void)printf("# from the start to eight cards: %llu us\n",
 		     (unsigned long long)((fl_clock(rig.io) - begin) / 1000));
+	CHECK_INT(fl_gpu_state(rig.gpu).events, 0);   /* the kubelet is told before another process begins */
 	CHECK(rig_until(&rig, all_clean, 8));
 	state = fl_gpu_state(rig.gpu);
 	(void)printf("# anonymous memory of the children: %ld and %ld KiB\n", own_kib(state.calls),
