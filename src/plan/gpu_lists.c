@@ -705,6 +705,8 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 
 		if (was || usable(&l, &facts->cards[i]))
 			free[free_len++] = was ? was : &facts->cards[i];
+		else if (driver_ready(&l) && !elsewhere(&facts->cards[i]))
+			lists_tell_nameless(&l, &facts->cards[i]);
 	}
 	serve_pools(&l, free, &free_len);
 	if (facts->settings->unpooled)

@@ -55,6 +55,8 @@ const struct fl_resource *lists_served(const struct lists *l, struct fl_str name
 bool lists_look_at_files(struct lists *l);
 /* A card, or its partition, into a list. */
 void list_add(struct lists *l, struct list *list, const struct fl_card *card, const struct fl_partition *part);
+/* A card that is in no list, for nobody knows its name: people are told of it all the same. */
+void lists_tell_nameless(struct lists *l, const struct fl_card *card);
 /* A device that was served and is not found now: it stays as it was, as healthy as its card. */
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit);
 /* All that depends on who holds what, and the order: after everything is in. */

@@ -48,6 +48,18 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 		      FL_ARG(unit->why));
 }
 
+void lists_tell_nameless(struct lists *l, const struct fl_card *card)
+{
+	const struct fl_health *health = health_of(l, card->meta.name);
+	struct fl_unit unit = { 0 };
+
+	if (!health || health->state == FL_HEALTHY)
+		return;
+	set_why(l, &unit, health);
+	lists_problem(l, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s", FL_ARG(card->meta.name),
+		      FL_ARG(unit.why));
+}
+
 /* ---- what containers are told ---- */
 
 static const struct fl_cdi_device *cdi_device(const struct fl_cdi_spec *spec, struct fl_str name)
