@@ -15,7 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/fields"
+	toolscache "k8s.io/client-go/tools/cache"
 
 	"fairlead/tests/cluster/gpus"
 )
@@ -25,10 +26,11 @@ type churn struct {
 	*rig
 	cards map[string]string // UUID: the name of its device node
 
+	pods toolscache.Store // as the API server tells them
+
 	mu      sync.Mutex
-	pods    map[string]*corev1.Pod // as the API server tells them
-	owned   map[string][]string    // by Pod, as the kubelet tells it; looked at every tenth of a second
-	gaps    [][2]time.Time         // when there may be no agent
+	owned   map[string][]string // by Pod, as the kubelet tells it; looked at every tenth of a second
+	gaps    [][2]time.Time      // when there may be no agent
 	bad     []string
 	looks   int // of the kubelet's word
 	started int // Pods that ran
@@ -36,11 +38,13 @@ type churn struct {
 	anew    int // containers that were started a second time, on purpose
 }
 
-// Each container says which cards it sees, and what is in its environment. Every fourth ends once and is started anew.
-const looksAround = `cd /dev; echo "sees" $(ls -d nvidia[0-9]* 2>/dev/null) "env" $NVIDIA_VISIBLE_DEVICES
-for i in 0 1 2 3 4 5 6 7; do mknod /tmp/$i c 195 $i; cat /tmp/$i 2>&1 | grep -q 'No such device' && echo "opens nvidia$i"; done
-[ -n "$TWICE" ] && [ ! -e /twice/once ] && { touch /twice/once; exit 0; }
-echo done; exec sleep 100000`
+// Each container says which cards it sees, what is in its environment, and which it can open. Every fourth ends once and is
+// started anew; its words are in a volume until then, for the kubelet may clear away the first one's log.
+const looksAround = `cd /dev; said=${TWICE:-/tmp}/said
+{ echo "sees" $(ls -d nvidia[0-9]* 2>/dev/null) "env" $NVIDIA_VISIBLE_DEVICES
+for i in 0 1 2 3 4 5 6 7; do mknod /tmp/$i c 195 $i; cat /tmp/$i 2>&1 | grep -q 'No such device' && echo "opens nvidia$i"; done; } >> $said
+[ -n "$TWICE" ] && [ ! -e $TWICE/once ] && { touch $TWICE/once; exit 0; }
+cat $said; echo done; exec sleep 100000`
 
 func (c *churn) complain(format string, args ...any) {
 	c.mu.Lock()
@@ -76,22 +80,9 @@ func (c *churn) says(pod *corev1.Pod) string {
 }
 
 // watches keeps what the API server and the kubelet tell, until the context ends. I1: an ID has one owner at each look.
-func (c *churn) watches(ctx context.Context) error {
-	watch, err := c.c.Client.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	go func() {
-		for event := range watch.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok {
-				c.mu.Lock()
-				if c.pods[pod.Name] = pod; event.Type == apiwatch.Deleted {
-					delete(c.pods, pod.Name)
-				}
-				c.mu.Unlock()
-			}
-		}
-	}()
+func (c *churn) watches(ctx context.Context) {
+	told := toolscache.NewListWatchFromClient(c.c.Client.CoreV1().RESTClient(), "pods", "default", fields.Everything())
+	go toolscache.NewReflector(told, &corev1.Pod{}, c.pods, 0).RunWithContext(ctx)
 	go func() {
 		for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 			listed, err := c.listedNow(ctx)
@@ -113,13 +104,12 @@ func (c *churn) watches(ctx context.Context) error {
 			c.mu.Unlock()
 		}
 	}()
-	return nil
 }
 
 func (c *churn) pod(name string) *corev1.Pod {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pods[name]
+	object, _, _ := c.pods.GetByKey("default/" + name)
+	pod, _ := object.(*corev1.Pod)
+	return pod
 }
 
 func (c *churn) owns(name string) []string {
@@ -142,7 +132,7 @@ func (c *churn) live(place int, until time.Time) {
 		if twice {
 			pod.Spec.Volumes = []corev1.Volume{{Name: "twice", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 			main.VolumeMounts = []corev1.VolumeMount{{Name: "twice", MountPath: "/twice"}}
-			main.Env = []corev1.EnvVar{{Name: "TWICE", Value: "yes"}}
+			main.Env = []corev1.EnvVar{{Name: "TWICE", Value: "/twice"}}
 		}
 		began := time.Now()
 		if _, err := pods.Create(context.Background(), pod, create); err != nil {
@@ -174,7 +164,7 @@ func within(limit time.Duration, so func() bool) bool {
 // follow waits until a Pod has said all, or was refused, and looks at that.
 func (c *churn) follow(name string, began time.Time, twice bool) {
 	var said string
-	ended := within(2*time.Minute, func() bool {
+	ended := within(4*time.Minute, func() bool {
 		pod := c.pod(name)
 		if pod == nil {
 			return false
@@ -268,7 +258,7 @@ func churned(t *testing.T, replicas int64, places int, lasts time.Duration) {
 	}
 	r.replaced(flags...)
 	r.hasGPUs(8*replicas, 8*replicas)
-	c := &churn{rig: r, cards: map[string]string{}, pods: map[string]*corev1.Pod{}}
+	c := &churn{rig: r, cards: map[string]string{}, pods: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
 	text, err := gpus.Say(t.Context(), r.n, "show")
 	r.must(err)
 	for _, word := range strings.Fields(text) {
@@ -280,12 +270,15 @@ func churned(t *testing.T, replicas int64, places int, lasts time.Duration) {
 	kept := r.only("kept/main")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	r.must(c.watches(ctx))
+	c.watches(ctx)
 	writes := func() float64 { return r.metric("fairlead_writes_total") + r.metric("fairlead_events_total") }
 	before, end := writes(), time.Now().Add(lasts)
 	var all sync.WaitGroup
 	for place := range places {
-		all.Go(func() { c.live(place, end) })
+		all.Go(func() {
+			time.Sleep(lasts / 8 * time.Duration(place) / time.Duration(places))
+			c.live(place, end)
+		})
 	}
 	time.Sleep(lasts / 4)
 	if now := writes(); now != before { // I8: a Pod that comes or goes is no reason to write anything
