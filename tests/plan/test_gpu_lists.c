@@ -146,8 +146,8 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) unhealthy: Xid79: reboot\n"
 	  "GPUsReady: False CardsUnhealthy: *\n" },
 	{ "a card that was lost before anybody knew it is in no list, and is told of", ON,
-	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\n", WELL1 SICK("0000:02:00.0", "2"), "", "",
-	  SPEC, "", READY,
+	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\n", WELL1 SICK("0000:02:00.0", "2"), "",
+	  "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
 	  "GPUsReady: False CardsUnhealthy: card 0000:02:00.0, which does not say who it is: Xid79: reboot\n" },
 	{ "one that is not asked yet is not", ON,
@@ -284,11 +284,13 @@ static const struct {
 	  "GPUsReady: False CardsUnhealthy: *\n" },
 	{ "of a card that nothing is remembered of, only what is held is listed", ON, LOST1, SICK1,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: False CardsUnhealthy: card 0000:01:00.0, which does *\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\n"
+	  "GPUsReady: False CardsUnhealthy: card 0000:01:00.0, which does *\n" },
 	{ "a card that has moved to another place is there once", ON,
 	  LOST1 "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 0\n",
 	  SICK1 WAS("") WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False CardsUnhealthy: card 0000:01:00.0, which does *\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "GPUsReady: False CardsUnhealthy: card 0000:01:00.0, which does *\n" },
 	{ "without a driver nothing is remembered into a list", ON, LOST1, SICK1 WAS(""), "", "", SPEC, "",
 	  "metadata: {name: driver}\nstate: Absent\n", "GPUsReady: False DriverNotReady: *\n" },
 	{ "who holds a device gets no new list before its file is there", ON, CARD("1", ""), WELL1,
