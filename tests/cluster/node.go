@@ -5,12 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 // Node is a machine with containerd and a kubelet.
@@ -404,12 +407,17 @@ func (n *Node) FillDisk(folder string) (free func() error, err error) {
 	return free, err
 }
 
+// containerdReady asks what the kubelet asks first: the socket is there before the service behind it is, and a kubelet that
+// comes in between ends.
 func (n *Node) containerdReady() error {
-	connection, err := net.Dial("unix", n.Path(containerdSocket))
-	if err == nil {
-		connection.Close()
+	connection, err := grpc.NewClient("unix:///"+n.Path(containerdSocket), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
 	}
-	return err
+	defer connection.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return connection.Invoke(ctx, "/runtime.v1.RuntimeService/Version", &emptypb.Empty{}, &emptypb.Empty{})
 }
 
 func (n *Node) kubeletReady() error { return n.answers("http://127.0.0.1:10248/healthz") }
