@@ -590,8 +590,7 @@ static void fill(struct cdi *c)
 		qsort(c->spec.devices.at, c->spec.devices.len, sizeof *c->spec.devices.at, by_name);
 }
 
-/* What is there was found for what is asked now; else a look is on its way. */
-static bool is_seen(const struct fl_host *host)
+bool fl_gpu_host_seen(const struct fl_host *host)
 {
 	struct fl_str seen = host->seen;
 
@@ -605,7 +604,7 @@ void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 	struct cdi c = { .facts = facts, .plan = plan };
 	struct fl_ref ref = { &fl_cdi_spec_kind, FL_S(""), FL_S(""), FL_S("") };
 
-	if (!facts->settings || !facts->driver || !facts->host || !is_seen(facts->host))
+	if (!facts->settings || !facts->driver || !facts->host || !fl_gpu_host_seen(facts->host))
 		return;
 	ref.name = file_name(plan, facts->settings->cdi_kind);
 	for (uint32_t i = 0; i < facts->spec_len; i++)

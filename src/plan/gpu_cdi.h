@@ -18,5 +18,8 @@ struct fl_gpu_cdi_facts {
 	uint32_t card_len, holder_len, spec_len;
 };
 
+/* Was what is there found for what is asked now? Else a look is on its way, and the file that follows from it. */
+bool fl_gpu_host_seen(const struct fl_host *host);
+
 extern const struct fl_owner fl_gpu_cdi_owner;
 void fl_gpu_cdi_plan(const void *facts, struct fl_plan *plan);

@@ -619,9 +619,9 @@ static bool decide(struct lists *l, struct list *list)
 	list_finish(l, list);
 	if (!list->len)
 		return false;
-	if (!served && list->soon) {
+	if (!served && (list->soon || l->facts->driver->state == FL_DRIVER_STARTING)) {
 		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
-		       "for what comes in a moment: the health of its devices and the CDI file");
+		       "for what comes in a moment: the driver's word, the health of its devices and the CDI file");
 		return true;
 	}
 	if (!served && (list->waits || l->extras_wait || !nodes_known(l)) && !anybody_holds(l, list->name)) {

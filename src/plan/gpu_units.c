@@ -1,4 +1,5 @@
 /* What is said of each device of a list: health, nodes, how near it is to others, and who has it. */
+#include "plan/gpu_cdi.h"
 #include "plan/gpu_ids.h"
 #include "plan/gpu_lists_in.h"
 #include <stdlib.h>
@@ -73,13 +74,15 @@ static const struct fl_cdi_device *cdi_device(const struct fl_cdi_spec *spec, st
 bool lists_look_at_files(struct lists *l)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
+	bool seen = f->host && fl_gpu_host_seen(f->host);
 
 	l->on_disk = fl_plan_get(l->plan, f->spec_len, sizeof *l->on_disk);
 	for (uint32_t i = 0; l->on_disk && i < f->spec_len; i++) {
 		int64_t digest = fl_str_eq(f->specs[i].kind, f->settings->cdi_kind) ? fl_cdi_digest(&f->specs[i]) : 1;
 
 		l->plan->failed |= !digest;
-		l->on_disk[i] = f->specs[i].has.on_disk && f->specs[i].on_disk == digest;
+		/* One of another driver is not the one that is wanted. */
+		l->on_disk[i] = seen && f->specs[i].has.on_disk && f->specs[i].on_disk == digest;
 	}
 	return l->on_disk != NULL;
 }
@@ -125,7 +128,7 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 	if (!unit->healthy || in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
 		return;
 	list->waits = true;
-	list->soon |= in == CDI_COMES;
+	list->soon |= in == CDI_COMES || !l->facts->host || !fl_gpu_host_seen(l->facts->host);
 	FL_SET(unit, healthy, false);
 	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
 	lists_problem(l, "CDINotWritten",

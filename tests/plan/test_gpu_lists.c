@@ -101,6 +101,8 @@ static const struct {
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
 	{ "nor while it is being written", ON, TWO, WELL2, "", "", SPEC, "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n", true },
+	{ "nor while the host is looked at: the file is another driver's", ON, TWO, WELL2, "", "", SPEC, "unseen",
+	  READY, "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
 	{ "what is handed out stays so while the file is written anew, and what is new waits", ON, TWO, WELL2, "",
 	  SERVED(U("1")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
@@ -295,6 +297,8 @@ static const struct {
 	  "metadata: {name: driver}\nstate: Absent\n", "GPUsReady: False DriverNotReady: *\n" },
 	{ "who holds a device gets no new list before its file is there", ON, CARD("1", ""), WELL1,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: False CDINotWritten: *\n", true },
+	{ "nor one before the driver has said what there is", ON, LOST1, "", HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC,
+	  "", "metadata: {name: driver}\nstate: Starting\n", "GPUsReady: False DriverNotReady: *\n" },
 	{ "but does where the file cannot be written", ON, CARD("1", ""), WELL1,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", "", "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: *\nGPUsReady: False CDINotWritten: *\n" },
@@ -369,15 +373,17 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 					     runtime);
 	const char *live = strcmp(others, "foreign") == 0 ? "true" : "false";
 	struct fl_str some = fl_arena_printf(arena, "%slive: %s\n", sockets, live);
+	struct fl_str host = fl_arena_printf(arena, "metadata: {name: host}\ndevRoot: /drv\nversion: '1'\nlayout: a\n"
+						    "seen: %s\nnodes: [{path: /dev/nvidiactl, major: 195, "
+						    "minor: 255}]\n",
+					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a");
 
 	claimed[0] = gpu;
 	if (strcmp(others, "claimed") == 0)
 		ret->claimed = (struct fl_str_list){ claimed, 1 };
 	if (!all.p || !told.p || !some.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
 	    !(ret->runtime = facts_object(arena, fl_runtime_bind(), told)) ||
-	    !(ret->host = facts_object(arena, fl_host_bind(),
-				       FL_S("metadata: {name: host}\ndevRoot: /drv\nseen: 1/a\nnodes: [{path: "
-					    "/dev/nvidiactl, major: 195, minor: 255}]\n"))) ||
+	    !host.p || !(ret->host = facts_object(arena, fl_host_bind(), host)) ||
 	    !(ret->node = facts_object(arena, fl_own_node_bind(), FL_S("metadata: {name: n1}\n"))) ||
 	    !(ret->sockets = facts_list(arena, fl_plugin_socket_bind(), some.p, &ret->socket_len)))
 		return -FL_E_NOMEM;
@@ -467,7 +473,8 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 			OK(specs[i].on_disk ? 0 : -FL_E_NOMEM);
 		}
 		GOT(f.host = facts_object(&arena, fl_host_bind(),
-					  FL_S("metadata: {name: host}\nseen: 1/a\nnodes: [{path: /dev/nvidia-fs0, "
+					  FL_S("metadata: {name: host}\nversion: '1'\nlayout: a\nseen: 1/a\n"
+					       "nodes: [{path: /dev/nvidia-fs0, "
 					       "major: 1, minor: 0}, {path: /dev/nvidia-fs1, major: 1, minor: 1}, "
 					       "{path: /dev/nvidiactl, major: 195, minor: 255}]\n")));
 		fl_plan_init(&plan, &arena);
