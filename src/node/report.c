@@ -26,9 +26,24 @@ static bool holds(const struct fl_holder *holder, const struct fl_card *card, st
 	return false;
 }
 
+/* A card that has never told this agent what it is: then it, and its parts, are what they were. */
+static bool held_what_it_was(struct fl_view *view, const struct fl_holder *holder, struct fl_str address)
+{
+	struct fl_each each = fl_view_all(view, &fl_health_kind);
+	const struct fl_health *health;
+
+	while ((health = fl_each_next(&each)))
+		for (uint32_t i = 0; fl_str_eq(health->card, address) && i < holder->devices.len; i++)
+			if (is_of(holder->devices.at[i], health->identity.uuid) ||
+			    (health->identity.has.part && is_of(holder->devices.at[i], health->meta.name)))
+				return true;
+	return false;
+}
+
 uint32_t fl_report_pods(struct fl_view *view, struct fl_str health, const struct fl_report_pod **ret)
 {
 	const struct fl_card *card = fl_view_get(view, &fl_card_kind, FL_S(""), health);
+	bool known = card && card->uuid.len;
 	struct fl_each each = fl_view_all(view, &fl_holder_kind);
 	struct fl_report_pod *pods;
 	const struct fl_holder *holders;
@@ -48,7 +63,7 @@ uint32_t fl_report_pods(struct fl_view *view, struct fl_str health, const struct
 		if (len && fl_str_eq(pods[len - 1].space, holder->pod_space) &&
 		    fl_str_eq(pods[len - 1].name, holder->pod))
 			continue;
-		if (holds(holder, card, health))
+		if (holds(holder, card, health) || (!known && held_what_it_was(view, holder, health)))
 			pods[len++] = (struct fl_report_pod){ holder->pod_space, holder->pod };
 	}
 	*ret = pods;
@@ -90,7 +105,8 @@ static void card_health(struct fl_scrape *scrape, void *loop)
 	while ((health = fl_each_next(&each))) {
 		const struct fl_card *card = fl_view_get(&view, &fl_card_kind, FL_S(""), health->card);
 		bool whole = fl_str_eq(health->meta.name, health->card);
-		struct fl_str labels[] = { health->card, whole && card ? card->uuid : health->meta.name,
+		struct fl_str labels[] = { health->card, !whole ? health->meta.name :
+					   card && card->uuid.len ? card->uuid : health->identity.uuid,
 					   fl_str(fl_name(&fl_health_state_names, (int)health->state)),
 					   health->cause };
 

@@ -17,6 +17,11 @@ static const struct {
 	{ &fl_card_kind, "metadata: {name: '0000:03:00.0'}\nanswer: Unasked\n" },
 	{ &fl_health_kind, "metadata: {name: '0000:01:00.0'}\ncard: '0000:01:00.0'\nstate: Healthy\n" },
 	{ &fl_health_kind, "metadata: {name: MIG-a}\ncard: '0000:02:00.0'\nstate: Unhealthy\ncause: Xid63\n" },
+	{ &fl_card_kind, "metadata: {name: '0000:04:00.0'}\nanswer: Lost\n" },
+	{ &fl_health_kind, "metadata: {name: '0000:04:00.0'}\ncard: '0000:04:00.0'\nstate: Unhealthy\ncause: Lost\n"
+			   "identity: {uuid: GPU-4}\n" },
+	{ &fl_holder_kind, "metadata: {name: c/p/c/r}\nresource: r\ndevices: [GPU-4]\npodNamespace: c\npod: p\n"
+			   "container: c\n" },
 	{ &fl_holder_kind, "metadata: {name: a/p/c1/r}\nresource: r\ndevices: [GPU-1]\npodNamespace: a\npod: p\n"
 			   "container: c1\n" },
 	{ &fl_holder_kind, "metadata: {name: a/p/c2/r}\nresource: r\ndevices: ['GPU-1::3']\npodNamespace: a\npod: p\n"
@@ -75,6 +80,7 @@ static const struct {
 	{ "a card that is cut concerns all who have a part of it", "0000:02:00.0", "b/m b/o " },
 	{ "a part concerns who has it", "MIG-a", "b/m " },
 	{ "a card that the driver has not told of concerns nobody", "0000:03:00.0", "" },
+	{ "one that is lost since before the agent came concerns who has it", "0000:04:00.0", "c/p " },
 	{ "a card that is gone concerns nobody", "0000:09:00.0", "" },
 };
 
@@ -106,6 +112,8 @@ static const struct {
 	{ "and its version", "fairlead_driver_info{version=\"570.133.20\"} 1\n" },
 	{ "a card goes by its UUID too",
 	  "fairlead_card_health{card=\"0000:01:00.0\",device=\"GPU-1\",state=\"Healthy\",cause=\"\"} 1\n" },
+	{ "also one that is lost since before the agent came",
+	  "fairlead_card_health{card=\"0000:04:00.0\",device=\"GPU-4\",state=\"Unhealthy\",cause=\"Lost\"} 1\n" },
 	{ "a part by its own",
 	  "fairlead_card_health{card=\"0000:02:00.0\",device=\"MIG-a\",state=\"Unhealthy\",cause=\"Xid63\"} 1\n" },
 	{ "shares are counted one by one",
