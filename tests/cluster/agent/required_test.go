@@ -134,8 +134,9 @@ func TestR92ChangesAreFewAndIdempotentAndRestartNoPod(t *testing.T) {
 		}, 40, 40, 24, 24},
 		{"R92 a card tells of the same fault a hundred times", func(r *rig) {
 			card := r.number(id)
-			for range 100 {
-				r.say("xid", card, "48")
+			r.say("lose", card) // which tells of it once, and lasts
+			for range 99 {
+				r.say("xid", card, "79")
 			}
 			r.hasGPUs(21, 24)
 		}, 4, 12, 21, 24},

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -157,7 +159,10 @@ func TestABootWithoutTheAgentIsRefusedByTheKubeletAndHealsWithIt(t *testing.T) {
 	r.n.Services = nil
 	t.Cleanup(func() { r.n.Services = services })
 	r.must(r.n.Reboot(t.Context()))
-	r.must(r.c.WaitPodPhase(cluster.Within(t, time.Minute), "early", corev1.PodFailed))
+	r.must(r.c.WaitPod(cluster.Within(t, time.Minute), "early", "is refused", func(pod *corev1.Pod) bool {
+		return pod != nil && pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "UnexpectedAdmissionError" &&
+			strings.Contains(pod.Status.Message, "no healthy devices present")
+	}))
 	if ids := r.listed()["early/main"]; ids != nil {
 		t.Errorf("PodResources says that it has %q", ids)
 	}
@@ -165,4 +170,35 @@ func TestABootWithoutTheAgentIsRefusedByTheKubeletAndHealsWithIt(t *testing.T) {
 	r.ready()
 	r.hasGPUs(8, 8)
 	r.runs(sleeper("late", 1))
+}
+
+// The kubelet's folder is removed as a whole and made anew, while somebody else's socket keeps the old one alive: the
+// kernel does not say that it is gone. The next restart of the kubelet is seen in the new one all the same.
+func TestTheKubeletsFolderIsMadeAnewAndFollowed(t *testing.T) {
+	r := oneNode(t)
+	r.runs(sleeper("stays", 1))
+	dir := r.n.Path("/var/lib/kubelet/device-plugins")
+	other, err := net.Listen("unix", filepath.Join(dir, "other.sock"))
+	r.must(err)
+	other.(*net.UnixListener).SetUnlinkOnClose(false)
+	t.Cleanup(func() { other.Close() })
+	for round := range 3 {
+		began := time.Now()
+		r.must(r.n.Kubelet.Kill(t.Context()))
+		if round == 0 {
+			r.must(os.RemoveAll(dir))
+		}
+		r.must(r.n.Kubelet.Start(t.Context()))
+		until(r, "the agent's socket", func() (bool, string) {
+			files, _ := filepath.Glob(filepath.Join(dir, "fairlead-*.sock"))
+			return len(files) == 1, fmt.Sprint(files)
+		})
+		r.ready()
+		r.hasGPUs(8, 8)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("round %d: that took %v", round, took)
+		}
+		r.undisturbed("stays")
+	}
+	r.runs(sleeper("next", 1))
 }

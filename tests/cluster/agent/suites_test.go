@@ -71,6 +71,51 @@ func TestAPluginThatFailsComesBack(t *testing.T) {
 	r.runs(sleeper("after", 1))
 }
 
+// device_plugin_test.go:293 and :403: a container that ends and is started anew has the same card, also when the kubelet
+// was restarted in between, and when the agent is away: nobody asks it again.
+func TestAContainerThatIsStartedAnewHasTheSameCard(t *testing.T) {
+	r := oneNode(t)
+	pod := sleeper("again", 1)
+	pod.Spec.Containers[0].Command = []string{"sh", "-c", "while [ ! -e /tmp/end ]; do sleep 0.1; done"}
+	r.runs(pod)
+	id, cards := r.only("again/main"), r.cards("again", "main")
+	t.Cleanup(func() {
+		if !r.agent.Running() {
+			r.must(r.agent.Start(context.Background()))
+		}
+		r.ready()
+		r.within(time.Minute).hasGPUs(8, 8)
+	})
+	for i, row := range []struct {
+		says   string
+		before func(r *rig)
+	}{
+		{"nothing else happens", func(*rig) {}},
+		{"the kubelet is restarted before", func(r *rig) { r.must(r.n.Kubelet.Restart(r.Context())) }},
+		{"the agent is away", func(r *rig) { r.must(r.agent.Terminate(r.Context())) }},
+	} {
+		t.Run(row.says, func(t *testing.T) {
+			r := &rig{t, r.c, r.n, r.agent}
+			row.before(r)
+			until(r, "a command in it", func() (bool, string) { // a kubelet that has just started does not know it yet
+				said, err := r.c.Exec(t.Context(), "again", "true")
+				return err == nil, said
+			})
+			r.in("again", "main", "touch /tmp/end")
+			r.must(r.c.WaitPod(cluster.Within(t, time.Minute), "again", "runs again", func(pod *corev1.Pod) bool {
+				return pod != nil && len(pod.Status.ContainerStatuses) == 1 && int(pod.Status.ContainerStatuses[0].RestartCount) == i+1 &&
+					pod.Status.ContainerStatuses[0].State.Running != nil
+			}))
+			if now := r.only("again/main"); now != id {
+				t.Errorf("it has %s, and had %s", now, id)
+			}
+			if now := r.cards("again", "main"); !slices.Equal(now, cards) {
+				t.Errorf("it sees %q, and saw %q", now, cards)
+			}
+		})
+	}
+}
+
 // device_plugin_failures_test.go:327: without the agent nothing can be handed out, and five minutes later there is
 // nothing; it is back at once when the agent is, and who holds a card has it all the time.
 func TestAPluginThatIsStoppedLeavesNothingAndComesBack(t *testing.T) {
