@@ -3,17 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ONE_BLOCK_A_PIECE 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ONE_BLOCK_A_PIECE 1
-#endif
-#endif
-#ifndef ONE_BLOCK_A_PIECE
-#define ONE_BLOCK_A_PIECE 0
-#endif
-
 #define ALIGN _Alignof(max_align_t)
 
 struct fl_arena_block {
@@ -29,7 +18,7 @@ static int add_block(struct fl_arena *arena, size_t need)
 
 	if (size > FL_ARENA_BLOCK_LAST)
 		size = FL_ARENA_BLOCK_LAST;
-	if (size < need || ONE_BLOCK_A_PIECE)
+	if (size < need || FL_BLOCK_A_PIECE)
 		size = need;
 	block = fl_alloc(sizeof *block + size);
 	if (!block)
@@ -49,11 +38,11 @@ static void *get(struct fl_arena *arena, size_t size)
 	void *piece;
 
 	/* A piece alone in its block needs no room to align the next, and its last byte is the last of the block. */
-	if (!ONE_BLOCK_A_PIECE && need <= max)
+	if (!FL_BLOCK_A_PIECE && need <= max)
 		need = (need + ALIGN - 1) / ALIGN * ALIGN;
 	if (need > max || arena->used > max - need)
 		return NULL;
-	if (!arena->block || arena->block->size - arena->block->used < need || ONE_BLOCK_A_PIECE)
+	if (!arena->block || arena->block->size - arena->block->used < need || FL_BLOCK_A_PIECE)
 		if (add_block(arena, need) < 0)
 			return NULL;
 	piece = arena->block->bytes + arena->block->used;
@@ -115,7 +104,7 @@ void fl_arena_reset(struct fl_arena *arena)
 		struct fl_arena_block *behind = block->behind;
 		bool small = block->size <= arena->keep || (!behind && block->size <= FL_ARENA_BLOCK_LAST);
 
-		if (small && !ONE_BLOCK_A_PIECE && (!kept || kept->size < block->size)) {
+		if (small && !FL_BLOCK_A_PIECE && (!kept || kept->size < block->size)) {
 			fl_free(kept);
 			kept = block;
 		} else {

@@ -246,7 +246,7 @@
 #define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
-#define FL_DISK_RETRY_LAST (10 * FL_NS_PER_S)     /* a disk that refuses costs nobody else anything: soon after it heals */
+#define FL_DISK_RETRY_LAST (10 * FL_NS_PER_S)     /* one that refuses costs nobody else: soon after it heals */
 #define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */
 /* The same thing written so often within the window is being taken away by somebody, and rests for a while. */
 #define FL_CONTEST_TRIES 5
@@ -276,6 +276,12 @@
 #define FL_KUBE_CONNS 64                 /* of one client: one with HTTP/2; with HTTP/1.1 each watch has its own */
 #define FL_KUBE_TARGET_MAX (16 * FL_KIB) /* path and query: servers take this much, selectors included */
 #define FL_KUBE_REPLY_MAX (4 * FL_MIB)   /* one object or Status, collected: as large as an object can be */
+#define FL_KUBE_MANY 16                  /* writes on their way: their answers and echoes are read together, ... */
+#define FL_KUBE_BATCH_SHARE 8            /* ... this often while one write takes its time: 12 % of it */
+#define FL_KUBE_BATCH_MIN (2 * FL_NS_PER_MS) /* a timer for less would wake more often than what comes */
+#define FL_KUBE_BATCH_MAX (16 * FL_NS_PER_MS) /* what else comes on the connection waits, too */
+#define FL_KUBE_SPARES 64                /* calls' own memory, kept for the next: as many as a loop has on their way */
+#define FL_KUBE_SPARE_BUF (4 * FL_KIB)   /* ... with each of four buffers, unless it grew beyond */
 #define FL_KUBE_TRIES 10                 /* of one call after 429 and the like, as client-go */
 /* A Retry-After beyond this is taken as this: the server may have forgotten. */
 #define FL_KUBE_RETRY_MAX (60 * FL_NS_PER_S)

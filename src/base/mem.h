@@ -7,6 +7,19 @@
 #pragma once
 #include "base/err.h"
 
+/* Under AddressSanitizer, what has an end of its own is a block of its own, and no block is used again by us: so that
+ * an overrun and a use after the end are seen. */
+#if defined(__SANITIZE_ADDRESS__)
+#define FL_BLOCK_A_PIECE 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FL_BLOCK_A_PIECE 1
+#endif
+#endif
+#ifndef FL_BLOCK_A_PIECE
+#define FL_BLOCK_A_PIECE 0
+#endif
+
 /* NULL when refused. Sizes that overflow or pass FL_ALLOC_MAX are refused, zero gives a valid pointer. */
 void *fl_alloc(size_t size) FL_MUSTUSE;
 void *fl_zalloc(size_t size) FL_MUSTUSE;

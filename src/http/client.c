@@ -143,6 +143,15 @@ int fl_http_client_token(struct fl_http_client *client, struct fl_str token)
 	return 0;
 }
 
+void fl_http_client_batch(struct fl_http_client *client, uint64_t every)
+{
+	if (client->batch == every)
+		return;
+	client->batch = every;
+	for (struct fl_cconn *conn = client->conns; conn; conn = conn->next)
+		fl_conn_batch(&conn->conn, every);
+}
+
 uint32_t fl_http_client_conns(const struct fl_http_client *client)
 {
 	return client->conn_count;

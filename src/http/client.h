@@ -37,6 +37,9 @@ FL_DEFINE_AUTO(fl_http_client, struct fl_http_client *, fl_http_client_free);
 void fl_http_client_use(struct fl_http_client *client, struct fl_tls_context *tls);
 int fl_http_client_token(struct fl_http_client *client, struct fl_str token) FL_MUSTUSE;   /* "": none; -FL_E_NOMEM */
 
+/* Read each connection this seldom at most (ns; see fl_conn_batch): while many answers are on their way. 0: at once. */
+void fl_http_client_batch(struct fl_http_client *client, uint64_t every);
+
 uint32_t fl_http_client_conns(const struct fl_http_client *client);
 
 struct fl_http_call {

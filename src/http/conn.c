@@ -41,6 +41,7 @@ static void release(struct fl_conn *conn)
 	fl_poll_stop(conn->io, &conn->poll);
 	fl_timer_stop(conn->io, &conn->wake);
 	fl_timer_stop(conn->io, &conn->slow);
+	fl_timer_stop(conn->io, &conn->rest);
 	fl_close(conn->io, conn->fd);
 	conn->fd = -1;
 	conn->tls = fl_tls_free(conn->tls);
@@ -197,6 +198,10 @@ static void read_socket(struct fl_conn *conn, const bool *gone)
 	if ((conn->paused && !conn->finishing) || conn->got_eof || conn->failed)
 		return;
 	got = fl_read(conn->io, conn->fd, bytes, sizeof bytes);
+	if (got > 0 && conn->batch && (size_t)got < sizeof bytes) {
+		conn->resting = true;
+		fl_timer_set(conn->io, &conn->rest, fl_now(conn->io) + conn->batch);
+	}
 	if (got > 0) {
 		came(conn, bytes, (size_t)got, gone);
 	} else if (got == 0) {
@@ -317,7 +322,7 @@ static void flush(struct fl_conn *conn, const bool *gone)
 
 static void settle(struct fl_conn *conn)
 {
-	bool reads = !conn->got_eof && (!conn->paused || conn->finishing);
+	bool reads = !conn->got_eof && !conn->resting && (!conn->paused || conn->finishing);
 	unsigned want = (reads ? FL_READABLE : 0) | (fl_conn_unsent(conn) ? FL_WRITABLE : 0);
 	struct fl_err err = { 0 };
 
@@ -372,6 +377,15 @@ static void on_wake(struct fl_timer *timer)
 	work(fl_container(timer, struct fl_conn, wake), false);
 }
 
+/* Whatever came meanwhile is read without asking whether it did. */
+static void on_rest(struct fl_timer *timer)
+{
+	struct fl_conn *conn = fl_container(timer, struct fl_conn, rest);
+
+	conn->resting = false;
+	work(conn, true);
+}
+
 static void on_slow(struct fl_timer *timer)
 {
 	struct fl_conn *conn = fl_container(timer, struct fl_conn, slow);
@@ -393,7 +407,7 @@ static void start(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls 
 
 	*conn = (struct fl_conn){ .user = user, .arg = arg, .io = io, .fd = fd, .tls = tls, .ready = !tls,
 				  .last_read = fl_now(io), .poll = { .ready = on_ready, .fd = fd },
-				  .wake = { .fire = on_wake }, .slow = { .fire = on_slow },
+				  .wake = { .fire = on_wake }, .slow = { .fire = on_slow }, .rest = { .fire = on_rest },
 				  .in = FL_BUF(2 * READ_BYTES), .out = FL_BUF(SIZE_MAX / 2) };
 	if (tls)
 		fl_timer_set(io, &conn->slow, fl_now(io) + FL_HTTP_HANDSHAKE_TIMEOUT);
@@ -430,6 +444,11 @@ void fl_conn_finish(struct fl_conn *conn)
 	conn->finishing = true;
 	fl_buf_free(&conn->in);
 	later(conn);
+}
+
+void fl_conn_batch(struct fl_conn *conn, uint64_t every)
+{
+	conn->batch = every;
 }
 
 void fl_conn_wake(struct fl_conn *conn)

@@ -39,14 +39,18 @@ struct fl_conn {
 	uint64_t last_read;                /* when bytes came last, monotonic ns */
 	bool ready;                        /* plain, or the handshake is done */
 
+	uint64_t batch;                    /* ns: read this seldom at most; 0: at once. Set by fl_conn_batch */
+
 	bool truncated;                    /* TLS: the peer ended without saying so; what came may lack its end */
 
 	/* The connection's own. */
 	bool paused, resumed, got_eof, told_eof, finishing, shut, failed, in_dispatch;
 	bool watched;                      /* the write timer runs */
+	bool resting;                      /* the rest timer runs: what comes until then is read together */
 	struct fl_poll poll;
 	struct fl_timer wake;              /* flush, resume or tell the end, in the next turn */
 	struct fl_timer slow;              /* handshake, then write progress */
+	struct fl_timer rest;
 	bool *gone;
 	struct fl_buf in;                  /* came and not taken */
 	struct fl_buf out;                 /* not taken by the socket yet; with TLS it is in the engine */
@@ -74,6 +78,11 @@ void fl_conn_fail(struct fl_conn *conn, const struct fl_err *err);
 
 void fl_conn_wake(struct fl_conn *conn);     /* fill() has something; sent after this callback, or next turn */
 void fl_conn_resume(struct fl_conn *conn);   /* take() wants more now */
+
+/* After a read that left nothing, the next one is `every` ns later: for an owner to whom many small answers are on
+ * their way, of which waking up for each would be most of the work. 0: as soon as bytes come, which a connection begins
+ * with. May be changed at any time; sending does not wait. */
+void fl_conn_batch(struct fl_conn *conn, uint64_t every);
 
 bool fl_conn_h2(const struct fl_conn *conn);                   /* did ALPN choose h2? */
 size_t fl_conn_unsent(const struct fl_conn *conn);             /* bytes that wait for the socket */

@@ -1,17 +1,6 @@
 #include "base/limits.h"
 #include "json/json.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SPILL_EVERYTHING 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SPILL_EVERYTHING 1
-#endif
-#endif
-#ifndef SPILL_EVERYTHING
-#define SPILL_EVERYTHING 0   /* under AddressSanitizer each piece is a block of its own, so that an overrun is seen */
-#endif
-
 #define ALIGN _Alignof(max_align_t)
 
 struct fl_json_spill {
@@ -51,7 +40,7 @@ static void *space_malloc(void *ctx, size_t size)
 	size_t need = size + (ALIGN - size % ALIGN) % ALIGN;
 
 	/* What fits into the block is there already: only what does not is held against the limit. */
-	if (need < size || need > space->size - space->used || SPILL_EVERYTHING)
+	if (need < size || need > space->size - space->used || FL_BLOCK_A_PIECE)
 		return spill(space, size);
 	space->last = space->used;
 	space->used += need;
@@ -135,7 +124,7 @@ void fl_json_space_reset(struct fl_json_space *space)
 		fl_free(space->spills);
 		space->spills = behind;
 	}
-	if (space->most && space->size < FL_JSON_SPACE_KEEP && !SPILL_EVERYTHING) {
+	if (space->most && space->size < FL_JSON_SPACE_KEEP && !FL_BLOCK_A_PIECE) {
 		/* A refusal here costs nothing but speed: the next document spills again. */
 		want = want + want / 2 < FL_JSON_SPACE_KEEP ? want + want / 2 : FL_JSON_SPACE_KEEP;
 		fl_free(space->block);

@@ -65,29 +65,109 @@ static struct fl_kube_flight *pop(struct fl_flight_queue *queue)
 	return flight;
 }
 
+/* Answers of many writes come one by one, a few a millisecond, and so do their echoes: waking up for each of them would
+ * be most of what they cost. A rest that is short beside what a write takes makes none of them later to speak of, and
+ * none is worth its timer where they are quick. */
+static void count_write(struct fl_kube *kube, const struct fl_kube_call *call, int more)
+{
+	uint64_t rest = kube->write_takes / FL_KUBE_BATCH_SHARE;
+
+	if (call->verb < FL_KUBE_CREATE)
+		return;
+	kube->writes += (uint32_t)more;
+	if (kube->writes < FL_KUBE_MANY || rest < FL_KUBE_BATCH_MIN)
+		rest = 0;
+	if (kube->auth.http)
+		fl_http_client_batch(kube->auth.http, rest < FL_KUBE_BATCH_MAX ? rest : FL_KUBE_BATCH_MAX);
+}
+
+/* Of the last few, the newest counting most. */
+static void note_duration(struct fl_kube *kube, const struct fl_kube_flight *flight)
+{
+	int64_t took = (int64_t)(fl_now(kube->io) - flight->began), mean = (int64_t)kube->write_takes;
+
+	if (flight->call->verb >= FL_KUBE_CREATE)
+		kube->write_takes = (uint64_t)(mean + (took - mean) / 8);
+}
+
 /* ---- the end of a call ---- */
+
+static void flight_release(struct fl_kube_flight *flight)
+{
+	fl_buf_free(&flight->target);
+	fl_buf_free(&flight->body);
+	fl_buf_free(&flight->reply);
+	fl_buf_free(&flight->resume);
+	fl_free(flight);
+}
+
+static void buf_keep(struct fl_buf *buf)
+{
+	if (buf->cap > FL_KUBE_SPARE_BUF)
+		fl_buf_free(buf);
+	else
+		fl_buf_clear(buf);
+}
+
+/* The next call finds its buffers as long as this one needed them. */
+static void flight_keep(struct fl_kube *kube, struct fl_kube_flight *flight)
+{
+	buf_keep(&flight->target);
+	buf_keep(&flight->body);
+	buf_keep(&flight->reply);
+	buf_keep(&flight->resume);
+	flight->next = kube->spare;
+	kube->spare = flight;
+	kube->spares++;
+}
+
+static struct fl_kube_flight *take_spare(struct fl_kube *kube)
+{
+	struct fl_kube_flight *flight = kube->spare;
+
+	kube->spare = flight->next;
+	kube->spares--;
+	*flight = (struct fl_kube_flight){ .target = flight->target, .body = flight->body, .reply = flight->reply,
+					   .resume = flight->resume };
+	return flight;
+}
+
+static struct fl_kube_flight *flight_new(struct fl_kube *kube)
+{
+	struct fl_kube_flight *flight = kube->spare ? take_spare(kube) : fl_zalloc(sizeof *flight);
+
+	if (!flight)
+		return NULL;
+	flight->kube = kube;
+	flight->target.max = FL_KUBE_TARGET_MAX;
+	flight->resume.max = FL_KUBE_TARGET_MAX / 2;
+	flight->body.max = FL_KUBE_TARGET_MAX;
+	flight->reply.max = FL_KUBE_REPLY_MAX;
+	return flight;
+}
 
 static void flight_free(struct fl_kube_flight *flight)
 {
 	if (flight->gone)
 		*flight->gone = true;
+	count_write(flight->kube, flight->call, -1);
 	unqueue(flight);
 	fl_timer_stop(flight->kube->io, &flight->again);
 	fl_op_cancel(&flight->http.op);
 	fl_http_call_free(&flight->http);
 	fl_split_free(&flight->split);
-	fl_buf_free(&flight->target);
-	fl_buf_free(&flight->body);
-	fl_buf_free(&flight->reply);
-	fl_buf_free(&flight->resume);
 	flight->call->flight = NULL;
-	fl_free(flight);
+	if (!FL_BLOCK_A_PIECE && flight->kube->spares < FL_KUBE_SPARES)
+		flight_keep(flight->kube, flight);
+	else
+		flight_release(flight);
 }
 
 void fl_flight_end(struct fl_kube_flight *flight)
 {
 	struct fl_kube_call *call = flight->call;
 
+	note_duration(flight->kube, flight);
 	flight_free(flight);
 	fl_op_end(&call->op, call->status);
 }
@@ -242,7 +322,7 @@ static void auth_ready(struct fl_auth *auth)
 
 void fl_kube_start(struct fl_kube *kube, struct fl_kube_call *call)
 {
-	struct fl_kube_flight *flight = fl_zalloc(sizeof *flight);
+	struct fl_kube_flight *flight = flight_new(kube);
 
 	assert(call->kind || call->path);
 	call->status = 0;
@@ -254,14 +334,10 @@ void fl_kube_start(struct fl_kube *kube, struct fl_kube_call *call)
 		fl_op_fail(&call->op, FL_E_NOMEM, "no memory for a request");
 		return;
 	}
-	flight->kube = kube;
 	flight->call = call;
 	flight->began = fl_now(kube->io);
+	count_write(kube, call, 1);
 	flight->again = (struct fl_timer){ .fire = come_back };
-	flight->target = FL_BUF(FL_KUBE_TARGET_MAX);
-	flight->resume = FL_BUF(FL_KUBE_TARGET_MAX / 2);
-	flight->body = FL_BUF(FL_KUBE_TARGET_MAX);
-	flight->reply = FL_BUF(FL_KUBE_REPLY_MAX);
 	fl_flight_go(flight);
 }
 
@@ -355,6 +431,8 @@ struct fl_kube *fl_kube_free(struct fl_kube *kube)
 {
 	if (!kube)
 		return NULL;
+	while (kube->spare)
+		flight_release(take_spare(kube));
 	fl_timer_stop(kube->io, &kube->gate);
 	fl_auth_free(&kube->auth);
 	fl_buf_free(&kube->basic);

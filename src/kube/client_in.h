@@ -48,6 +48,10 @@ struct fl_kube {
 	struct fl_timer gate;              /* opens it */
 	uint64_t closed_until;             /* 0: open */
 	uint32_t opening;                  /* how many go through next */
+	uint32_t writes;                   /* on their way, or waiting for it */
+	struct fl_kube_flight *spare;      /* of calls that have ended, for those to come */
+	uint32_t spares;
+	uint64_t write_takes;              /* ns, lately */
 	char host[FL_HOST_MAX + 8];        /* label of the metrics */
 	struct fl_family *requests, *durations, *retries;   /* NULL: nobody counts */
 };

@@ -32,12 +32,13 @@ type partition struct {
 func (r *rig) cut(profiles ...string) map[string]partition {
 	r.Helper()
 	home := filepath.Join(r.c.Dir(), "gpus", r.n.Name)
+	seen := filepath.Join(home, "root") // what the node has below /
 	follow := exec.Command(filepath.Join(home, "..", "fakectl"), "follow", home)
 	r.must(follow.Start())
 	r.Cleanup(func() {
 		r.say("mig", "0", "off")
 		until(r, "no capability is left of the card's", func() (bool, string) {
-			left, _ := filepath.Glob(home + "/root/proc/driver/nvidia/capabilities/gpu*/mig/gi*/access")
+			left, _ := filepath.Glob(seen + "/proc/driver/nvidia/capabilities/gpu*/mig/gi*/access")
 			return len(left) == 0, strings.Join(left, " ")
 		})
 		follow.Process.Kill()
@@ -46,7 +47,7 @@ func (r *rig) cut(profiles ...string) map[string]partition {
 	r.say("mig", "0", "on")
 	program, err := gpus.Program("tests", "fake", "partition")
 	r.must(err)
-	words := append([]string{home + "/root/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "0"}, profiles...)
+	words := append([]string{seen + "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "0"}, profiles...)
 	if said, err := exec.Command(program, words...).CombinedOutput(); err != nil {
 		r.Fatalf("%v: %v\n%s", words, err, said)
 	}
@@ -62,7 +63,7 @@ func (r *rig) cut(profiles ...string) map[string]partition {
 		case len(f) > 7 && f[0] == "mig" && strings.HasPrefix(f[1], "0:"):
 			p := partition{profile: f[3], gi: f[5], ci: f[7]}
 			for _, file := range []string{"gi" + p.gi, "gi" + p.gi + "/ci" + p.ci} {
-				p.caps = append(p.caps, r.capability(home+"/root/proc/driver/nvidia/capabilities/gpu"+minor+"/mig/"+file+"/access"))
+				p.caps = append(p.caps, r.capability(seen+"/proc/driver/nvidia/capabilities/gpu"+minor+"/mig/"+file+"/access"))
 			}
 			slices.Sort(p.caps)
 			parts[f[2]] = p
