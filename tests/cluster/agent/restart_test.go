@@ -186,7 +186,7 @@ func TestTheKubeletsFolderIsMadeAnewAndFollowed(t *testing.T) {
 		began := time.Now()
 		r.must(r.n.Kubelet.Kill(t.Context()))
 		if round == 0 {
-			r.must(os.RemoveAll(dir))
+			r.remove(dir)
 		}
 		r.must(r.n.Kubelet.Start(t.Context()))
 		until(r, "the agent's socket", func() (bool, string) {

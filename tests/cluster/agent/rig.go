@@ -6,6 +6,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -360,6 +362,16 @@ func (r *rig) metric(name string) (sum float64) {
 		}
 	}
 	return sum
+}
+
+// remove takes a folder away in which the agent makes its sockets anew meanwhile.
+func (r *rig) remove(dir string) {
+	r.Helper()
+	err := os.RemoveAll(dir)
+	for tries := 0; errors.Is(err, syscall.ENOTEMPTY) && tries < 100; tries++ {
+		err = os.RemoveAll(dir)
+	}
+	r.must(err)
 }
 
 // ready waits until the agent says that it waits for nothing.

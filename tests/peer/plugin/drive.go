@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	pods "k8s.io/kubelet/pkg/apis/podresources/v1"
@@ -56,6 +58,16 @@ func first(errs ...error) error {
 
 const both = "GPU-0 GPU-1"
 
+// removed takes a folder away in which the plugin makes its sockets anew meanwhile.
+func removed(dir string) error {
+	for tries := 0; ; tries++ {
+		err := os.RemoveAll(dir)
+		if !errors.Is(err, syscall.ENOTEMPTY) || tries == 100 {
+			return err
+		}
+	}
+}
+
 var cases = []struct {
 	says string
 	run  func(w *world) error
@@ -97,7 +109,7 @@ var cases = []struct {
 			return err
 		}
 		w.kubelet.stop(true)
-		if err := os.RemoveAll(filepath.Join(w.dir, "plugins")); err != nil {
+		if err := removed(filepath.Join(w.dir, "plugins")); err != nil {
 			return err
 		}
 		time.Sleep(300 * time.Millisecond)
