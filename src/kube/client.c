@@ -68,17 +68,22 @@ static struct fl_kube_flight *pop(struct fl_flight_queue *queue)
 /* Answers of many writes come one by one, a few a millisecond, and so do their echoes: waking up for each of them would
  * be most of what they cost. A rest that is short beside what a write takes makes none of them later to speak of, and
  * none is worth its timer where they are quick. */
+uint64_t fl_kube_rest(uint32_t writes, uint64_t takes)
+{
+	uint64_t rest = takes / FL_KUBE_BATCH_SHARE;
+
+	if (writes < FL_KUBE_MANY || rest < FL_KUBE_BATCH_MIN)
+		return 0;
+	return rest < FL_KUBE_BATCH_MAX ? rest : FL_KUBE_BATCH_MAX;
+}
+
 static void count_write(struct fl_kube *kube, const struct fl_kube_call *call, int more)
 {
-	uint64_t rest = kube->write_takes / FL_KUBE_BATCH_SHARE;
-
 	if (call->verb < FL_KUBE_CREATE)
 		return;
 	kube->writes += (uint32_t)more;
-	if (kube->writes < FL_KUBE_MANY || rest < FL_KUBE_BATCH_MIN)
-		rest = 0;
 	if (kube->auth.http)
-		fl_http_client_batch(kube->auth.http, rest < FL_KUBE_BATCH_MAX ? rest : FL_KUBE_BATCH_MAX);
+		fl_http_client_batch(kube->auth.http, fl_kube_rest(kube->writes, kube->write_takes));
 }
 
 /* Of the last few, the newest counting most. */

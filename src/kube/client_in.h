@@ -67,6 +67,8 @@ void fl_flight_got(struct fl_http_call *http, struct fl_str bytes);
 void fl_flight_done(struct fl_op *op);
 
 /* client.c */
+/* How long to rest after each read, with so many writes on their way that take so long (ns). 0: not at all. */
+uint64_t fl_kube_rest(uint32_t writes, uint64_t takes);
 void fl_flight_go(struct fl_kube_flight *flight);                /* as soon as it may */
 void fl_flight_end(struct fl_kube_flight *flight);               /* over: result is the status */
 void fl_flight_fail(struct fl_kube_flight *flight, const struct fl_err *err);

@@ -1,6 +1,7 @@
 /* The client against a server that says what is written down here. */
 #include "api/core.h"
 #include "base/limits.h"
+#include "kube/client_in.h"
 #include "script.h"
 #include "test.h"
 #include <stdio.h>
@@ -250,6 +251,56 @@ TEST(a_fenced_write_goes_while_the_fence_says_yes)
 	fl_kube_start(script.kube, &asker.call);
 	OK_ERR(test_op(script.io, &asker.call.op), &asker.err);
 	CHECK_STR(fl_str(script.got_body), "{\"data\":{}}");
+}
+
+/* ---- many writes ---- */
+
+static const struct {
+	const char *says;
+	uint32_t writes;
+	uint64_t takes, rest;          /* ms */
+} rests[] = {
+	{ "nothing is on its way", 0, 1000, 0 },
+	{ "few writes are read one by one", FL_KUBE_MANY - 1, 1000, 0 },
+	{ "an eighth of what one takes", FL_KUBE_MANY, 80, 10 },
+	{ "quick ones are read as they come", 64, 15, 0 },
+	{ "the shortest that is worth it", 64, 16, 2 },
+	{ "never longer than what others may wait", 64, 10000, 16 },
+	{ "how long they take is not known yet", 64, 0, 0 },
+};
+
+TEST(with_many_writes_on_their_way_answers_are_read_together)
+{
+	EACH_ROW (row, rests)
+		CHECK_INT(fl_kube_rest(row->writes, row->takes * FL_NS_PER_MS), row->rest * FL_NS_PER_MS);
+}
+
+TEST_ONCE(many_writes_end_each_with_its_own_answer)
+{
+	enum { N = 40 };
+	struct exchange exchanges[N + 1] = { 0 };
+	struct asker askers[N];
+	FL_AUTO(script) struct script script = { 0 };
+
+	for (int i = 0; i < N; i++)
+		exchanges[i] = (struct exchange){ .target = "/*", .status = 200, .body = A_MAP };
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	for (int round = 0; round < 2; round++) {   /* the second time in the memory of the first */
+		script.at = exchanges;
+		for (int i = 0; i < N; i++) {
+			askers[i] = (struct asker){ .call = CALL(.verb = FL_KUBE_MERGE, .name = FL_S("a"),
+								 .body = FL_S("{}"), .item = item) };
+			askers[i].call.op = (struct fl_op){ .done = test_op_done, .err = &askers[i].err };
+			fl_kube_start(script.kube, &askers[i].call);
+		}
+		for (int i = 0; i < N; i++) {
+			if (fl_op_busy(&askers[i].call.op))
+				(void)test_op(script.io, &askers[i].call.op);
+			CHECK_INT(askers[i].call.op.result, 200);
+			CHECK_STR(fl_str(askers[i].said), "a");
+		}
+	}
+	CHECK_STR(fl_str(script.wrong), "");
 }
 
 /* ---- the gate ---- */
