@@ -57,8 +57,12 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card)
 	if (!health || health->state == FL_HEALTHY)
 		return;
 	set_why(l, &unit, health);
-	lists_problem(l, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s", FL_ARG(card->meta.name),
-		      FL_ARG(unit.why));
+	if (card->uuid.len)   /* it did, and was lost before it was handed out */
+		lists_problem(l, "CardsUnhealthy", "%.*s (card %.*s): %.*s", FL_ARG(card->uuid),
+			      FL_ARG(card->meta.name), FL_ARG(unit.why));
+	else
+		lists_problem(l, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s",
+			      FL_ARG(card->meta.name), FL_ARG(unit.why));
 }
 
 /* ---- what containers are told ---- */

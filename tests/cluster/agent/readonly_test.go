@@ -3,6 +3,7 @@ package agent
 import (
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,7 +103,13 @@ func TestAFolderOfCDIFilesThatIsReadOnlyIsToldAndHeals(t *testing.T) {
 	}))
 	r.say("lose", r.number(id))
 	r.event("Pod", "user", "Xid79")
-	r.condition(corev1.ConditionFalse, "CDINotWritten")
+	r.must(r.c.WaitNode(cluster.Within(t, moment), r.n.Name, "says both what is wrong", func(node *corev1.Node) bool {
+		return slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+			return condition.Type == "GPUsReady" && condition.Status == corev1.ConditionFalse &&
+				strings.Contains(condition.Message, "is not in the CDI file") &&
+				strings.Contains(condition.Message, id+" (card ")
+		})
+	}))
 	until(r, "it is said what cannot be written", func() (bool, string) {
 		_, text := r.page("/explain?kind=CdiSpec&name=any")
 		return strings.Contains(text, dir) && strings.Contains(text, "Read-only"), text
