@@ -363,11 +363,14 @@ func TestTaintsThatOthersChangeToo(t *testing.T) {
 		}
 	})
 	t.Run("ours goes alone", func(t *testing.T) {
-		before := len(taintsOf(t, c, "hammered"))
+		before := taintsOf(t, c, "hammered")
 		dropGadget(t, c, ns, "g")
 		ours("")
-		if got := len(taintsOf(t, c, "hammered")); got != before-1 {
-			t.Errorf("%d taints became %d", before, got)
+		now := taintsOf(t, c, "hammered") // a last one of theirs may have come meanwhile: its writer had been cancelled
+		for key := range before {
+			if _, there := now[key]; there == (key == ourTaint) {
+				t.Errorf("%s: there %v; %v became %v", key, there, before, now)
+			}
 		}
 	})
 }
