@@ -40,10 +40,11 @@ func TestAThrottledClientWaitsAndGoesOn(t *testing.T) {
 	_, err = c.Kubectl(t.Context(), "create", "clusterrolebinding", "greedy", "--clusterrole=cluster-admin", "--user=greedy")
 	cluster.Must(t, err)
 	cluster.Must(t, c.Apply(t.Context(), nothingFor))
-	// One seat for eight writers: whoever finds it taken is turned away with 429, some of them many times in a row.
+	// One seat for eight writers: whoever finds it taken is turned away with 429, some of them a few times in a row. They
+	// pause a little: one that asked without a breath would keep the others out ten times, after which a call is lost.
 	writers := make([]*driver, 8)
 	for i := range writers {
-		writers[i] = run(t, c, path, "repeat", fmt.Sprint("name=greedy-", i), "every=0", "timeout=120")
+		writers[i] = run(t, c, path, "repeat", fmt.Sprint("name=greedy-", i), "every=10", "timeout=120")
 	}
 	held := false
 	for _, d := range writers {
