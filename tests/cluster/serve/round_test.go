@@ -215,6 +215,7 @@ func TestReplicas(t *testing.T) {
 		if b.sum("fairlead_plans_total") != 0 || b.sum("fairlead_writes_total") != 0 {
 			t.Errorf("it plans or writes")
 		}
+		a.atRest() // all that follows from the Lamp is written, and told
 	}, &a, &b)
 	step(t, "SIGTERM gives the Lease back, and the standby takes over within 2 s", func(t *testing.T) {
 		began := time.Now()
