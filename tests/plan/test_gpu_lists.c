@@ -152,6 +152,11 @@ static const struct {
 	  "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
 	  "GPUsReady: False CardsUnhealthy: card 0000:02:00.0, which does not say who it is: Xid79: reboot\n" },
+	{ "one that was lost before it was handed out is told of by its name", ON,
+	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n",
+	  WELL1 SICK("0000:02:00.0", "2"), "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
 	{ "one that is not asked yet is not", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Unasked\n", WELL1, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
