@@ -168,10 +168,11 @@ static void failed(struct fl_gpu_events *events, int code)
 		events->ended(events);
 		return;
 	}
+	events->deaf = true;
+	fl_timer_set(events->io, &events->timer, fl_clock(events->io) + events->delay);
 	events->delay = events->delay ? events->delay * 2 : FL_GPU_EVENTS_RETRY_FIRST;
 	if (events->delay > FL_GPU_EVENTS_RETRY_LAST)
 		events->delay = FL_GPU_EVENTS_RETRY_LAST;
-	fl_timer_set(events->io, &events->timer, fl_clock(events->io) + events->delay);
 }
 
 /* How long the driver may keep us: what is to be sent must be sent. */
@@ -195,10 +196,13 @@ static void wait_once(struct fl_timer *timer)
 	int64_t count;
 	int code;
 
-	if (events->delay && !enrol(events)) {
+	if (events->deaf && !enrol(events)) {
 		failed(events, FL_NV_UNKNOWN);
 		return;
 	}
+	if (events->deaf)   /* what was reported while nobody listened shows in a look */
+		tell_changed(events, "");
+	events->deaf = false;
 	code = FL_NV(events->nv, event_wait, events->set, &told, patience(events));
 	if (code == FL_NV_SUCCESS) {
 		came(events, &told);
@@ -243,4 +247,5 @@ void fl_gpu_events_stop(struct fl_gpu_events *events)
 	fl_timer_stop(events->io, &events->timer);
 	events->len = 0;
 	events->delay = 0;
+	events->deaf = false;
 }

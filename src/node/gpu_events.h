@@ -45,7 +45,8 @@ struct fl_gpu_events {
 	/* Its own. */
 	struct fl_nv_event_set *set;
 	struct fl_timer timer;
-	uint64_t delay;                      /* of the next try after a failure; 0: all is well */
+	bool deaf;                           /* a wait failed, as with a card that is lost: the set is made anew */
+	uint64_t delay;                      /* before that: none at first; ever longer while every wait fails */
 	struct fl_gpu_storm storm;
 	uint32_t len;
 	struct {

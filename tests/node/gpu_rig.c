@@ -269,3 +269,14 @@ bool rig_answers(struct gpu_rig *rig, int gpu, enum fl_card_answer answer)
 {
 	return rig_until(rig, card_is, gpu + 100 * (int)answer);
 }
+
+bool rig_all_clean(struct gpu_rig *rig, int cards)
+{
+	for (int i = 0; i < cards; i++) {
+		const struct fl_card *card = rig_see_card(rig, i);
+
+		if (!card || card->clean < FL_CARD_CLEAN_MAX || !card->events)
+			return false;
+	}
+	return true;
+}

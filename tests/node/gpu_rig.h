@@ -1,8 +1,8 @@
 /* gpu_rig.h - the driver's feeder with real children on a fake driver: a node of its own for each test.
  *
- *     RIG(rig, "dgx-a100");
+ *     RIG(rig, "dgx-a100", 0);
  *     CHECK(rig_driver(&rig, FL_DRIVER_READY));
- *     OK_ERR(rig_say(&rig, "xid 3 79", &err), &err);
+ *     SAY("xid 3 79");
  *     CHECK(rig_until(&rig, has_xid_79, 3));
  *
  * The children are the test program itself. Times are short ones, so that what takes seconds takes milliseconds.
@@ -40,6 +40,13 @@ static inline void gpu_rig_auto_(struct gpu_rig *rig)
 	rig_down(rig);
 }
 
+/* A node of its own, as variables rig and err. */
+#define RIG(rig, topology, flags) \
+	FL_AUTO(gpu_rig) struct gpu_rig rig = { 0 }; \
+	struct fl_err err = { 0 }; \
+	OK_ERR(rig_up(&rig, topology, flags, &err), &err)
+#define SAY(words) OK_ERR(rig_say(&rig, words, &err), &err)
+
 int rig_say(struct gpu_rig *rig, const char *words, struct fl_err *err);
 int rig_tree(struct gpu_rig *rig, bool library, struct fl_err *err);          /* the files, made anew */
 
@@ -47,6 +54,7 @@ int rig_tree(struct gpu_rig *rig, bool library, struct fl_err *err);          /*
 bool rig_until(struct gpu_rig *rig, bool (*so)(struct gpu_rig *rig, int arg), int arg);
 void rig_turn(struct gpu_rig *rig, uint64_t ns);
 bool rig_driver(struct gpu_rig *rig, enum fl_driver_state state);             /* until */
+bool rig_all_clean(struct gpu_rig *rig, int cards);                            /* the first ones, and listened to */
 bool rig_answers(struct gpu_rig *rig, int gpu, enum fl_card_answer answer);   /* until */
 
 /* What the caches show now; NULL: nothing. */

@@ -13,30 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NODE(rig, topology, flags) \
-	FL_AUTO(gpu_rig) struct gpu_rig rig = { 0 }; \
-	struct fl_err err = { 0 }; \
-	OK_ERR(rig_up(&rig, topology, flags, &err), &err)
-#define SAY(words) OK_ERR(rig_say(&rig, words, &err), &err)
-
-static bool all_clean(struct gpu_rig *rig, int cards)
-{
-	for (int i = 0; i < cards; i++) {
-		const struct fl_card *card = rig_see_card(rig, i);
-
-		if (!card || card->clean < FL_CARD_CLEAN_MAX || !card->events)
-			return false;
-	}
-	return true;
-}
-
-static bool is_clean(struct gpu_rig *rig, int gpu)
-{
-	const struct fl_card *card = rig_see_card(rig, gpu);
-
-	return card && card->clean >= FL_CARD_CLEAN_MAX;
-}
-
 static bool has_events_child(struct gpu_rig *rig, int other_than)
 {
 	int pid = fl_gpu_state(rig->gpu).events;
@@ -76,14 +52,14 @@ TEST_ONCE(from_nothing_to_eight_cards)
 	struct fl_gpu_state state;
 	uint64_t begin;
 
-	NODE(rig, "dgx-a100", RIG_LATER);
+	RIG(rig, "dgx-a100", RIG_LATER);
 	begin = fl_clock(rig.io);
 	OK_ERR(rig_start(&rig, 0, &err), &err);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	(void)printf("# from the start to eight cards: %llu us\n",
 		     (unsigned long long)((fl_clock(rig.io) - begin) / 1000));
 	CHECK_INT(fl_gpu_state(rig.gpu).events, 0);   /* the kubelet is told before another process begins */
-	CHECK(rig_until(&rig, all_clean, 8));
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 	state = fl_gpu_state(rig.gpu);
 	(void)printf("# anonymous memory of the children: %ld and %ld KiB\n", own_kib(state.calls),
 		     own_kib(state.events));
@@ -94,7 +70,7 @@ TEST_ONCE(eight_cards_are_told_whole)
 	const struct fl_driver *driver;
 	const struct fl_card *card;
 
-	NODE(rig, "dgx-a100", 0);
+	RIG(rig, "dgx-a100", 0);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	driver = rig_see_driver(&rig);
 	CHECK_STR(driver->version, rig.state->driver_version);
@@ -119,14 +95,14 @@ TEST_ONCE(eight_cards_are_told_whole)
 	CHECK_INT(card->links.len, 7);
 	CHECK_INT(card->links.at[0].nvlinks, 12);
 	CHECK(card->links.at[0].has.level);
-	CHECK(rig_until(&rig, all_clean, 8));
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 }
 
 TEST_ONCE(a_rack_tells_its_fabric)
 {
 	const struct fl_card *card;
 
-	NODE(rig, "gb200-nvl72", 0);
+	RIG(rig, "gb200-nvl72", 0);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	card = rig_see_card(&rig, 0);
 	CHECK(card && card->has.fabric);
@@ -153,7 +129,7 @@ TEST_ONCE(older_drivers_say_less_and_that_is_no_failure)
 	EACH_ROW (row, drivers) {
 		const struct fl_card *card;
 
-		NODE(rig, "gb200-nvl72", RIG_LATER);
+		RIG(rig, "gb200-nvl72", RIG_LATER);
 		for (int i = 0; row->words[i]; i++)
 			SAY(row->words[i]);
 		OK_ERR(rig_start(&rig, 0, &err), &err);
@@ -235,9 +211,9 @@ TEST_ONCE(partitions_are_told_with_profiles_and_capabilities)
 	char words[40];
 	int32_t gi;
 
-	NODE(rig, "dgx-a100", 0);
+	RIG(rig, "dgx-a100", 0);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
-	CHECK(rig_until(&rig, all_clean, 8));
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 	SAY("mig 0 on");
 	CHECK_INT(cut(&l, rig.folder, wanted, FL_LEN(wanted)), 0);
 	OK_ERR(fake_tree_caps(rig.state, rig.folder, &err), &err);
@@ -270,8 +246,8 @@ TEST_ONCE(an_xid_is_told_at_once_and_makes_the_card_unclean)
 	uint64_t begin, took;
 	const struct fl_card_fault *fault;
 
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	begin = fl_clock(rig.io);
 	SAY("xid 0 79");
 	CHECK(rig_until(&rig, fault_is_told, 79));
@@ -282,7 +258,7 @@ TEST_ONCE(an_xid_is_told_at_once_and_makes_the_card_unclean)
 	fault = rig_see_fault(&rig, 0, "xid79");
 	CHECK_INT(fault->count, 1);
 	CHECK(fault->last > 0);
-	CHECK(rig_until(&rig, all_clean, 2));   /* it answers: whether that is enough is a plan's to say */
+	CHECK(rig_until(&rig, rig_all_clean, 2));   /* it answers: whether that is enough is a plan's to say */
 	CHECK(fault_is_told(&rig, 79));
 }
 
@@ -295,8 +271,8 @@ static bool count_is(struct gpu_rig *rig, int count)
 
 TEST_ONCE(a_storm_of_events_is_told_as_a_few_and_none_is_lost)
 {
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	for (int i = 0; i < 200; i++)
 		SAY("xid 0 13");
 	CHECK(rig_until(&rig, count_is, 200));
@@ -309,14 +285,14 @@ static bool fault_is_gone(struct gpu_rig *rig, int xid)
 
 TEST_ONCE(a_fault_that_a_plan_wants_gone_goes)
 {
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	SAY("xid 0 31");
 	SAY("xid 0 48");
 	CHECK(rig_until(&rig, fault_is_told, 48));
 	CHECK(rig_until(&rig, fault_is_gone, 31));
 	CHECK(fault_is_told(&rig, 48));
-	CHECK(rig_until(&rig, all_clean, 2));
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 }
 
 static bool recovers(struct gpu_rig *rig, int action)
@@ -333,8 +309,8 @@ static bool recovery_is_told(struct gpu_rig *rig, int gpu)
 
 TEST_ONCE(what_the_driver_wants_done_is_told_and_over_when_it_is_done)
 {
-	NODE(rig, "dgx-h100", 0);
-	CHECK(rig_until(&rig, all_clean, 8));
+	RIG(rig, "dgx-h100", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 	SAY("recovery 0 reset");
 	CHECK(rig_until(&rig, recovers, FL_RECOVERY_RESET));
 	CHECK(rig_until(&rig, recovery_is_told, 0));
@@ -344,8 +320,8 @@ TEST_ONCE(what_the_driver_wants_done_is_told_and_over_when_it_is_done)
 
 TEST_ONCE(a_lost_card_is_told_keeps_its_name_and_comes_back)
 {
-	NODE(rig, "dgx-a100", 0);
-	CHECK(rig_until(&rig, all_clean, 8));
+	RIG(rig, "dgx-a100", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 	SAY("lose 2");
 	CHECK(rig_answers(&rig, 2, FL_CARD_LOST));
 	CHECK_STR(rig_see_card(&rig, 2)->uuid, rig.state->gpus[2].uuid);
@@ -354,10 +330,26 @@ TEST_ONCE(a_lost_card_is_told_keeps_its_name_and_comes_back)
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	SAY("heal 2");
 	CHECK(rig_answers(&rig, 2, FL_CARD_ANSWERS));
-	CHECK(rig_until(&rig, all_clean, 8));
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 	SAY("xid 2 48");   /* and it is heard again */
 	rig_turn(&rig, 50 * FL_NS_PER_MS);
 	CHECK(rig_see_fault(&rig, 2, "xid48"));
+}
+
+/* With a look every half minute, only reports can be as quick: also of one that is lost when another one just was. */
+TEST_ONCE(cards_that_are_lost_one_after_the_other_are_each_told_at_once)
+{
+	RIG(rig, "dgx-a100", RIG_SELDOM);
+	CHECK(rig_until(&rig, rig_all_clean, 8));
+	for (int gpu = 1; gpu < 8; gpu++) {
+		char words[16];
+
+		(void)snprintf(words, sizeof words, "lose %d", gpu);
+		SAY(words);
+		CHECK(rig_answers(&rig, gpu, FL_CARD_LOST));
+		rig_turn(&rig, 50 * FL_NS_PER_MS);   /* all looks that this one led to are over */
+	}
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
 }
 
 /* ---- hangs and crashes ---- */
@@ -381,8 +373,8 @@ static const struct {
 TEST_ONCE(a_call_that_hangs_costs_its_child_and_leaves_the_card_out)
 {
 	EACH_ROW (row, hangs) {
-		NODE(rig, "two-t4", 0);
-		CHECK(rig_until(&rig, all_clean, 2));
+		RIG(rig, "two-t4", 0);
+		CHECK(rig_until(&rig, rig_all_clean, 2));
 		SAY(row->words);
 		CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
 		CHECK(rig_see_card(&rig, 1)->message.len > 0);
@@ -404,8 +396,8 @@ TEST_ONCE(processes_that_do_not_even_die_have_a_ceiling_and_neighbours_go_on)
 {
 	struct fl_gpu_pause pause = { .op = { .done = let_go } };
 
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	if (rig_say(&rig, "hang uuid 1 frozen", &err) < 0)
 		SKIP("no freezer of cgroup v1 to be had");
 	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
@@ -443,8 +435,8 @@ static bool names_cuda(struct gpu_rig *rig, int gpu)
 
 TEST_ONCE(a_card_that_hung_must_make_a_cuda_context_before_it_is_back)
 {
-	NODE(rig, "two-t4", RIG_CUDA);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", RIG_CUDA);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	SAY("fail cuda 999 1");
 	SAY("hang uuid 1 plain 1");
 	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
@@ -457,7 +449,7 @@ TEST_ONCE(a_card_that_hung_must_make_a_cuda_context_before_it_is_back)
 
 TEST_ONCE(a_library_that_hangs_from_the_start_makes_the_driver_sick)
 {
-	NODE(rig, "two-t4", RIG_LATER);
+	RIG(rig, "two-t4", RIG_LATER);
 	SAY("hang init");
 	OK_ERR(rig_start(&rig, 0, &err), &err);
 	CHECK(rig_driver(&rig, FL_DRIVER_STARTING));
@@ -471,8 +463,8 @@ TEST_ONCE(a_crash_is_no_outage_and_a_card_that_always_crashes_it_is_left_out)
 {
 	int pid;
 
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	pid = fl_gpu_state(rig.gpu).calls;
 	SAY("crash uuid 1");
 	fl_gpu_look(rig.gpu);
@@ -492,8 +484,8 @@ TEST_ONCE(children_that_are_killed_are_replaced_and_nothing_is_told)
 {
 	struct fl_gpu_state before;
 
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	before = fl_gpu_state(rig.gpu);
 	CHECK(before.calls && before.events && !before.check);
 	CHECK(kill(before.calls, SIGKILL) == 0);
@@ -511,129 +503,13 @@ TEST_ONCE(a_child_that_is_stopped_is_taken_for_one_that_hangs)
 {
 	int pid;
 
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	pid = fl_gpu_state(rig.gpu).calls;
 	CHECK(kill(pid, SIGSTOP) == 0);
 	CHECK(rig_until(&rig, has_calls_child, pid));
-	CHECK(rig_until(&rig, all_clean, 2));
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	CHECK(kill(pid, 0) < 0);
-}
-
-/* ---- the driver comes, goes and changes ---- */
-
-TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
-{
-	NODE(rig, "two-t4", RIG_NO_LIBRARY);
-	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
-	CHECK(rig_see_driver(&rig)->message.len > 0);
-	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_UNASKED);
-	CHECK_STR(rig_see_card(&rig, 1)->vendor, "10de");
-	CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
-	OK_ERR(rig_tree(&rig, true, &err), &err);
-	CHECK(rig_driver(&rig, FL_DRIVER_READY));
-	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
-}
-
-static const struct {
-	const char *says, *words;
-	enum fl_driver_state state;
-} refusals[] = {
-	{ "the kernel's part says that it is not there", "driver absent", FL_DRIVER_ABSENT },
-	{ "library and kernel are of two versions", "driver mismatch", FL_DRIVER_MISMATCH },
-	{ "we have no right to it", "fail init 4", FL_DRIVER_SICK },
-	{ "it fails for no reason", "fail init 999", FL_DRIVER_SICK },
-};
-
-static bool is_unused(struct gpu_rig *rig, int arg)
-{
-	(void)arg;
-	return !fake_in_use(rig->state->path);
-}
-
-TEST_ONCE(a_driver_that_refuses_is_told_and_tried_again)
-{
-	EACH_ROW (row, refusals) {
-		NODE(rig, "two-t4", RIG_LATER);
-		SAY(row->words);
-		OK_ERR(rig_start(&rig, 0, &err), &err);
-		CHECK(rig_driver(&rig, row->state));
-		CHECK(rig_see_driver(&rig)->message.len > 0);
-		CHECK(rig_until(&rig, is_unused, 0));
-		SAY("heal any");
-		SAY("driver loaded");
-		CHECK(rig_driver(&rig, FL_DRIVER_READY));
-		CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
-	}
-}
-
-TEST_ONCE(a_driver_that_goes_while_it_is_used_is_let_go_of)
-{
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
-	SAY("driver absent");
-	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
-	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_UNASKED);
-	CHECK_STR(rig_see_card(&rig, 0)->uuid, rig.state->gpus[0].uuid);
-	SAY("driver loaded");
-	CHECK(rig_driver(&rig, FL_DRIVER_READY));
-	CHECK(rig_until(&rig, all_clean, 2));
-}
-
-static const char *library_file(struct gpu_rig *rig, const char *version)
-{
-	static char paths[2][200], *path;
-
-	path = path == paths[0] ? paths[1] : paths[0];
-	(void)snprintf(path, sizeof paths[0], "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.%s", rig->root, version);
-	return path;
-}
-
-static bool has_version(struct gpu_rig *rig, int last)
-{
-	struct fl_str version = rig_see_driver(rig)->version;
-
-	return version.len == 5 && version.p[4] == '0' + last;
-}
-
-TEST_ONCE(an_upgrade_is_followed_without_a_restart)
-{
-	char path[200];
-	int held;
-
-	NODE(rig, "two-t4", RIG_SELDOM);
-	CHECK(rig_until(&rig, all_clean, 2));
-	held = open(library_file(&rig, rig.state->driver_version), O_RDONLY | O_CLOEXEC);   /* as a container has it */
-	/* The files first, as a package does it: what is loaded is older than they. */
-	(void)snprintf(path, sizeof path, "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", rig.root);
-	CHECK(unlink(path) == 0 && symlink("libnvidia-ml.so.999.1", path) == 0);
-	CHECK(rename(library_file(&rig, rig.state->driver_version), library_file(&rig, "999.1")) == 0);
-	CHECK(rig_driver(&rig, FL_DRIVER_MISMATCH));
-	CHECK(rig_until(&rig, is_unused, 0));
-	SAY("driver unload");
-	SAY("driver loaded 999.1");
-	OK_ERR(rig_tree(&rig, true, &err), &err);
-	CHECK(rig_driver(&rig, FL_DRIVER_READY));
-	CHECK(has_version(&rig, 1));
-	SAY("driver loaded 999.2");   /* the folder that took the place of the one that is held */
-	OK_ERR(rig_tree(&rig, true, &err), &err);
-	CHECK(rig_until(&rig, has_version, 2));
-	CHECK(held >= 0 && close(held) == 0);
-}
-
-TEST_ONCE(a_driver_without_events_is_asked_all_the_same)
-{
-	const struct fl_card *card;
-
-	NODE(rig, "two-t4", RIG_LATER);
-	SAY("fail event_register NOT_SUPPORTED");
-	OK_ERR(rig_start(&rig, 0, &err), &err);
-	CHECK(rig_driver(&rig, FL_DRIVER_READY));
-	CHECK(rig_until(&rig, is_clean, 1));
-	card = rig_see_card(&rig, 1);
-	CHECK_INT(card->answer, FL_CARD_ANSWERS);
-	CHECK(!card->events);
-	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
 }
 
 /* ---- pauses ---- */
@@ -644,7 +520,7 @@ TEST_ONCE(a_pause_lets_go_of_the_driver_also_under_load)
 		struct fl_gpu_pause pause = { .op = { .done = let_go } };
 		uint64_t begin;
 
-		NODE(rig, "two-t4", 0);
+		RIG(rig, "two-t4", 0);
 		CHECK(rig_driver(&rig, FL_DRIVER_READY));
 		fl_gpu_look(rig.gpu);
 		rig_turn(&rig, i * FL_NS_PER_MS / 4);
@@ -676,8 +552,8 @@ TEST_ONCE(a_card_that_is_pulled_out_is_gone_with_its_faults)
 {
 	char address[16], command[300];
 
-	NODE(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, all_clean, 2));
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
 	SAY("xid 0 79");
 	CHECK(rig_until(&rig, fault_is_told, 79));
 	rig_address(&rig, 0, address);
@@ -696,7 +572,7 @@ TEST_ONCE(without_fds_no_child_is_made_until_there_are_some)
 {
 	struct rlimit before, none;
 
-	NODE(rig, "two-t4", RIG_LATER);
+	RIG(rig, "two-t4", RIG_LATER);
 	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
 	none = before;
 	none.rlim_cur = 8;
@@ -730,8 +606,8 @@ TEST_ONCE(a_look_at_eight_cards_is_cheap)
 	struct fl_gpu_state state;
 	uint64_t calls, own, asked, took;
 
-	NODE(rig, "dgx-h100", 0);
-	CHECK(rig_until(&rig, all_clean, 8));
+	RIG(rig, "dgx-h100", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 8));
 	state = fl_gpu_state(rig.gpu);
 	calls = cpu_of(state.calls);
 	own = cpu_of(getpid());

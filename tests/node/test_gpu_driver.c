@@ -1,0 +1,126 @@
+/* A driver that comes late, refuses, goes and becomes another one: as test_gpu, through real children. */
+#include "gpu_rig.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static bool is_clean(struct gpu_rig *rig, int gpu)
+{
+	const struct fl_card *card = rig_see_card(rig, gpu);
+
+	return card && card->clean >= FL_CARD_CLEAN_MAX;
+}
+
+TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
+{
+	RIG(rig, "two-t4", RIG_NO_LIBRARY);
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+	CHECK(rig_see_driver(&rig)->message.len > 0);
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_UNASKED);
+	CHECK_STR(rig_see_card(&rig, 1)->vendor, "10de");
+	CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
+	OK_ERR(rig_tree(&rig, true, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+}
+
+static const struct {
+	const char *says, *words;
+	enum fl_driver_state state;
+} refusals[] = {
+	{ "the kernel's part says that it is not there", "driver absent", FL_DRIVER_ABSENT },
+	{ "library and kernel are of two versions", "driver mismatch", FL_DRIVER_MISMATCH },
+	{ "we have no right to it", "fail init 4", FL_DRIVER_SICK },
+	{ "it fails for no reason", "fail init 999", FL_DRIVER_SICK },
+};
+
+static bool is_unused(struct gpu_rig *rig, int arg)
+{
+	(void)arg;
+	return !fake_in_use(rig->state->path);
+}
+
+TEST_ONCE(a_driver_that_refuses_is_told_and_tried_again)
+{
+	EACH_ROW (row, refusals) {
+		RIG(rig, "two-t4", RIG_LATER);
+		SAY(row->words);
+		OK_ERR(rig_start(&rig, 0, &err), &err);
+		CHECK(rig_driver(&rig, row->state));
+		CHECK(rig_see_driver(&rig)->message.len > 0);
+		CHECK(rig_until(&rig, is_unused, 0));
+		SAY("heal any");
+		SAY("driver loaded");
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+		CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
+	}
+}
+
+TEST_ONCE(a_driver_that_goes_while_it_is_used_is_let_go_of)
+{
+	RIG(rig, "two-t4", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+	SAY("driver absent");
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_UNASKED);
+	CHECK_STR(rig_see_card(&rig, 0)->uuid, rig.state->gpus[0].uuid);
+	SAY("driver loaded");
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+}
+
+static const char *library_file(struct gpu_rig *rig, const char *version)
+{
+	static char paths[2][200], *path;
+
+	path = path == paths[0] ? paths[1] : paths[0];
+	(void)snprintf(path, sizeof paths[0], "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.%s", rig->root, version);
+	return path;
+}
+
+static bool has_version(struct gpu_rig *rig, int last)
+{
+	struct fl_str version = rig_see_driver(rig)->version;
+
+	return version.len == 5 && version.p[4] == '0' + last;
+}
+
+TEST_ONCE(an_upgrade_is_followed_without_a_restart)
+{
+	char path[200];
+	int held;
+
+	RIG(rig, "two-t4", RIG_SELDOM);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+	held = open(library_file(&rig, rig.state->driver_version), O_RDONLY | O_CLOEXEC);   /* as a container has it */
+	/* The files first, as a package does it: what is loaded is older than they. */
+	(void)snprintf(path, sizeof path, "%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", rig.root);
+	CHECK(unlink(path) == 0 && symlink("libnvidia-ml.so.999.1", path) == 0);
+	CHECK(rename(library_file(&rig, rig.state->driver_version), library_file(&rig, "999.1")) == 0);
+	CHECK(rig_driver(&rig, FL_DRIVER_MISMATCH));
+	CHECK(rig_until(&rig, is_unused, 0));
+	SAY("driver unload");
+	SAY("driver loaded 999.1");
+	OK_ERR(rig_tree(&rig, true, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(has_version(&rig, 1));
+	SAY("driver loaded 999.2");   /* the folder that took the place of the one that is held */
+	OK_ERR(rig_tree(&rig, true, &err), &err);
+	CHECK(rig_until(&rig, has_version, 2));
+	CHECK(held >= 0 && close(held) == 0);
+}
+
+TEST_ONCE(a_driver_without_events_is_asked_all_the_same)
+{
+	const struct fl_card *card;
+
+	RIG(rig, "two-t4", RIG_LATER);
+	SAY("fail event_register NOT_SUPPORTED");
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK(rig_until(&rig, is_clean, 1));
+	card = rig_see_card(&rig, 1);
+	CHECK_INT(card->answer, FL_CARD_ANSWERS);
+	CHECK(!card->events);
+	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
+}
