@@ -218,10 +218,10 @@ static bool usable(struct lists *l, const struct fl_card *card)
 	return true;
 }
 
-static bool among(const struct lists *l, struct fl_str uuid)
+static bool another_has(const struct lists *l, const struct fl_card *card, struct fl_str uuid)
 {
 	for (uint32_t i = 0; i < l->facts->card_len; i++)
-		if (fl_str_eq(l->facts->cards[i].uuid, uuid))
+		if (&l->facts->cards[i] != card && fl_str_eq(l->facts->cards[i].uuid, uuid))
 			return true;
 	return false;
 }
@@ -236,19 +236,23 @@ static void remember_parts(struct lists *l, struct fl_card *card)
 	}
 }
 
-/* A card that was sick before this agent came and has never told it what it is: it is what it was, so that its devices
- * are not missing, and not counted as anything. NULL: nothing is known of it, or another card has its name by now. */
+/* A card that says nothing now is what it was when it answered last, so that its devices are not missing, and not
+ * counted as anything: this agent has heard it, or it was sick before this agent came and Health remembers it. Not
+ * before Health knows of its silence: what comes to a list as Healthy may be handed out. NULL: it is not known what it
+ * was, or another card has its name by now. */
 static const struct fl_card *remembered(struct lists *l, const struct fl_card *card)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
-	const struct fl_identity *was = NULL;
+	const struct fl_health *health = lists_health(l, card->meta.name);
+	const struct fl_identity *was = health ? &health->identity : NULL;
 	struct fl_card *whole;
 
-	for (uint32_t i = 0; i < f->health_len; i++)
-		if (fl_str_eq(f->health[i].meta.name, card->meta.name) && f->health[i].identity.uuid.len)
-			was = &f->health[i].identity;
-	if (!was || card->uuid.len || card->answer == FL_CARD_UNASKED || card->answer == FL_CARD_ANSWERS ||
-	    !driver_ready(l) || elsewhere(card) || among(l, was->uuid))
+	if (!was || health->state == FL_HEALTHY || card->answer == FL_CARD_UNASKED ||
+	    card->answer == FL_CARD_ANSWERS || !driver_ready(l) || elsewhere(card))
+		return NULL;
+	if (card->uuid.len)
+		return another_has(l, card, card->uuid) ? NULL : card;
+	if (!was->uuid.len || another_has(l, card, was->uuid))
 		return NULL;
 	whole = fl_plan_get(l->plan, 1, sizeof *whole);
 	if (!whole)

@@ -2,8 +2,8 @@
  *
  * One name for one card: a card of a pool is the pool's; others are nvidia.com/gpu and nvidia.com/mig-* where the
  * settings say so. A card that somebody holds stays in its list, Unhealthy, until nobody does, and so does a resource.
- * While a card does not answer, or its driver is away, its devices stay in the list, as healthy as Health says; one
- * that never answered this agent is what Health remembers of it. A
+ * While a card does not answer, or its driver is away, its devices stay in the list, as healthy as Health says; so do
+ * those of one that was lost before it was in any list, as far as this agent or what Health remembers knows its UUID. A
  * resource is served when the health of all its devices is known and the CDI file that has them is on the disk, so that
  * nothing flaps at the start; a device that comes to a list, or comes back, waits for its file too. A resource that a
  * DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on the Node.

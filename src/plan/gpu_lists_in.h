@@ -51,6 +51,9 @@ struct list *lists_get(struct lists *l, struct fl_str name);
 struct fl_unit *list_find(struct list *list, struct fl_str id);
 const struct fl_resource *lists_served(const struct lists *l, struct fl_str name);
 
+/* Of a card, by its address, or of a partition, by its UUID; NULL: nobody has looked at it yet. */
+const struct fl_health *lists_health(const struct lists *l, struct fl_str name);
+
 /* Which CDI files are written and not on their way: before anything goes into a list. False: no memory. */
 bool lists_look_at_files(struct lists *l);
 /* A card, or its partition, into a list. */

@@ -11,7 +11,7 @@ static bool is_partition(struct fl_str id)
 
 /* ---- health ---- */
 
-static const struct fl_health *health_of(const struct lists *l, struct fl_str name)
+const struct fl_health *lists_health(const struct lists *l, struct fl_str name)
 {
 	for (uint32_t i = 0; i < l->facts->health_len; i++)
 		if (fl_str_eq(l->facts->health[i].meta.name, name))
@@ -30,8 +30,8 @@ static void set_why(struct lists *l, struct fl_unit *unit, const struct fl_healt
 
 static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 {
-	const struct fl_health *card = health_of(l, unit->card);
-	const struct fl_health *own = is_partition(unit->id) ? health_of(l, unit->id) : card;
+	const struct fl_health *card = lists_health(l, unit->card);
+	const struct fl_health *own = is_partition(unit->id) ? lists_health(l, unit->id) : card;
 
 	FL_SET(unit, healthy, card && own && card->state == FL_HEALTHY && own->state == FL_HEALTHY);
 	FL_UNSET(unit, why);
@@ -51,18 +51,14 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 
 void lists_tell_nameless(struct lists *l, const struct fl_card *card)
 {
-	const struct fl_health *health = health_of(l, card->meta.name);
+	const struct fl_health *health = lists_health(l, card->meta.name);
 	struct fl_unit unit = { 0 };
 
-	if (!health || health->state == FL_HEALTHY)
+	if (card->uuid.len || !health || health->state == FL_HEALTHY)
 		return;
 	set_why(l, &unit, health);
-	if (card->uuid.len)   /* it did, and was lost before it was handed out */
-		lists_problem(l, "CardsUnhealthy", "%.*s (card %.*s): %.*s", FL_ARG(card->uuid),
-			      FL_ARG(card->meta.name), FL_ARG(unit.why));
-	else
-		lists_problem(l, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s",
-			      FL_ARG(card->meta.name), FL_ARG(unit.why));
+	lists_problem(l, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s", FL_ARG(card->meta.name),
+		      FL_ARG(unit.why));
 }
 
 /* ---- what containers are told ---- */

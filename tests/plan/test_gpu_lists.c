@@ -152,11 +152,23 @@ static const struct {
 	  "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
 	  "GPUsReady: False CardsUnhealthy: card 0000:02:00.0, which does not say who it is: Xid79: reboot\n" },
-	{ "one that was lost before it was handed out is told of by its name", ON,
+	{ "one that was lost before it was handed out is in the list all the same, for its name is known", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n",
 	  WELL1 SICK("0000:02:00.0", "2"), "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2, near 10 0) unhealthy: Xid79: reboot\n"
 	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
+	{ "also in its pool, where that names it", "pools: [{resource: p.io/a, cards: [GPU-2]}]\n",
+	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Fails\nuuid: GPU-2\n",
+	  WELL1 SICK("0000:02:00.0", "2"), "", "", SPEC, "", READY,
+	  "p.io/a cdi-cri: GPU-2 (GPU-2, near 0) unhealthy: Xid79: reboot\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
+	{ "but not while its health still says that it is well", ON,
+	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n", WELL2, "", "", SPEC, "",
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "nor when its name is another card's by now", ON,
+	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nuuid: GPU-2\n" CARD("2", ""),
+	  SICK1 WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
 	{ "one that is not asked yet is not", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Unasked\n", WELL1, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
