@@ -55,7 +55,7 @@ static void count_clean(struct gpu_card *card, const struct fl_card *fresh, cons
 {
 	bool worse = old->has.ecc && fresh->ecc > old->ecc;
 
-	if (card->answer != FL_CARD_ANSWERS || fresh->recovery != FL_RECOVERY_NONE || worse)
+	if (card->answer != FL_CARD_ANSWERS || fl_gpu_wants_repair(fresh->recovery) || worse)
 		card->clean = 0;
 	else if (card->clean < FL_CARD_CLEAN_MAX)
 		card->clean++;

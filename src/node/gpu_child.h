@@ -61,3 +61,9 @@ struct fl_gpu_child_options {
 	bool cuda;               /* a check makes a CUDA context, where libcuda.so.1 lies beside the library */
 };
 int fl_gpu_child_run(struct fl_io *io, const struct fl_gpu_child_options *options, struct fl_err *err) FL_MUSTUSE;
+
+/* Is something to be done with the card itself? An IMEX domain that is to recover is none of its own troubles. */
+static inline bool fl_gpu_wants_repair(enum fl_recovery recovery)
+{
+	return recovery != FL_RECOVERY_NONE && recovery != FL_RECOVERY_IMEX;
+}

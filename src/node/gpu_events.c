@@ -121,7 +121,7 @@ static void came(struct fl_gpu_events *events, const struct fl_nv_event *told)
 	} else if (told->type & FL_NV_EVENT_UNAVAILABLE) {
 		event.what = FL_FAULT_UNAVAILABLE;
 	} else if ((told->type & FL_NV_EVENT_RECOVERY_ACTION) &&
-		   fl_gpu_recovery(events->nv, told->device) != FL_RECOVERY_NONE) {
+		   fl_gpu_wants_repair(fl_gpu_recovery(events->nv, told->device))) {
 		event.what = FL_FAULT_RECOVERY;
 	} else {
 		return;

@@ -122,11 +122,30 @@ static void look_at_recovery(const struct fl_card *card, struct verdict *v)
 	}
 }
 
-static void look_at_memory(const struct fl_card *card, struct verdict *v)
+/* Also after this agent has been started anew, when nobody has the report any more. */
+static bool memory_went_bad(const struct fl_health *before)
+{
+	struct fl_str xid = FL_S("Xid");
+	int64_t number;
+
+	if (!before || before->state == FL_HEALTHY)
+		return false;
+	if (fl_str_eq(before->cause, FL_S("Ecc")))
+		return true;
+	return fl_str_starts(before->cause, xid) &&
+	       fl_str_i64(fl_str_sub(before->cause, xid.len, before->cause.len), &number) &&
+	       fl_xid_find(number)->bad_memory;
+}
+
+static void look_at_memory(const struct fl_card *card, const struct fl_health *before, struct verdict *v)
 {
 	if (card->remap_failed)
 		worse(v, SURE, true, FL_S("RowRemapFailed"), FL_S("a row of its memory could not be replaced"),
 		      "drain the node and have the card replaced");
+	else if (card->remap_pending && memory_went_bad(before))
+		worse(v, SURE, true, before->cause,
+		      FL_S("its memory had an error that could not be corrected, and a reset is to replace the row"),
+		      "drain the Pods that hold it, then nvidia-smi -r -i INDEX");
 	else if (card->remap_pending)
 		v->note = FL_S("a row of its memory is replaced at the next reset: reset it when nobody uses it");
 }
@@ -255,7 +274,7 @@ static void look_at_fault(struct fl_plan *plan, const struct fl_card_fault *faul
 	}
 }
 
-static struct verdict judge(const struct subject *s)
+static struct verdict judge(const struct subject *s, const struct fl_health *before)
 {
 	const struct fl_gpu_health_facts *facts = s->facts;
 	struct verdict v = { .remedy = "" };
@@ -263,7 +282,7 @@ static struct verdict judge(const struct subject *s)
 	look_at_driver(facts->driver, &v);
 	look_at_answer(facts->card, &v);
 	look_at_recovery(facts->card, &v);
-	look_at_memory(facts->card, &v);
+	look_at_memory(facts->card, before, &v);
 	look_at_fabric(facts->card, &v);
 	for (uint32_t i = 0; i < facts->fault_len; i++)
 		if (concerns(&facts->faults[i], s->part) && !over(facts, &facts->faults[i]))
@@ -431,7 +450,7 @@ static void keep(const struct subject *s, const struct fl_health *before)
 static void plan_subject(const struct subject *s)
 {
 	const struct fl_health *before = find_before(s->facts, s->name);
-	struct verdict v = judge(s);
+	struct verdict v = judge(s, before);
 	enum fl_health_state state;
 
 	if (v.grade != FINE) {

@@ -4,6 +4,11 @@
  * it only means that one look is not enough to say what is wrong. Good news waits: for `cleanLooks` looks without a
  * fault, and until `recoveryWait` after the last return. A fault of one partition is that partition's; one of the card
  * is every partition's. What is over is wanted gone, so a harmless report never ends a fatal one.
+ *
+ * A look without a fault is one at which the card answers and nothing is left to be done: as long as the driver wants
+ * it reset, drained or the node rebooted, or a row of memory that went bad waits for the reset that replaces it, no
+ * number of looks brings it back. Where neither is told, the looks are all there is to go by, whatever the remedy says:
+ * a card must not stay away for ever because nobody can tell us that it was reset.
  */
 #pragma once
 #include "api/node.h"
@@ -34,5 +39,6 @@ struct fl_xid {
 	int64_t number;
 	enum fl_xid_class class;
 	const char *says, *remedy;             /* for people */
+	bool bad_memory;                       /* used again until a reset replaces it */
 };
 const struct fl_xid *fl_xid_find(int64_t number);    /* never NULL: one for those that nobody has named */

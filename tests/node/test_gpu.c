@@ -302,6 +302,13 @@ static bool recovers(struct gpu_rig *rig, int action)
 	return card && (int)card->recovery == action && (action ? card->clean == 0 : card->clean > 0);
 }
 
+static bool wants_imex_and_is_clean(struct gpu_rig *rig, int gpu)
+{
+	const struct fl_card *card = rig_see_card(rig, gpu);
+
+	return card && card->recovery == FL_RECOVERY_IMEX && card->clean > 0;
+}
+
 static bool recovery_is_told(struct gpu_rig *rig, int gpu)
 {
 	return rig_see_fault(rig, gpu, "recovery") != NULL;
@@ -316,6 +323,8 @@ TEST_ONCE(what_the_driver_wants_done_is_told_and_over_when_it_is_done)
 	CHECK(rig_until(&rig, recovery_is_told, 0));
 	SAY("recovery 0 none");
 	CHECK(rig_until(&rig, recovers, FL_RECOVERY_NONE));
+	SAY("recovery 0 imex-domain");   /* which is not the card's, and keeps it from nothing */
+	CHECK(rig_until(&rig, wants_imex_and_is_clean, 0));
 }
 
 TEST_ONCE(a_lost_card_is_told_keeps_its_name_and_comes_back)
