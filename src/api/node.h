@@ -281,7 +281,8 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(STR, hook, "hook", .help = "Path of our program on the host, for the CDI hook; absent: mounts instead.") \
 	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
 	X(I32, clean_looks, "cleanLooks", .help = "Looks without a fault before a card comes back.") \
-	X(STR, message, "message", .help = "What is wrong with the configuration, or not taken of it.")
+	X(STR, message, "message", .help = "What is wrong with the configuration.") \
+	X(STR, untaken, "untaken", .help = "What of the configuration is understood and not taken.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
 extern const struct fl_kind fl_settings_kind;
 

@@ -78,7 +78,7 @@ static const struct fl_owner owner = {
 		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
 		"driverRoot", "devRoot", "cdiKind", "cdiAnnotationPrefix", "hook", "recoveryWait", "cleanLooks",
 		"extras", "imexRequired",
-		"message",
+		"message", "untaken",
 		NULL,
 	},
 };
@@ -172,7 +172,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 		FL_SET(&settings, message, fl_plan_printf(plan, "%s", err.text));
 	FL_SET(FL_IN(&settings, meta), name, settings_name);
 	fl_want(plan, &owner, ref, &settings);
-	fl_say(plan, ref, r < 0 || settings.message.len ? "Invalid" : "Read", "%.*s", FL_ARG(settings.message));
+	fl_say(plan, ref, settings.message.len ? "Invalid" : "Read", "%.*s",
+	       FL_ARG(settings.message.len ? settings.message : settings.untaken));
 }
 
 static const struct fl_watched watches[] = {

@@ -152,13 +152,13 @@ int fl_settings_channel(const struct fl_settings_at *at, struct fl_settings *set
 int fl_settings_warn(struct fl_settings *settings, struct fl_arena *arena, const struct fl_settings_at *at,
 		     const char *what, struct fl_err *err)
 {
-	struct fl_str before = settings->message, text;
+	struct fl_str before = settings->untaken, text;
 
 	text = fl_arena_printf(arena, "%.*s%s%s%s: %s", FL_ARG(before), before.len ? "; " : "", at->before, at->name,
 			       what);
 	if (!text.p)
 		return no_memory(err);
-	FL_SET(settings, message, text);
+	FL_SET(settings, untaken, text);
 	return 0;
 }
 

@@ -8,7 +8,8 @@
 static const char *const paths[] = { "units",  "handOut", "nodes", "devRoot", "extras", "cdiKind",
 				     "cdiAnnotationPrefix", "sharePolicy", "oneShare", "preStart", "refused", NULL };
 const struct fl_owner fl_gpu_lists_owner = { "fairlead-lists", &fl_resource_kind, paths };
-static const char *const node_paths[] = { "status.conditions[type=GPUsReady]", NULL };
+static const char *const node_paths[] = { "status.conditions[type=GPUsReady]",
+					  "status.conditions[type=GPUSettingsTaken]", NULL };
 const struct fl_owner fl_gpu_lists_node_owner = { "fairlead-node", &fl_own_node_kind, node_paths };
 
 /* ---- small things ---- */
@@ -661,6 +662,22 @@ static void decide_all(struct lists *l, uint32_t *ret_served)
 
 /* ---- what is said on the Node ---- */
 
+/* What is not taken of the settings makes no card unready. */
+static void tell_settings(struct lists *l, struct fl_ref node)
+{
+	const struct fl_settings *s = l->facts->settings;
+
+	if (s->message.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
+	else if (s->untaken.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+				  FL_CONDITION_FALSE, "NotTaken", "%.*s", FL_ARG(s->untaken));
+	else
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
+				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
+}
+
 static void tell(struct lists *l, uint32_t served)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
@@ -688,6 +705,7 @@ static void tell(struct lists *l, uint32_t served)
 	else
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady",
 				  FL_CONDITION_TRUE, "Ready", "%u cards, %u resources", f->card_len, served);
+	tell_settings(l, ref);
 }
 
 void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)

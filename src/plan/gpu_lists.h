@@ -6,7 +6,8 @@
  * those of one that was lost before it was in any list, as far as this agent or what Health remembers knows its UUID. A
  * resource is served when the health of all its devices is known and the CDI file that has them is on the disk, so that
  * nothing flaps at the start; a device that comes to a list, or comes back, waits for its file too. A resource that a
- * DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on the Node.
+ * DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on the Node. What is
+ * understood of the settings and not taken is said there too, by a condition of its own: no card is unready for that.
  */
 #pragma once
 #include "api/cdi.h"

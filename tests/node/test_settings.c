@@ -121,7 +121,7 @@ static const struct {
 	{ "what NVIDIA's plugin resets is told and not taken", "", "",
 	  SHARING "{resources: [{name: nvidia.com/gpu, rename: x, devices: [0, '1:2', GPU-1], replicas: 2}]}}",
 	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":2}],"
-	  "\"failRequestsGreaterThanOne\":false,\"message\":\"sharing.timeSlicing.resources[0].rename: is not taken, "
+	  "\"failRequestsGreaterThanOne\":false,\"untaken\":\"sharing.timeSlicing.resources[0].rename: is not taken, "
 	  "as NVIDIA's plugin does not take it either: renameByDefault is; sharing.timeSlicing.resources[0].devices: "
 	  "is not taken, as NVIDIA's plugin does not take it either: all devices are shared\"}" },
 	{ "what comes beside cards, by the file", "", "",
@@ -135,7 +135,7 @@ static const struct {
 	  "{\"unpooled\":true,\"extras\":[\"mofed\"]}" },
 	{ "renaming of resources is told and not taken", "", "",
 	  "version: v1\nresources: {gpus: [{pattern: '*', name: nvidia.com/gpu}]}",
-	  "{\"unpooled\":true,\"message\":\"resources.gpus: is not taken,"
+	  "{\"unpooled\":true,\"untaken\":\"resources.gpus: is not taken,"
 	  " as NVIDIA's plugin does not take it either\"}" },
 
 	{ "pools", "--pool=gpu.deckhouse.io/a=0,1 --pool=gpu.deckhouse.io/b=all;mig=1g.10gb;slices=2", "", NULL,

@@ -323,7 +323,12 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
 	  READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
+	  "GPUSettingsTaken: False Wrong: x is wrong\n" },
+	{ "what is not taken of it is told too, and no card is unready for that", ON "untaken: x is not taken\n",
+	  CARD("1", ""), WELL1, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n"
+	  "GPUSettingsTaken: False NotTaken: x is not taken\n" },
 };
 
 static void print_unit(const struct fl_unit *unit, struct fl_buf *out)
@@ -351,11 +356,16 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 		}
 		if (want->ref.kind == &fl_own_node_kind) {
 			const struct fl_own_node *node = want->object;
-			const struct fl_condition *c = &node->status.conditions.at[0];
 
-			fl_buf_printf(out, "%.*s: %s %.*s: %.*s\n", FL_ARG(c->type),
-				      fl_name(&fl_condition_status_names, (int)c->status), FL_ARG(c->reason),
-				      FL_ARG(c->message));
+			for (uint32_t i = 0; i < node->status.conditions.len; i++) {
+				const struct fl_condition *c = &node->status.conditions.at[i];
+
+				if (fl_str_eq(c->reason, FL_S("Taken")) && c->status == FL_CONDITION_TRUE)
+					continue;   /* as it is nearly always */
+				fl_buf_printf(out, "%.*s: %s %.*s: %.*s\n", FL_ARG(c->type),
+					      fl_name(&fl_condition_status_names, (int)c->status), FL_ARG(c->reason),
+					      FL_ARG(c->message));
+			}
 			continue;
 		}
 		fl_buf_printf(out, "%.*s%s", FL_ARG(want->ref.name), r->refused.len ? " refused" : "");
