@@ -249,6 +249,7 @@ static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
 	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
 	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
+	facts->resources = ALL(view, fl_resource_kind, &facts->resource_len);
 	return true;
 }
 
@@ -256,7 +257,7 @@ static const struct fl_watched cdi_watches[] = {
 	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
 	{ &fl_host_kind, fl_one_key, false },     { &fl_card_kind, fl_one_key, false },
 	{ &fl_holder_kind, fl_one_key, false },   { &fl_cdi_spec_kind, fl_one_key, false },
-	{ 0 },
+	{ &fl_resource_kind, fl_one_key, false }, { 0 },
 };
 static const struct fl_owner *const cdi_owners[] = { &fl_gpu_cdi_owner, NULL };
 

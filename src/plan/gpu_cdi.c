@@ -515,8 +515,7 @@ static int by_name(const void *a, const void *b)
 
 /* ---- what containers get beside their cards: a file each ---- */
 
-/* One that is not wanted any more, or whose nodes are gone, stays as it was written: the kubelet gives the name again
- * to a container that starts anew, and nobody can say who had it, for what is counted are cards. */
+/* One whose nodes are gone stays as it was written, for they may come back. */
 static void put_extra(struct cdi *c, enum fl_extra which)
 {
 	const struct fl_gpu_extra *extra = &fl_gpu_extras[which];
@@ -546,6 +545,55 @@ static void put_extra(struct cdi *c, enum fl_extra which)
 	put_device(&own, extra->device, &edits);
 	FL_SET(&own.spec, version, version_of(&own.spec));
 	fl_want(c->plan, &fl_gpu_cdi_owner, ref, &own.spec);
+}
+
+/* Does anybody have a card or a part of one? */
+static bool somebody_holds(const struct cdi *c)
+{
+	for (uint32_t i = 0; i < c->facts->holder_len; i++)
+		for (uint32_t k = 0; k < c->facts->holders[i].devices.len; k++)
+			if (is_uuid(c->facts->holders[i].devices.at[k]))
+				return true;
+	return false;
+}
+
+static bool is_handed_out(const struct cdi *c, enum fl_extra which)
+{
+	for (uint32_t i = 0; i < c->facts->resource_len; i++)
+		for (uint32_t k = 0; k < c->facts->resources[i].extras.len; k++)
+			if (c->facts->resources[i].extras.at[k] == which)
+				return true;
+	return false;
+}
+
+/* One that is switched off. The kubelet gives its name again to each container of a Pod that starts anew, and tells
+ * nobody which Pods have it, for what it counts are cards: so it goes when no list hands it out any more and no Pod has
+ * a card. */
+static void drop_extra(struct cdi *c, enum fl_extra which)
+{
+	struct fl_str kind = fl_gpu_extra_kind(&fl_gpu_extras[which], c->facts->settings->cdi_kind, c->plan->arena);
+	struct fl_str name = file_name(c->plan, kind);
+
+	c->plan->failed |= !kind.p;
+	for (uint32_t i = 0; kind.p && i < c->facts->spec_len; i++) {
+		const struct fl_cdi_spec *spec = &c->facts->specs[i];
+
+		if (!fl_str_eq(spec->meta.name, name) || !fl_str_eq(spec->kind, kind))
+			continue;
+		if (!is_handed_out(c, which) && !somebody_holds(c))
+			fl_want_gone(c->plan, FL_REF(&fl_cdi_spec_kind, spec));
+		else
+			fl_say(c->plan, FL_REF(&fl_cdi_spec_kind, spec), "Kept",
+			       "it is switched off, and goes when no Pod has a card: one of them may have it");
+	}
+}
+
+static bool is_wanted(const struct cdi *c, enum fl_extra which)
+{
+	for (uint32_t i = 0; i < c->facts->settings->extras.len; i++)
+		if (c->facts->settings->extras.at[i] == which)
+			return true;
+	return false;
 }
 
 /* Files of another kind that we wrote go when nobody holds a name of them. */
@@ -618,6 +666,9 @@ void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 	sweep(&c, ref.name);
 	for (uint32_t i = 0; i < facts->settings->extras.len; i++)
 		put_extra(&c, facts->settings->extras.at[i]);
+	for (int which = 0; which < FL_EXTRA_COUNT_; which++)
+		if (!is_wanted(&c, (enum fl_extra)which))
+			drop_extra(&c, (enum fl_extra)which);
 	if (!c.spec.devices.len) {
 		if (c.old && !plan->failed)
 			fl_want_gone(plan, ref);

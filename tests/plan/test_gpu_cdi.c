@@ -25,11 +25,13 @@
 #define OLD "metadata: {name: k.io-gpu}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: '7', containerEdits: " \
 	  "{env: " \
 	    "[A=z]}}, {name: GPU-z, containerEdits: {env: [A=z]}}]\n"
+#define GDS \
+	"metadata: {name: k.io-gds}\ncdiVersion: 0.3.0\nkind: k.io/gds\ndevices: [{name: all, containerEdits: {}}]\n"
 #define HELD "metadata: {name: h}\nresource: r\ndevices: ['GPU-z::1']\npodNamespace: t\npod: p\ncontainer: c\n"
 #define GPU_A "0: /dev/nvidia0=195:0 /dev/dri/card1=226:1\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=226:1\n"
 
 static const struct {
-	const char *says, *settings, *driver, *host, *cards, *holders, *specs, *got;
+	const char *says, *settings, *driver, *host, *cards, *holders, *specs, *got, *served;
 } rows[] = {
 	{ "nobody has looked at the host yet: nothing", PLAIN, READY, "", ONE, "", "", "" },
 	{ "the driver is away: what was written stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
@@ -88,9 +90,27 @@ static const struct {
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: env NVIDIA_VISIBLE_DEVICES=void\n" },
 	{ "what the host does not have has no file", PLAIN "extras: [gds, imex-channel]\n", READY, HOST, OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
-	{ "one that nobody wants any more stays: a container that has it may start anew", PLAIN, READY, HOST, OTHER, "",
-	  "metadata: {name: k.io-gds}\ncdiVersion: 0.3.0\nkind: k.io/gds\n"
+	{ "one that is switched off goes when no Pod has a card", PLAIN, READY, HOST, OTHER, "", GDS,
+	  "gone k.io-gds\nk.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
+	{ "and not before: a container that has it may start anew", PLAIN, READY, HOST, OTHER,
+	  "metadata: {name: h}\nresource: r\ndevices: [GPU-b]\npodNamespace: t\npod: p\ncontainer: c\n", GDS,
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
+	{ "who has something else of the node needs it not", PLAIN, READY, HOST, OTHER,
+	  "metadata: {name: h}\nresource: x.io/nic\ndevices: [eth7]\npodNamespace: t\npod: p\ncontainer: c\n", GDS,
+	  "gone k.io-gds\nk.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
+	{ "nor before the list that hands it out is another", PLAIN, READY, HOST, OTHER, "", GDS,
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n",
+	  "metadata: {name: r}\nextras: [mofed, gds]\n" },
+	{ "one of a list without it does", PLAIN, READY, HOST, OTHER, "", GDS,
+	  "gone k.io-gds\nk.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n",
+	  "metadata: {name: r}\nextras: [mofed]\n" },
+	{ "somebody else's of the same class stays", PLAIN, READY, HOST, OTHER, "",
+	  "metadata: {name: x.io-gds}\ncdiVersion: 0.3.0\nkind: x.io/gds\n"
 	  "devices: [{name: all, containerEdits: {}}]\n",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
+	{ "while the driver is away it stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "", GDS, "" },
+	{ "one whose nodes are gone stays while it is switched on", PLAIN "extras: [gds]\n", READY, HOST, OTHER, "",
+	  GDS,
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
 	{ "files without a hook: each link is a mount, and a variable says where", PLAIN, READY, HOST FILES, ONE, "",
 	  "",
@@ -197,6 +217,8 @@ TEST(the_file_from_facts)
 		GOT(f.cards = facts_list(&arena, fl_card_bind(), row->cards, &f.card_len));
 		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
 		GOT(f.specs = facts_list(&arena, fl_cdi_spec_bind(), row->specs, &f.spec_len));
+		GOT(f.resources = facts_list(&arena, fl_resource_bind(), row->served ? row->served : "",
+					     &f.resource_len));
 		fl_plan_init(&plan, &arena);
 		fl_gpu_cdi_plan(&f, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);
