@@ -59,5 +59,12 @@ FL_STRUCT(fl_cdi_device, FL_CDI_DEVICE);
 FL_STRUCT(fl_cdi_spec, FL_CDI_SPEC);
 extern const struct fl_kind fl_cdi_spec_kind;
 
+/* ---- CdiTrouble: by the file's name ---- */
+#define FL_CDI_TROUBLE(X) \
+	FL_LOCAL(X) \
+	X(STR, why, "why", .required = true, .help = "Why the file cannot be written, and what to do.")
+FL_STRUCT(fl_cdi_trouble, FL_CDI_TROUBLE);
+extern const struct fl_kind fl_cdi_trouble_kind;
+
 /* Of all that stands in the file; never 0. 0: no memory. */
 int64_t fl_cdi_digest(const struct fl_cdi_spec *spec);

@@ -269,6 +269,9 @@
 /* Files are looked at this often: projected tokens have minutes to spare. */
 #define FL_CREDENTIAL_AGE (60 * FL_NS_PER_S)
 #define FL_FILE_TIMEOUT (10 * FL_NS_PER_S)     /* to read one of them: a disk that is sick longer is told */
+/* A CDI file that nobody has tried to write for so long is not wanted any more. Tries that fail are FL_DISK_RETRY_LAST
+ * apart at most, and FL_FILE_TIMEOUT long on a disk that hangs. */
+#define FL_CDI_TROUBLE_STALE (60 * FL_NS_PER_S)
 #define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */
 #define FL_EXEC_EARLY (30 * FL_NS_PER_S)       /* a credential is renewed so long before it ends: clocks differ */
 #define FL_EXEC_DOUBT (60 * FL_NS_PER_S)       /* one that is over by our clock is tried so long: the server's counts */

@@ -13,7 +13,7 @@ const struct fl_capability *const fl_agent_capabilities[] = {
 const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
 	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
-	&fl_config_file_kind, &fl_cdi_spec_kind, &fl_pause_kind, &fl_hold_kind, NULL,
+	&fl_config_file_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_pause_kind, &fl_hold_kind, NULL,
 };
 
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
@@ -32,7 +32,8 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_settings_kind, NULL, &fl_memory_sink, io },
 		{ &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records },
 		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
-		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
+		{ &fl_cdi_spec_kind, NULL, &agent->cdi.sink, &agent->cdi },
+		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
 		{ &fl_pause_kind, NULL, NULL, NULL },
 		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },
 	};
@@ -42,7 +43,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 	agent->options = *options;
 	agent->host.io = io;
 	agent->host.proc = options->gpu.proc;
-	fl_cdi_init(&agent->cdi, io, options->cdi_dir);
+	fl_cdi_init(&agent->cdi, io, options->cdi_dir, options->log);
 	for (uint32_t i = 0; i < FL_LEN(sources); i++)
 		if (fl_loop_source(loop, &sources[i], err) < 0)
 			return -(int)(err ? err->code : FL_E_INVALID);
@@ -201,6 +202,22 @@ void fl_agent_stop(struct fl_agent *agent)
 	agent->io = NULL;
 }
 
+static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_cdi_trouble_kind);
+	const struct fl_cdi_trouble *trouble = fl_each_next(&each);
+
+	if (agent->cdi.folder.why.code)
+		fl_buf_printf(words, "cannot see what lies in the CDI directory (--cdi-dir): %s",
+			      agent->cdi.folder.why.text);
+	else if (trouble)
+		fl_buf_printf(words, "cannot write a CDI file, without which no card is handed out: %.*s",
+			      FL_ARG(trouble->why));
+	return trouble || agent->cdi.folder.why.code;
+}
+
 /* Until the driver has said what there is, nothing is wanted of the kubelet, and nothing is missing either. */
 static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 {
@@ -239,7 +256,7 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
 	else if (unwatched)
 		fl_buf_printf(words, "waits for the kubelet to watch %s", unwatched);
-	else
+	else if (!cdi_is_sick(agent, words))
 		return looked(agent, words);
 	return false;
 }

@@ -1,5 +1,6 @@
 #include "node/cdi.h"
 #include "base/limits.h"
+#include "run/memory.h"
 
 static int print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)
 {
@@ -20,7 +21,7 @@ static const void *written(void *arg, struct fl_write *write)
 	struct fl_cdi_spec *spec = fl_arena_get(&write->arena, sizeof *spec);
 	int64_t digest = fl_cdi_digest(write->object);
 
-	(void)arg;
+	fl_cdi_trouble_over(arg, write);
 	if (!spec || !digest)
 		return NULL;   /* it is read back in a moment */
 	*spec = *(const struct fl_cdi_spec *)write->object;
@@ -53,25 +54,32 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 	return 1;
 }
 
-void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir)
+void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir, struct fl_log *log)
 {
 	*cdi = (struct fl_cdi_dir){
 		.dir = dir,
+		.log = log,
 		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print,
-			   .written = written },
+			   .written = written, .arg = cdi },
 		.folder = { .dir = dir, .suffix = ".json", .parse = parse },
 	};
+	fl_cdi_sink_init(cdi);
 }
 
 void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop)
 {
 	cdi->io = cdi->files.io;
+	cdi->loop = loop;
+	cdi->trouble = fl_loop_feed(loop, &fl_cdi_trouble_kind);
+	fl_memory_begin(loop, &fl_cdi_trouble_kind);
 	fl_folder_start(cdi->io, &cdi->folder, fl_loop_feed(loop, &fl_cdi_spec_kind));
 }
 
 void fl_cdi_stop(struct fl_cdi_dir *cdi)
 {
-	if (cdi->io)
+	if (cdi->io) {
 		fl_folder_stop(&cdi->folder);
+		fl_timer_stop(cdi->io, &cdi->stale);
+	}
 	cdi->io = NULL;
 }

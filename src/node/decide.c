@@ -211,6 +211,7 @@ static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->resources = ALL(view, fl_resource_kind, &facts->resource_len);
 	facts->sockets = ALL(view, fl_plugin_socket_kind, &facts->socket_len);
 	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
+	facts->troubles = ALL(view, fl_cdi_trouble_kind, &facts->trouble_len);
 	if (!fl_view_absent(view, &fl_device_class_kind))
 		gather_claimed(view, facts);
 	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
@@ -224,6 +225,7 @@ static const struct fl_watched lists_watches[] = {
 	{ &fl_card_kind, fl_one_key, false },     { &fl_health_kind, fl_one_key, false },
 	{ &fl_holder_kind, fl_one_key, false },   { &fl_resource_kind, fl_one_key, false },
 	{ &fl_plugin_socket_kind, fl_one_key, false }, { &fl_cdi_spec_kind, fl_one_key, false },
+	{ &fl_cdi_trouble_kind, fl_one_key, false },
 	{ &fl_device_class_kind, fl_one_key, true },   { &fl_own_node_kind, fl_one_key, true },
 	{ 0 },
 };

@@ -1,5 +1,5 @@
 #include "node/report.h"
-#include "api/node.h"
+#include "api/cdi.h"
 
 /* "GPU-...::3" is a share of "GPU-...". */
 static bool is_of(struct fl_str device, struct fl_str uuid)
@@ -134,6 +134,17 @@ static void resource_devices(struct fl_scrape *scrape, void *loop)
 	}
 }
 
+static void cdi_troubles(struct fl_scrape *scrape, void *loop)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_cdi_trouble_kind);
+	const struct fl_cdi_trouble *trouble;
+
+	while ((trouble = fl_each_next(&each)))
+		fl_scrape_value(scrape, &trouble->meta.name, 1);
+}
+
 static const struct fl_metric rows[] = {
 	{ "fairlead_driver_state", "How we get on with the driver: 1 for the state that it is in.", FL_GAUGE,
 	  { "state" }, .collect = driver_state },
@@ -143,6 +154,8 @@ static const struct fl_metric rows[] = {
 	  { "card", "device", "state", "cause" }, .collect = card_health },
 	{ "fairlead_resource_devices", "Devices that the kubelet is told of.", FL_GAUGE, { "resource", "health" },
 	  .collect = resource_devices },
+	{ "fairlead_cdi_file_unwritable", "1 for each CDI file that is wanted and cannot be written.", FL_GAUGE,
+	  { "file" }, .collect = cdi_troubles },
 };
 
 int fl_report_metrics(struct fl_metrics *metrics, struct fl_loop *loop, struct fl_err *err)

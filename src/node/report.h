@@ -10,6 +10,7 @@ struct fl_report_pod {
 };
 uint32_t fl_report_pods(struct fl_view *view, struct fl_str health, const struct fl_report_pod **ret);
 
-/* fairlead_driver_state, fairlead_driver_info, fairlead_card_health and fairlead_resource_devices: read from the caches
+/* fairlead_driver_state, fairlead_driver_info, fairlead_card_health, fairlead_resource_devices and
+ * fairlead_cdi_file_unwritable: read from the caches
  * when somebody asks. The loop outlives the metrics' last scrape. */
 int fl_report_metrics(struct fl_metrics *metrics, struct fl_loop *loop, struct fl_err *err) FL_MUSTUSE;

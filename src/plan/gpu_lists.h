@@ -24,9 +24,10 @@ struct fl_gpu_lists_facts {
 	const struct fl_resource *resources;   /* as they are served now */
 	const struct fl_plugin_socket *sockets;
 	const struct fl_cdi_spec *specs;       /* a device whose CDI name is not there yet is not handed out */
+	const struct fl_cdi_trouble *troubles; /* ... and why it is not */
 	struct fl_str_list claimed;            /* extended resource names of DeviceClasses */
 	const struct fl_own_node *node;        /* NULL: no API server, or not told yet */
-	uint32_t card_len, health_len, holder_len, resource_len, socket_len, spec_len;
+	uint32_t card_len, health_len, holder_len, resource_len, socket_len, spec_len, trouble_len;
 };
 
 extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner;

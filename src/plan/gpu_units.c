@@ -131,9 +131,8 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 	list->soon |= in == CDI_COMES || !l->facts->host || !fl_gpu_host_seen(l->facts->host);
 	FL_SET(unit, healthy, false);
 	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
-	lists_problem(l, "CDINotWritten",
-		      "%.*s is not in the CDI file yet: look at the space and rights of the CDI directory",
-		      FL_ARG(unit->id));
+	lists_problem(l, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),
+		      FL_ARG(l->facts->trouble_len ? l->facts->troubles[0].why : FL_S("it is written in a moment")));
 }
 
 static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_card *card,

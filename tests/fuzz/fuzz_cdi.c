@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int64_t digest;
 	struct fl_cdi_dir cdi;
 
-	fl_cdi_init(&cdi, NULL, "/cdi");
+	fl_cdi_init(&cdi, NULL, "/cdi", NULL);
 	if (read_back(&cdi, (struct fl_str){ (const char *)data, (uint32_t)size }, &arena, &spec) < 0)
 		return 0;
 	if (!fl_str_eq(spec.meta.name, FL_S("x")) || !spec.on_disk)

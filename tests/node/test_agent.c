@@ -200,6 +200,26 @@ static bool is_ready(struct world *w, int arg)
 	return fl_agent_ready(&w->agent, &words);
 }
 
+static bool says(struct world *w, const char *what, const char *path, const char *todo)
+{
+	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(FL_KIB);
+
+	return !fl_agent_ready(&w->agent, &words) && words.p && strstr(words.p, what) && strstr(words.p, path) &&
+	       strstr(words.p, todo);
+}
+
+static bool says_the_file(struct world *w, int arg)
+{
+	(void)arg;
+	return says(w, "cannot write a CDI file", w->file, ": take away what lies there");
+}
+
+static bool says_the_folder(struct world *w, int arg)
+{
+	(void)arg;
+	return says(w, "cannot see what lies in the CDI directory", w->cdi, "Not a directory");
+}
+
 static bool is_absent(struct world *w, int arg)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
@@ -303,4 +323,34 @@ TEST_ONCE(it_ends_before_it_has_begun)
 	fl_loop_lead(w.loop, false);
 	CHECK(until(&w, has_ended, 0));
 	CHECK_INT(fl_child_undead(w.rig.io), 0);
+}
+
+/* Something else lies where the file should be, or the folder. It is not ready, and says why and what to do; then it
+ * heals. */
+TEST_ONCE(a_cdi_file_that_cannot_be_written_is_no_readiness)
+{
+	WORLD(w, "two-t4", 0);
+
+	CHECK(mkdir(w.file, 0755) == 0);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, says_the_file, 0));
+	CHECK_INT(w.kubelet.registered, 0);
+	CHECK(rmdir(w.file) == 0);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(until(&w, is_ready, 0));
+}
+
+TEST_ONCE(a_cdi_directory_that_is_none_is_no_readiness)
+{
+	WORLD(w, "two-t4", 0);
+	FILE *file;
+
+	CHECK(rmdir(w.cdi) == 0);
+	file = fopen(w.cdi, "we");
+	CHECK(file && fclose(file) == 0);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, says_the_folder, 0));
+	CHECK(unlink(w.cdi) == 0);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(until(&w, is_ready, 0));
 }

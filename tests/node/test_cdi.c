@@ -1,6 +1,7 @@
 /* CDI files as a runtime finds them, and a directory to which everything happens, in a world with a clock of its
  * own. */
 #include "base/limits.h"
+#include "base/log.h"
 #include "node/cdi.h"
 #include "node_world.h"
 #include "plan/gpu_cdi.h"
@@ -116,8 +117,31 @@ struct world {
 	struct fl_cdi_dir cdi;
 	struct fl_arena arena;
 	struct fl_buf text;
+	struct fl_log log;
+	uint32_t said, healed;                 /* lines of the log */
 	struct fl_err err;
 };
+
+static void count_line(void *w_, const char *line, size_t len)
+{
+	struct world *w = w_;
+
+	(void)len;
+	w->said += strstr(line, "cannot be written") != NULL;
+	w->healed += strstr(line, "as it should be again") != NULL;
+}
+
+static uint64_t no_time(void *w)
+{
+	(void)w;
+	return 0;
+}
+
+static int64_t no_date(void *w)
+{
+	(void)w;
+	return 0;
+}
 
 static void world_auto_(struct world *w)
 {
@@ -138,11 +162,13 @@ static int world_start(struct world *w)
 	w->text = FL_BUF(64 * FL_KIB);
 	if (node_world_start(&w->node, 3, test_refuse_io) < 0 || put(w, "/var/run/x", "") < 0)
 		return -FL_E_IO;
-	fl_cdi_init(&w->cdi, w->node.io, DIR);
+	fl_log_init(&w->log, &(struct fl_log_to){ count_line, no_time, no_date, w }, NULL);
+	fl_cdi_init(&w->cdi, w->node.io, DIR, &w->log);
 	w->loop = fl_loop_new(w->node.io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
 	if (!w->loop || fl_loop_source(w->loop, &(struct fl_source){ .kind = &fl_driver_kind }, &w->err) < 0 ||
-	    fl_loop_source(w->loop, &(struct fl_source){ &fl_cdi_spec_kind, NULL, &fl_files_sink, &w->cdi.files },
+	    fl_loop_source(w->loop, &(struct fl_source){ &fl_cdi_spec_kind, NULL, &w->cdi.sink, &w->cdi },
 			   &w->err) < 0 ||
+	    fl_loop_source(w->loop, &(struct fl_source){ .kind = &fl_cdi_trouble_kind }, &w->err) < 0 ||
 	    fl_loop_capability(w->loop, &write_it, &w->err) < 0)
 		return -FL_E_NOMEM;
 	fl_memory_begin(w->loop, &fl_driver_kind);
@@ -395,5 +421,70 @@ TEST(a_disk_that_cannot_be_written_is_said_and_heals)
 		sim_faults(w.node.host)->disk_bytes = 0;
 		node_pass(&w.node, 30 * FL_NS_PER_S);
 		CHECK(comes(&w, OURS, CONTENT("2.0")));
+	}
+}
+
+static struct fl_str trouble(struct world *w)
+{
+	struct fl_view view = fl_loop_view(w->loop, &w->arena);
+	const struct fl_cdi_trouble *told;
+
+	fl_arena_reset(&w->arena);
+	told = fl_view_get(&view, &fl_cdi_trouble_kind, FL_S(""), FL_S("test.dev-gpu"));
+	return told ? told->why : FL_S("");
+}
+
+static void make_sick(struct world *w, bool read_only, bool full)
+{
+	sim_faults(w->node.host)->read_only = read_only;
+	sim_faults(w->node.host)->disk_bytes = full;
+}
+
+/* For /readyz, the Node's condition and the metric: once for each change, however often it is tried; and over when it
+ * is over, or when nobody wants the file any more. */
+TEST(what_cannot_be_written_is_a_fact_with_a_remedy)
+{
+	static const struct {
+		const char *says;
+		bool read_only, begun, leave;  /* it was written before; it is not wanted any more */
+		const char *why;
+	} rows[] = {
+		{ "the disk is full", false, true, false, "No space left on device: make room there" },
+		{ "the disk is read-only", true, true, false,
+		  "Read-only file system: mount it so that it can be written" },
+		{ "from the start on, and there is no directory either", true, false, false,
+		  "No such file or directory: make the directory, or name another one (--cdi-dir)" },
+		{ "and then nobody wants it", true, true, true,
+		  "Read-only file system: mount it so that it can be written" },
+	};
+
+	EACH_ROW (row, rows) {
+		WORLD(w);
+
+		fl_cdi_start(&w.cdi, w.loop);
+		OK_ERR(driver(&w, row->begun ? "1.0" : ""), &w.err);
+		if (row->begun)
+			CHECK(comes(&w, OURS, CONTENT("1.0")));
+		node_pass(&w.node, FL_NS_PER_S);
+		CHECK(!trouble(&w).len || test_tortured());
+		make_sick(&w, row->read_only, !row->read_only);
+		OK_ERR(driver(&w, "2.0"), &w.err);
+		node_pass(&w.node, 5 * FL_NS_PER_S);
+		CHECK(fl_str_ends(trouble(&w), fl_str(row->why)) || test_tortured());
+		node_pass(&w.node, 4 * FL_DISK_RETRY_LAST);
+		CHECK(test_tortured() || w.said == 1);
+		if (row->leave) {
+			OK_ERR(driver(&w, ""), &w.err);
+			node_pass(&w.node, 2 * FL_CDI_TROUBLE_STALE);
+			CHECK(!trouble(&w).len || test_tortured());
+			continue;
+		}
+		make_sick(&w, false, false);
+		node_pass(&w.node, 30 * FL_NS_PER_S);
+		if (test_tortured())   /* memory that is refused after many failures is asked for again as late */
+			node_pass(&w.node, 2 * FL_RUN_RETRY_LAST);
+		CHECK(comes(&w, OURS, CONTENT("2.0")));
+		CHECK(!trouble(&w).len || test_tortured());
+		CHECK(test_tortured() || (w.said == 1 && w.healed == 1));
 	}
 }

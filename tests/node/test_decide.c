@@ -37,6 +37,7 @@ static const struct {
 	  "metadata: {name: k.io-gpu}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: "
 	    "{env: "
 	  "[A=b]}}]\n" },
+	{ &fl_cdi_trouble_kind, NULL, false, "metadata: {name: k.io-gpu}\nwhy: the disk is full\n" },
 	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
 	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1}\n" },
 };

@@ -1,6 +1,6 @@
 /* Whom the health of a card concerns, and what dashboards are told of it. */
 #include "node/report.h"
-#include "api/node.h"
+#include "api/cdi.h"
 #include "node/decide.h"
 #include "plan/gpu_facts.h"
 #include "rig.h"
@@ -32,6 +32,7 @@ static const struct {
 			   "container: c\n" },
 	{ &fl_holder_kind, "metadata: {name: b/n/c/r}\nresource: r\ndevices: [GPU-9, 'MIG-b::0']\npodNamespace: b\n"
 			   "pod: o\ncontainer: c\n" },
+	{ &fl_cdi_trouble_kind, "metadata: {name: k.io-gpu}\nwhy: 'full: make room'\n" },
 	{ &fl_resource_kind, "metadata: {name: nvidia.com/gpu}\nunits: [{id: GPU-1, healthy: true, replicas: 10}, "
 			     "{id: GPU-2, healthy: false}, {id: GPU-3, healthy: true, leaving: true}]\n" },
 };
@@ -52,7 +53,7 @@ static void world_auto_(struct world *w)
 static int world_init(struct world *w)
 {
 	static const struct fl_kind *const kinds[] = { &fl_driver_kind, &fl_card_kind, &fl_health_kind, &fl_holder_kind,
-						       &fl_resource_kind };
+						       &fl_resource_kind, &fl_cdi_trouble_kind };
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_loop_options options = { .seed = { 1, 2 } };
 
@@ -116,6 +117,7 @@ static const struct {
 	  "fairlead_card_health{card=\"0000:04:00.0\",device=\"GPU-4\",state=\"Unhealthy\",cause=\"Lost\"} 1\n" },
 	{ "a part by its own",
 	  "fairlead_card_health{card=\"0000:02:00.0\",device=\"MIG-a\",state=\"Unhealthy\",cause=\"Xid63\"} 1\n" },
+	{ "a file that cannot be written", "fairlead_cdi_file_unwritable{file=\"k.io-gpu\"} 1\n" },
 	{ "shares are counted one by one",
 	  "fairlead_resource_devices{resource=\"nvidia.com/gpu\",health=\"Healthy\"} 10\n" },
 	{ "what leaves is not healthy",

@@ -99,6 +99,8 @@ static const struct {
 	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "which says why, where it cannot be written", ON, TWO, WELL2, "", "", "", "trouble", READY,
+	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: the disk is full: make room there; *\n" },
 	{ "nor while it is being written", ON, TWO, WELL2, "", "", SPEC, "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n", true },
 	{ "nor while the host is looked at: the file is another driver's", ON, TWO, WELL2, "", "", SPEC, "unseen",
@@ -437,6 +439,10 @@ TEST(lists_from_facts)
 			FL_SET(&files[i], on_disk, fl_cdi_digest(&files[i]));
 			OK(files[i].on_disk ? 0 : -FL_E_NOMEM);
 		}
+		if (strcmp(row->others, "trouble") == 0)
+			GOT(f.troubles = facts_list(&arena, fl_cdi_trouble_bind(),
+						    "metadata: {name: x}\nwhy: 'the disk is full: make room there'\n",
+						    &f.trouble_len));
 		fl_plan_init(&plan, &arena);
 		fl_gpu_lists_plan(&f, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);

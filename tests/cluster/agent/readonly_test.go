@@ -94,6 +94,15 @@ func TestAFolderOfCDIFilesThatIsReadOnlyIsToldAndHeals(t *testing.T) {
 	writable := r.readOnly(dir)
 	r.must(r.agent.Start(t.Context()))
 	r.condition(corev1.ConditionFalse, "CDINotWritten")
+	until(r, "it is said that it is not ready, why, and what to do", func() (bool, string) {
+		status, text := r.page("/readyz")
+		return status == http.StatusServiceUnavailable && strings.Contains(text, dir+"/") &&
+			strings.Contains(text, "Read-only file system: mount it so that it can be written"), text
+	})
+	until(r, "there is a number for it", func() (bool, string) {
+		_, text := r.page("/metrics")
+		return strings.Contains(text, "fairlead_cdi_file_unwritable{file="), text
+	})
 	r.hasGPUs(0, 8)
 	r.removes("waits")
 	_, err = r.c.Client.CoreV1().Pods("default").Create(t.Context(), sleeper("waits", 1), create)
