@@ -405,6 +405,10 @@
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
 #define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
+/* Before Pods are told of a card's health, the kubelet says who holds it now; bad news goes out within 5 s. One Event
+ * for each of 16 cards of 7 parts may wait for it. */
+#define FL_NEWS_WAIT (4 * FL_NS_PER_S)
+#define FL_NEWS_MAX 128
 #define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
 #define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind, kept for a person to see */

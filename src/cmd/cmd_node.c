@@ -4,7 +4,6 @@
 #include "cmd/program.h"
 #include "cmd/role.h"
 #include "node/agent.h"
-#include "node/report.h"
 #include "run/kube.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -65,22 +64,19 @@ struct running {
 
 /* ---- what people are told ---- */
 
-static void tell(struct fl_running *run, const struct fl_told_event *told, struct fl_ref about)
+static void tell_pod(void *run_, const struct fl_told_event *event)
 {
-	struct fl_told_event event = *told;
+	struct fl_running *run = run_;
 
-	event.ref = about;
-	fl_kube_event(run->events, &event);
+	if (run->events)
+		fl_kube_event(run->events, event);
 }
 
 /* A change of a card's health is told of the Node, and of each Pod that has it. */
 static void changed(struct fl_running *run, const struct fl_told_event *told)
 {
-	const struct running *running = run->role->self;
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(run->loop, &arena);
-	const struct fl_report_pod *pods;
-	uint32_t len;
+	struct running *running = run->role->self;
+	struct fl_told_event event = *told;
 
 	fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "a condition has changed",
 	       FL_KV_TEXT("kind", told->ref.kind->kind), FL_KV_STR("name", told->ref.name),
@@ -91,10 +87,9 @@ static void changed(struct fl_running *run, const struct fl_told_event *told)
 		fl_kube_event(run->events, told);
 	if (told->ref.kind != &fl_health_kind)
 		return;
-	tell(run, told, (struct fl_ref){ &fl_own_node_kind, FL_S(""), running->agent.options.config.node, FL_S("") });
-	len = fl_report_pods(&view, told->ref.name, &pods);
-	for (uint32_t i = 0; i < len; i++)
-		tell(run, told, (struct fl_ref){ &fl_pod_kind, pods[i].space, pods[i].name, FL_S("") });
+	event.ref = (struct fl_ref){ &fl_own_node_kind, FL_S(""), running->agent.options.config.node, FL_S("") };
+	fl_kube_event(run->events, &event);
+	fl_agent_tell(&running->agent, told);
 }
 
 static bool ready(const struct fl_running *run, struct fl_buf *words)
@@ -208,6 +203,8 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	agent = running->agent.options;
 	agent.log = &run->log;
 	agent.metrics = run->metrics;
+	agent.event = tell_pod;
+	agent.event_arg = run;
 	r = fl_agent_sources(&running->agent, io, run->loop, &agent, err);
 	if (r == 0)
 		r = fl_role_start(run, err);

@@ -124,12 +124,43 @@ static void allocated(void *agent)
 	fl_holders_look(((struct fl_agent *)agent)->holders);
 }
 
+static void looked_who_holds(void *agent_)
+{
+	struct fl_agent *agent = agent_;
+
+	if (agent->news)
+		fl_news_looked(agent->news);
+}
+
+/* Of who has which device, and of those who are told of it. */
+static int start_holders(struct fl_agent *agent, struct fl_err *err)
+{
+	const struct fl_agent_options *options = &agent->options;
+	struct fl_holders_options holders = { options->pods_dir, options->log, options->metrics, looked_who_holds,
+					      agent };
+	struct fl_news_options news = { .log = options->log, .tell = options->event, .arg = options->event_arg };
+
+	agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
+	if (!agent->holders)
+		return -(int)(err ? err->code : FL_E_NOMEM);
+	if (!options->event)
+		return 0;
+	news.holders = agent->holders;
+	agent->news = fl_news_new(agent->io, agent->loop, &news, err);
+	return agent->news ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
+}
+
+void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told)
+{
+	if (agent->news && told->ref.kind == &fl_health_kind)
+		fl_news_health(agent->news, told);
+}
+
 int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 {
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_gpu_options gpu = options->gpu;
 	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated, agent };
-	struct fl_holders_options holders = { options->pods_dir, options->log, options->metrics };
 	struct fl_runtime_options runtime = { options->runtime_socket, options->log };
 
 	gpu.log = options->log;
@@ -144,9 +175,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	fl_memory_begin(agent->loop, &fl_host_kind);
 	fl_cdi_start(&agent->cdi, agent->loop);
 	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
-	if (agent->runtime)
-		agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
-	if (agent->holders)
+	if (agent->runtime && start_holders(agent, err) == 0)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
 	if (agent->plugins && options->metrics && fl_report_metrics(options->metrics, agent->loop, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
@@ -187,6 +216,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	if (!agent->io)
 		return;
 	agent->plugins = fl_plugins_free(agent->plugins);
+	agent->news = fl_news_free(agent->news);
 	agent->holders = fl_holders_free(agent->holders);
 	agent->runtime = fl_runtime_free(agent->runtime);
 	fl_holding_stop(&agent->holding);

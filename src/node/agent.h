@@ -19,6 +19,7 @@
 #include "node/host.h"
 #include "node/plugin.h"
 #include "node/runtime.h"
+#include "node/news.h"
 #include "run/records.h"
 
 struct fl_agent_options {
@@ -28,6 +29,9 @@ struct fl_agent_options {
 	const char *plugins_dir, *pods_dir;    /* the kubelet's */
 	const char *cdi_dir;
 	const char *runtime_socket;            /* NULL: the usual places */
+	/* A Pod that holds a card is to be told of its health: an Event. NULL: there is nobody to send it. */
+	void (*event)(void *arg, const struct fl_told_event *event);
+	void *event_arg;
 	const char *control;                   /* the socket for the operator's word (node/holding.h); "": none */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
@@ -46,6 +50,7 @@ struct fl_agent {
 	struct fl_holding holding;
 	struct fl_plugins *plugins;
 	struct fl_holders *holders;
+	struct fl_news *news;
 	struct fl_records *records;
 	struct fl_journal *journal;
 
@@ -71,6 +76,9 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
  * which is FL_AGENT_END_WAIT at the latest. */
 bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
+
+/* The loop has told of a change: if it is that of a card's health, the Pods that hold it now are told (node/news.h). */
+void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told);
 
 /* What it waits for, for /readyz: true when it waits for nothing. */
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words);

@@ -22,6 +22,7 @@ static const struct fl_metric metrics[] = {
 
 struct fl_holders {
 	struct fl_io *io;
+	struct fl_loop *loop;
 	struct fl_holders_options options;
 	struct fl_feed *feed;
 	struct fl_addr addr;
@@ -32,6 +33,7 @@ struct fl_holders {
 	struct fl_grpc_request list;      /* the second */
 	struct fl_err err, why;
 	uint64_t made;                    /* when the socket was made, by the wall's clock; 0: it is not there */
+	uint64_t asked_at, as_of;         /* the look that is under way; the one that is known */
 	uint64_t delay;                   /* after the next failure */
 	uint64_t seed[2], chances;
 	bool asked, synced;
@@ -143,8 +145,9 @@ static bool is_first(const V1__ContainerResources *container, size_t i)
 	return true;
 }
 
+/* Its name goes into `names`, which has room. */
 static int put_holder(struct fl_holders *holders, const V1__PodResources *pod, const V1__ContainerResources *container,
-		      const char *resource, struct fl_arena *arena)
+		      const char *resource, struct fl_arena *arena, struct fl_str_list *names)
 {
 	struct fl_holder holder = { 0 };
 	struct fl_str name =
@@ -160,12 +163,26 @@ static int put_holder(struct fl_holders *holders, const V1__PodResources *pod, c
 	FL_SET(&holder, pod_space, fl_str(pod->namespace_));
 	FL_SET(&holder, pod, fl_str(pod->name));
 	FL_SET(&holder, container, fl_str(container->name));
+	names->at[names->len++] = name;
 	return fl_feed_put(holders->feed, &holder, NULL);
 }
 
-static int put_all(struct fl_holders *holders, const V1__ListPodResourcesResponse *list, struct fl_arena *arena)
+static int make_room(const V1__ListPodResourcesResponse *list, struct fl_arena *arena, struct fl_str_list *names)
 {
-	int r = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->n_pod_resources; i++)
+		for (size_t k = 0; k < list->pod_resources[i]->n_containers; k++)
+			count += list->pod_resources[i]->containers[k]->n_devices;
+	names->len = 0;
+	names->at = fl_arena_get_n(arena, count, sizeof *names->at);
+	return names->at ? 0 : -FL_E_NOMEM;
+}
+
+static int put_all(struct fl_holders *holders, const V1__ListPodResourcesResponse *list, struct fl_arena *arena,
+		   struct fl_str_list *names)
+{
+	int r = make_room(list, arena, names);
 
 	for (size_t i = 0; i < list->n_pod_resources; i++) {
 		const V1__PodResources *pod = list->pod_resources[i];
@@ -176,21 +193,43 @@ static int put_all(struct fl_holders *holders, const V1__ListPodResourcesRespons
 			for (size_t n = 0; r == 0 && n < container->n_devices; n++)
 				if (is_first(container, n))
 					r = put_holder(holders, pod, container, container->devices[n]->resource_name,
-						       arena);
+						       arena, names);
 		}
 	}
 	return r;
 }
 
+/* Who has ended is known in the same moment as who has come: the sweep of a full state takes its time. */
+static int drop_ended(struct fl_holders *holders, struct fl_arena *arena, const struct fl_str_list *names)
+{
+	struct fl_view view = fl_loop_view(holders->loop, arena);
+	struct fl_each each = fl_view_all(&view, &fl_holder_kind);
+	const struct fl_holder *known;
+	void *array;
+	uint32_t len = fl_each_array(&each, &array);
+
+	if (view.failed)
+		return -FL_E_NOMEM;
+	known = array;
+	if (names->len)
+		qsort(names->at, names->len, sizeof *names->at, by_bytes);
+	for (uint32_t i = 0; i < len; i++)
+		if (!names->len || !bsearch(&known[i].meta.name, names->at, names->len, sizeof *names->at, by_bytes))
+			fl_feed_gone(holders->feed, FL_S(""), known[i].meta.name);
+	return 0;
+}
+
 static void told(struct fl_holders *holders)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_str_list names;
 	uint64_t grace = grace_left(holders);
 	struct fl_err err;
 
 	if (!grace)
 		fl_feed_begin(holders->feed);
-	if (put_all(holders, (const void *)holders->list.reply, &arena) < 0) {
+	if (put_all(holders, (const void *)holders->list.reply, &arena, &names) < 0 ||
+	    (!grace && drop_ended(holders, &arena, &names) < 0)) {
 		(void)fl_fail(&err, FL_E_NOMEM, "no memory for what the kubelet tells");
 		failed(holders, &err);
 		return;
@@ -201,7 +240,10 @@ static void told(struct fl_holders *holders)
 	count(holders, "told");
 	holders->why = (struct fl_err){ .code = FL_OK };
 	holders->delay = FL_HOLDERS_RETRY_FIRST;
+	holders->as_of = holders->asked_at;
 	over(holders, !grace ? FL_HOLDERS_EVERY : grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY);
+	if (holders->options.looked)
+		holders->options.looked(holders->options.arg);
 }
 
 static void listed(struct fl_op *op)
@@ -221,6 +263,7 @@ static void ask(struct fl_holders *holders)
 {
 	V1__ListPodResourcesRequest message = V1__LIST_POD_RESOURCES_REQUEST__INIT;
 
+	holders->asked_at = fl_now(holders->io);
 	holders->client = fl_grpc_client_new(holders->io, &holders->addr, &holders->err);
 	if (!holders->client) {
 		failed(holders, &holders->err);
@@ -324,6 +367,11 @@ void fl_holders_look(struct fl_holders *holders)
 		look_within(holders, FL_HOLDERS_SOON);
 }
 
+uint64_t fl_holders_as_of(const struct fl_holders *holders)
+{
+	return holders->as_of;
+}
+
 const struct fl_err *fl_holders_why(const struct fl_holders *holders)
 {
 	return &holders->why;
@@ -355,6 +403,7 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 		return NULL;
 	}
 	holders->io = io;
+	holders->loop = loop;
 	holders->options = *options;
 	holders->feed = fl_loop_feed(loop, &fl_holder_kind);
 	holders->delay = FL_HOLDERS_RETRY_FIRST;

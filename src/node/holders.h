@@ -22,6 +22,8 @@ struct fl_holders_options {
 	const char *dir;              /* of the kubelet's socket, borrowed; NULL: /var/lib/kubelet/pod-resources */
 	struct fl_log *log;
 	struct fl_metrics *metrics;   /* NULL: none are kept */
+	void (*looked)(void *arg);    /* the kubelet has told, and the cache shows it; NULL: nobody wants to know */
+	void *arg;
 };
 
 /* The loop must have a source for fl_holder_kind. */
@@ -31,6 +33,9 @@ struct fl_holders *fl_holders_free(struct fl_holders *holders);    /* NULL-safe,
 FL_DEFINE_AUTO(fl_holders, struct fl_holders *, fl_holders_free);
 
 void fl_holders_look(struct fl_holders *holders);
+
+/* The moment of the loop's clock at which the kubelet was asked for what is known now; 0: it has told nothing yet. */
+uint64_t fl_holders_as_of(const struct fl_holders *holders);
 
 /* What the last look came to; FL_OK: the kubelet has told. For a condition and /readyz. */
 const struct fl_err *fl_holders_why(const struct fl_holders *holders);

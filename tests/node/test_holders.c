@@ -4,7 +4,7 @@
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
 #include "grpc/server.h"
-#include "node/holders.h"
+#include "node/news.h"
 #include "node_world.h"
 #include "test.h"
 #include "test_io.h"
@@ -24,6 +24,8 @@ struct world {
 	struct fl_io *io;          /* the node's */
 	struct fl_loop *loop;
 	struct fl_holders *holders;
+	struct fl_news *news;
+	struct fl_buf told;        /* "space/pod reason " */
 	struct kubelet kubelet;
 	struct fl_buf text;
 	struct fl_err err;
@@ -32,6 +34,8 @@ struct world {
 static void world_auto_(struct world *w)
 {
 	fl_buf_free(&w->text);
+	fl_buf_free(&w->told);
+	w->news = fl_news_free(w->news);
 	fl_grpc_server_free(w->kubelet.server);
 	w->holders = fl_holders_free(w->holders);
 	w->loop = fl_loop_free(w->loop);
@@ -136,10 +140,28 @@ static void kubelet_stop(struct world *w)
 
 /* ---- us ---- */
 
+static void told(void *w_, const struct fl_told_event *event)
+{
+	struct world *w = w_;
+
+	fl_buf_printf(&w->told, "%.*s/%.*s %.*s ", FL_ARG(event->ref.space), FL_ARG(event->ref.name),
+		      FL_ARG(event->reason));
+}
+
+static void looked(void *w_)
+{
+	struct world *w = w_;
+
+	if (w->news)
+		fl_news_looked(w->news);
+}
+
 static int world_start(struct world *w)
 {
-	const struct fl_holders_options options = { .dir = "/pods" };
+	const struct fl_holders_options options = { .dir = "/pods", .looked = looked, .arg = w };
+	static const struct fl_kind *const kinds[] = { &fl_holder_kind, &fl_card_kind, &fl_health_kind };
 
+	w->told = FL_BUF(8 * FL_KIB);
 	w->text = FL_BUF(4 * FL_KIB);
 	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
 		return -FL_E_IO;
@@ -147,10 +169,14 @@ static int world_start(struct world *w)
 	if (sim_file_put(w->node.host, "/pods/x", "", 0) < 0)
 		return -FL_E_IO;
 	w->loop = fl_loop_new(w->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
-	if (!w->loop || fl_loop_source(w->loop, &(struct fl_source){ .kind = &fl_holder_kind }, &w->err) < 0)
-		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < FL_LEN(kinds); i++)
+		if (!w->loop || fl_loop_source(w->loop, &(struct fl_source){ .kind = kinds[i] }, &w->err) < 0)
+			return -FL_E_NOMEM;
 	w->holders = fl_holders_new(w->io, w->loop, &options, &w->err);
-	return w->holders ? 0 : -(int)w->err.code;
+	if (!w->holders)
+		return -(int)w->err.code;
+	w->news = fl_news_new(w->io, w->loop, &(struct fl_news_options){ w->holders, NULL, told, w }, &w->err);
+	return w->news ? 0 : -(int)w->err.code;
 }
 
 #define WORLD(w) \
@@ -317,4 +343,88 @@ TEST_ONCE(nothing_waits_for_a_kubelet_that_is_not_there)
 	TELLS(w, A);
 	OK_ERR(kubelet_start(&w), &w.err);
 	CHECK(comes(&w, KNOWN_A, FL_NS_PER_S));
+}
+
+/* ---- who is told of a card's health ---- */
+
+/* The words are nobody's after the call: they are copied. */
+static void tell(struct world *w, const char *reason)
+{
+	char words[20], card[] = "GPU-0";
+	struct fl_told_event event = { .ref = { &fl_health_kind, FL_S(""), fl_str(card), FL_S("") }, .warning = true,
+				       .type = FL_S("Healthy"), .message = FL_S("it is lost") };
+
+	pass(w, FL_NS_PER_MS);   /* a turn, as it would be told from: then its clock is right */
+	(void)snprintf(words, sizeof words, "%s", reason);
+	event.reason = fl_str(words);
+	fl_news_health(w->news, &event);
+	memset(words, 'x', sizeof words);
+	memset(card, 'x', sizeof card - 1);
+}
+
+static bool is_told(void *awaited_)
+{
+	struct awaited *awaited = awaited_;
+
+	return fl_str_eq(fl_buf_view(&awaited->w->told), fl_str(awaited->text));
+}
+
+static bool tells(struct world *w, const char *text, uint64_t within)
+{
+	struct awaited awaited = { w, text };
+
+	return node_until(&w->node, within, is_told, &awaited);
+}
+
+TEST(who_holds_a_card_now_is_told_of_it_and_who_held_it_is_not)
+{
+	int calls;
+	WORLD(w);
+
+	TELLS(w, A, "default/b/main nvidia.com/gpu GPU-1");
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A " default/b/main/nvidia.com/gpu=GPU-1", 3 * FL_NS_PER_S));
+	pass(&w, FL_HOLDERS_GRACE + 2 * FL_NS_PER_S);
+	TELLS(w, "default/c/main nvidia.com/gpu GPU-0", "default/b/main nvidia.com/gpu GPU-1");
+	calls = w.kubelet.calls;
+	tell(&w, "Lost");
+	tell(&w, "Xid79");
+	CHECK(!w.told.len || test_tortured());   /* what is known is older than the news */
+	CHECK(tells(&w, "default/c Lost default/c Xid79 ", FL_NS_PER_S) || test_tortured());
+	CHECK(w.kubelet.calls == calls + 1 || test_tortured());
+	pass(&w, 2 * FL_NEWS_WAIT);
+	CHECK(fl_str_starts(fl_buf_view(&w.told), FL_S("default/")) || test_tortured());
+}
+
+TEST_ONCE(while_the_kubelet_is_down_who_held_it_last_is_told_late)
+{
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A, 3 * FL_NS_PER_S));
+	pass(&w, FL_HOLDERS_GRACE + 2 * FL_NS_PER_S);
+	kubelet_stop(&w);
+	tell(&w, "Lost");
+	pass(&w, FL_NEWS_WAIT / 2);
+	tell(&w, "Xid79");
+	pass(&w, FL_NEWS_WAIT / 4);
+	CHECK_STR(fl_buf_view(&w.told), "");
+	CHECK(tells(&w, "default/a Lost ", FL_NEWS_WAIT / 2));
+	CHECK(tells(&w, "default/a Lost default/a Xid79 ", FL_NEWS_WAIT));
+}
+
+TEST_ONCE(more_than_may_wait_are_told_at_once)
+{
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A, 3 * FL_NS_PER_S));
+	kubelet_stop(&w);
+	for (int i = 0; i < FL_NEWS_MAX; i++)
+		tell(&w, "Lost");
+	CHECK_STR(fl_buf_view(&w.told), "");
+	tell(&w, "Xid79");
+	CHECK_STR(fl_buf_view(&w.told), "default/a Xid79 ");
 }

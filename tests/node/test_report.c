@@ -1,4 +1,4 @@
-/* Whom the health of a card concerns, and what dashboards are told of it. */
+/* What dashboards are told of cards. */
 #include "node/report.h"
 #include "api/cdi.h"
 #include "node/decide.h"
@@ -20,18 +20,6 @@ static const struct {
 	{ &fl_card_kind, "metadata: {name: '0000:04:00.0'}\nanswer: Lost\n" },
 	{ &fl_health_kind, "metadata: {name: '0000:04:00.0'}\ncard: '0000:04:00.0'\nstate: Unhealthy\ncause: Lost\n"
 			   "identity: {uuid: GPU-4}\n" },
-	{ &fl_holder_kind, "metadata: {name: c/p/c/r}\nresource: r\ndevices: [GPU-4]\npodNamespace: c\npod: p\n"
-			   "container: c\n" },
-	{ &fl_holder_kind, "metadata: {name: a/p/c1/r}\nresource: r\ndevices: [GPU-1]\npodNamespace: a\npod: p\n"
-			   "container: c1\n" },
-	{ &fl_holder_kind, "metadata: {name: a/p/c2/r}\nresource: r\ndevices: ['GPU-1::3']\npodNamespace: a\npod: p\n"
-			   "container: c2\n" },
-	{ &fl_holder_kind, "metadata: {name: a/q/c/r}\nresource: r\ndevices: [GPU-10]\npodNamespace: a\npod: q\n"
-			   "container: c\n" },
-	{ &fl_holder_kind, "metadata: {name: b/m/c/r}\nresource: r\ndevices: [MIG-a]\npodNamespace: b\npod: m\n"
-			   "container: c\n" },
-	{ &fl_holder_kind, "metadata: {name: b/n/c/r}\nresource: r\ndevices: [GPU-9, 'MIG-b::0']\npodNamespace: b\n"
-			   "pod: o\ncontainer: c\n" },
 	{ &fl_cdi_trouble_kind, "metadata: {name: k.io-gpu}\nwhy: 'full: make room'\n" },
 	{ &fl_resource_kind, "metadata: {name: nvidia.com/gpu}\nunits: [{id: GPU-1, healthy: true, replicas: 10}, "
 			     "{id: GPU-2, healthy: false}, {id: GPU-3, healthy: true, leaving: true}]\n" },
@@ -72,37 +60,6 @@ static int world_init(struct world *w)
 			return -FL_E_NOMEM;
 	}
 	return fl_report_metrics(w->metrics, w->loop, NULL);
-}
-
-static const struct {
-	const char *says, *health, *pods;
-} concerned[] = {
-	{ "a Pod with two containers is told once, and one with a like name is not", "0000:01:00.0", "a/p " },
-	{ "a card that is cut concerns all who have a part of it", "0000:02:00.0", "b/m b/o " },
-	{ "a part concerns who has it", "MIG-a", "b/m " },
-	{ "a card that the driver has not told of concerns nobody", "0000:03:00.0", "" },
-	{ "one that is lost since before the agent came concerns who has it", "0000:04:00.0", "c/p " },
-	{ "a card that is gone concerns nobody", "0000:09:00.0", "" },
-};
-
-TEST(who_is_told)
-{
-	FL_AUTO(world) struct world w = { 0 };
-
-	OK(world_init(&w));
-	EACH_ROW (row, concerned) {
-		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(1024);
-		struct fl_view view = fl_loop_view(w.loop, &arena);
-		const struct fl_report_pod *pods;
-		uint32_t len = fl_report_pods(&view, fl_str(row->health), &pods);
-
-		OK(view.failed ? -FL_E_NOMEM : 0);
-		for (uint32_t i = 0; i < len; i++)
-			fl_buf_printf(&text, "%.*s/%.*s ", FL_ARG(pods[i].space), FL_ARG(pods[i].name));
-		OK(fl_buf_check(&text, "Pods", NULL));
-		CHECK_STR(fl_buf_view(&text), row->pods);
-	}
 }
 
 static const struct {

@@ -1,0 +1,158 @@
+#include "node/news.h"
+#include "api/core.h"
+#include "api/node.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "plan/gpu_tell.h"
+
+/* An Event that waits for the kubelet's word; its texts lie behind it. */
+struct waiting {
+	struct fl_told_event event;
+	uint64_t at;                           /* since when */
+};
+
+struct fl_news {
+	struct fl_io *io;
+	struct fl_loop *loop;
+	struct fl_news_options options;
+	struct waiting *all[FL_NEWS_MAX];      /* in the order in which they came */
+	uint32_t len;
+	struct fl_timer patience;              /* until the first one is told all the same */
+};
+
+static void tell_pods(struct fl_news *news, const struct fl_told_event *told)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(news->loop, &arena);
+	struct fl_each healths = fl_view_all(&view, &fl_health_kind), holders = fl_view_all(&view, &fl_holder_kind);
+	struct fl_gpu_tell_facts facts = { .health = told->ref.name };
+	struct fl_told_event event = *told;
+	struct fl_gpu_pod *pods;
+	void *array;
+	uint32_t len;
+
+	facts.card = fl_view_get(&view, &fl_card_kind, FL_S(""), told->ref.name);
+	facts.health_len = fl_each_array(&healths, &array);
+	facts.healths = array;
+	facts.holder_len = fl_each_array(&holders, &array);
+	facts.holders = array;
+	pods = fl_view_alloc(&view, facts.holder_len + 1, sizeof *pods);
+	if (!pods || view.failed) {
+		fl_log(news->options.log, FL_WARN, "no memory to tell Pods of the card that they hold",
+		       FL_KV_STR("health", told->ref.name));
+		return;
+	}
+	len = fl_gpu_tell_pods(&facts, pods);
+	for (uint32_t i = 0; i < len; i++) {
+		event.ref = (struct fl_ref){ &fl_pod_kind, pods[i].space, pods[i].name, FL_S("") };
+		news->options.tell_pods(news->options.arg, &event);
+	}
+}
+
+static void send_first(struct fl_news *news, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		tell_pods(news, &news->all[i]->event);
+		fl_free(news->all[i]);
+	}
+	news->len -= count;
+	memmove(news->all, news->all + count, news->len * sizeof *news->all);
+	if (news->len)
+		fl_timer_set(news->io, &news->patience, news->all[0]->at + FL_NEWS_WAIT);
+	else
+		fl_timer_stop(news->io, &news->patience);
+}
+
+static void no_more_patience(struct fl_timer *timer)
+{
+	struct fl_news *news = fl_container(timer, struct fl_news, patience);
+	uint32_t count = 0;
+
+	fl_log(news->options.log, FL_WARN,
+	       "the kubelet does not say who holds a card now: who held it last is told of its health",
+	       FL_KV_ERR(fl_holders_why(news->options.holders)));
+	while (count < news->len && fl_now(news->io) >= news->all[count]->at + FL_NEWS_WAIT)
+		count++;
+	send_first(news, count);
+}
+
+void fl_news_looked(struct fl_news *news)
+{
+	uint64_t as_of = fl_holders_as_of(news->options.holders);
+	uint32_t count = 0;
+
+	while (count < news->len && news->all[count]->at <= as_of)
+		count++;
+	if (count)
+		send_first(news, count);
+	if (news->len)
+		fl_holders_look(news->options.holders);
+}
+
+static char *put(char *to, struct fl_str *text)
+{
+	if (text->len)
+		memcpy(to, text->p, text->len);
+	text->p = to;
+	return to + text->len;
+}
+
+static struct waiting *copy(const struct fl_told_event *told, uint64_t now)
+{
+	const struct fl_ref *ref = &told->ref;
+	size_t size = (size_t)ref->name.len + told->type.len + told->reason.len + told->message.len;
+	struct waiting *waiting = fl_alloc(sizeof *waiting + size);
+	char *at;
+
+	if (!waiting)
+		return NULL;
+	*waiting = (struct waiting){ .event = *told, .at = now };
+	waiting->event.ref.space = waiting->event.ref.uid = FL_S("");   /* a Health has none */
+	at = put((char *)(waiting + 1), &waiting->event.ref.name);
+	at = put(at, &waiting->event.type);
+	at = put(at, &waiting->event.reason);
+	(void)put(at, &waiting->event.message);
+	return waiting;
+}
+
+void fl_news_health(struct fl_news *news, const struct fl_told_event *told)
+{
+	struct waiting *waiting = news->len < FL_NEWS_MAX ? copy(told, fl_now(news->io)) : NULL;
+
+	if (!waiting) {
+		tell_pods(news, told);
+		return;
+	}
+	news->all[news->len++] = waiting;
+	if (news->len == 1)
+		fl_timer_set(news->io, &news->patience, waiting->at + FL_NEWS_WAIT);
+	fl_holders_look(news->options.holders);
+}
+
+struct fl_news *fl_news_new(struct fl_io *io, struct fl_loop *loop, const struct fl_news_options *options,
+			    struct fl_err *err)
+{
+	struct fl_news *news = fl_zalloc(sizeof *news);
+
+	if (!news) {
+		(void)fl_fail(err, FL_E_NOMEM, "no memory to tell Pods of their cards");
+		return NULL;
+	}
+	news->io = io;
+	news->loop = loop;
+	news->options = *options;
+	news->patience.fire = no_more_patience;
+	return news;
+}
+
+struct fl_news *fl_news_free(struct fl_news *news)
+{
+	if (!news)
+		return NULL;
+	fl_timer_stop(news->io, &news->patience);
+	for (uint32_t i = 0; i < news->len; i++)
+		fl_free(news->all[i]);
+	fl_free(news);
+	return NULL;
+}

@@ -1,0 +1,31 @@
+/* news.h - Pods are told of a card that they hold: an Event for each change of its health.
+ *
+ *     news = fl_news_new(io, loop, &(struct fl_news_options){ .holders = holders, .tell = tell, .arg = arg }, err);
+ *     fl_news_health(news, told)      the loop has told of a Health: the kubelet is asked who holds it now
+ *     fl_news_looked(news)            it has said so
+ *
+ * What is known of holders may be FL_HOLDERS_EVERY old, and a Pod that has ended since is not to be told: so the
+ * kubelet is asked anew, once for all changes that come together. Where it does not answer within FL_NEWS_WAIT, who
+ * held it last is told, and the log says that: a kubelet that is down ends no Pod.
+ */
+#pragma once
+#include "node/holders.h"
+
+struct fl_news;
+
+struct fl_news_options {
+	struct fl_holders *holders;            /* borrowed */
+	struct fl_log *log;
+	/* One Event, about the Pod that `ref` is; the rest is as the loop told it. */
+	void (*tell)(void *arg, const struct fl_told_event *event);
+	void *arg;
+};
+
+struct fl_news *fl_news_new(struct fl_io *io, struct fl_loop *loop, const struct fl_news_options *options,
+			    struct fl_err *err) FL_MUSTUSE;
+struct fl_news *fl_news_free(struct fl_news *news);    /* NULL-safe, returns NULL; what waits is not sent */
+FL_DEFINE_AUTO(fl_news, struct fl_news *, fl_news_free);
+
+/* Copies what it keeps. Without memory for that, or with FL_NEWS_MAX waiting, it is told at once. */
+void fl_news_health(struct fl_news *news, const struct fl_told_event *told);
+void fl_news_looked(struct fl_news *news);

@@ -1,0 +1,22 @@
+/* gpu_tell.h - whom the health of a card, or of a part of it, concerns: the Pods that are told of it by an Event.
+ *
+ * Pure, as all that decides. Whether the holders are those of now is the caller's care (node/news.h).
+ */
+#pragma once
+#include "api/node.h"
+
+struct fl_gpu_tell_facts {
+	struct fl_str health;                  /* its name: the address of a card, or the UUID of a partition */
+	const struct fl_card *card;            /* of that address; NULL: a partition's, or the card is gone */
+	const struct fl_health *healths;       /* what cards and partitions were when they answered last */
+	const struct fl_holder *holders;       /* sorted by name, so that those of one Pod stand together */
+	uint32_t health_len, holder_len;
+};
+
+struct fl_gpu_pod {
+	struct fl_str space, name;
+};
+
+/* The Pods that hold it, or a part of the card: each once, in the order of the holders. `ret` has room for as many as
+ * there are holders. How many. */
+uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret);
