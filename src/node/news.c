@@ -46,7 +46,7 @@ static void tell_pods(struct fl_news *news, const struct fl_told_event *told)
 	len = fl_gpu_tell_pods(&facts, pods);
 	for (uint32_t i = 0; i < len; i++) {
 		event.ref = (struct fl_ref){ &fl_pod_kind, pods[i].space, pods[i].name, FL_S("") };
-		news->options.tell_pods(news->options.arg, &event);
+		news->options.tell(news->options.arg, &event);
 	}
 }
 
