@@ -81,6 +81,8 @@ struct fl_holding_ask {
 	struct fl_holding *holding;
 	struct fl_http_req *req;
 	struct fl_holding_ask *next;
+	struct fl_gpu_pause again;             /* of one who asks for what was asked for before: is it so by now? */
+	struct fl_err why;
 };
 
 static void forget(struct fl_holding_ask *ask)
@@ -90,6 +92,10 @@ static void forget(struct fl_holding_ask *ask)
 	while (*from != ask)
 		from = &(*from)->next;
 	*from = ask->next;
+	if (fl_op_busy(&ask->again.op)) {
+		fl_op_cancel(&ask->again.op);
+		fl_gpu_resume(*ask->holding->gpu);
+	}
 	fl_free(ask);
 }
 
@@ -100,25 +106,65 @@ static void gone(void *ask)
 
 static const struct fl_http_req_user user = { .gone = gone };
 
-static void wait_for_it(struct fl_holding *holding, struct fl_http_req *req)
+static struct fl_holding_ask *wait_for_it(struct fl_holding *holding, struct fl_http_req *req)
 {
 	struct fl_holding_ask *ask = fl_alloc(sizeof *ask);
 
 	if (!ask) {
 		fl_http_req_say(req, 503, "no memory to wait for it; it is on its way");
-		return;
+		return NULL;
 	}
-	*ask = (struct fl_holding_ask){ holding, req, holding->asks };
+	*ask = (struct fl_holding_ask){ .holding = holding, .req = req, .next = holding->asks };
 	holding->asks = ask;
 	fl_http_req_on(req, &user, ask);
+	return ask;
+}
+
+static void looked_again(struct fl_op *op)
+{
+	struct fl_holding_ask *ask = fl_container(op, struct fl_holding_ask, again.op);
+	struct fl_http_req *req = ask->req;
+	struct fl_err why = op->result < 0 ? ask->why : (struct fl_err){ 0 };
+
+	fl_gpu_resume(*ask->holding->gpu);     /* the pause that was asked for first stays */
+	forget(ask);
+	if (why.code)
+		fl_http_req_say(req, 504, "%s", why.text);
+	else
+		fl_http_req_say(req, 200, "the driver is let go of already");
+}
+
+/* What was asked for before may be on its way still, or have failed: a process that hung there may have ended since. */
+static void look_again(struct fl_holding *holding, struct fl_http_req *req, struct fl_str words)
+{
+	struct fl_holding_ask *ask = wait_for_it(holding, req);
+	char why[200];
+
+	if (!ask)
+		return;
+	(void)snprintf(why, sizeof why, "%.*s", FL_ARG(words));
+	ask->again.op = (struct fl_op){ .done = looked_again, .err = &ask->why };
+	fl_gpu_pause(*holding->gpu, &ask->again, why);
+}
+
+/* Those who look for themselves are answered by what they see. */
+static struct fl_holding_ask *next_ask(const struct fl_holding *holding)
+{
+	struct fl_holding_ask *ask = holding->asks;
+
+	while (ask && fl_op_busy(&ask->again.op))
+		ask = ask->next;
+	return ask;
 }
 
 static void answer_all(struct fl_holding *holding, const struct fl_err *why)
 {
-	while (holding->asks) {
-		struct fl_http_req *req = holding->asks->req;
+	struct fl_holding_ask *ask;
 
-		forget(holding->asks);
+	while ((ask = next_ask(holding))) {
+		struct fl_http_req *req = ask->req;
+
+		forget(ask);
 		if (why->code)
 			fl_http_req_say(req, 504, "%s", why->text);
 		else
@@ -196,10 +242,10 @@ static void asked_to_pause(struct fl_http_req *req)
 	FL_SET(&pause, why, words.len ? words : FL_S("asked for by the operator"));
 	if (fl_feed_put(fl_loop_feed(holding->loop, &fl_pause_kind), &pause, &err) < 0)
 		fl_http_req_say(req, 503, "%s", err.text);
-	else if (holding->held)
-		fl_http_req_say(req, 200, "the driver is let go of already");
+	else if (holding->held && *holding->gpu)
+		look_again(holding, req, pause.why);
 	else
-		wait_for_it(holding, req);
+		(void)wait_for_it(holding, req);
 }
 
 static void asked_to_resume(struct fl_http_req *req)
@@ -211,7 +257,7 @@ static void asked_to_resume(struct fl_http_req *req)
 
 	fl_feed_gone(fl_loop_feed(holding->loop, &fl_pause_kind), FL_S(""), operator_name);
 	if (asked)
-		wait_for_it(holding, req);
+		(void)wait_for_it(holding, req);
 	else if (holding->held)
 		fl_http_req_say(req, 409, "a label of the Node asks for it: take away its nvidia.com/gpu.deploy.* = "
 					  "paused-for-...");

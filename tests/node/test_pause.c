@@ -134,6 +134,48 @@ TEST_ONCE(what_is_no_such_request_is_refused)
 	CHECK(!n.holding.held);
 }
 
+static bool is_stuck(struct gpu_rig *rig, int some)
+{
+	return (fl_gpu_state(rig->gpu).stuck > 0) == some;
+}
+
+/* A process that hangs in the kernel has the driver still: that is said, also to who asks again, until it has ended. */
+TEST_ONCE(a_driver_that_is_not_free_in_time_is_told_and_not_taken_for_free)
+{
+	NODE(n);
+	if (rig_say(&n.rig, "hang uuid 1 frozen", &n.err) < 0)
+		SKIP("no freezer of cgroup v1 to be had");
+	CHECK(rig_until(&n.rig, is_stuck, true));
+	ASKED(n, "/pause", "an upgrade", 504, "");
+	CHECK(fake_in_use(n.rig.state->path));
+	ASKED(n, "/pause", "", 504, "");
+	OK_ERR(rig_say(&n.rig, "heal any", &n.err), &n.err);
+	CHECK(rig_until(&n.rig, is_stuck, false));
+	ASKED(n, "/pause", "", 200, "the driver is let go of already");
+	CHECK(!fake_in_use(n.rig.state->path));
+	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+}
+
+/* Two who ask at once are both answered when it is so, and not before. */
+TEST_ONCE(who_asks_while_it_is_on_its_way_waits_for_it_too)
+{
+	NODE(n);
+	{
+		FL_AUTO(fl_http_call) struct fl_http_call first = { 0 }, second = { 0 };
+
+		begin(&n, &first, "/pause", "");
+		for (int i = 0; i < 5000 && !n.holding.held; i++)
+			rig_turn(&n.rig, FL_NS_PER_MS / 10);
+		begin(&n, &second, "/pause", "");
+		CHECK_INT(finish(&n, &second), 200);
+		CHECK(!fake_in_use(n.rig.state->path));
+		CHECK_INT(finish(&n, &first), 200);
+	}
+	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+}
+
 /* Who asked has gone away, or we end: nothing is left of the request. */
 TEST_ONCE(who_does_not_wait_for_the_answer_is_forgotten)
 {
