@@ -370,6 +370,10 @@
 #define FL_GPU_HUNG_RETRY_LAST (300 * FL_NS_PER_S)
 /* A child that crashed and is back within this time was no outage. */
 #define FL_GPU_CRASH_GRACE (1 * FL_NS_PER_S)
+/* Reports of cards that memory was refused for, kept until there is some: one for each card of a usual machine, each as
+ * long as a child puts it at most. */
+#define FL_GPU_LATE_MAX 8
+#define FL_GPU_LATE_BYTES 248
 /* Equal events of one card that come faster are told together: a storm of them costs next to nothing. */
 #define FL_GPU_STORM_EVERY (100 * FL_NS_PER_MS)
 /* Waiting for events fails: the card is gone, or the driver. Soon again, then so seldom that it costs nothing. */

@@ -252,6 +252,19 @@ static bool among(const struct fl_str_list *list, const char *address)
 	return false;
 }
 
+/* Nobody listens until another child does: soon, then ever later. */
+static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid)
+{
+	uint64_t delay = gpu->events_delay ? gpu->events_delay : FL_GPU_EVENTS_RETRY_FIRST;
+
+	fl_log(gpu->options.log, FL_WARN, "events of cards cannot be had, will try again", FL_KV_ERR(&kid->err));
+	kid->not_before = fl_now(gpu->io) + delay;
+	gpu->events_delay = delay * 2 < FL_GPU_EVENTS_RETRY_LAST ? delay * 2 : FL_GPU_EVENTS_RETRY_LAST;
+	fl_vec_each (card, &gpu->cards)
+		card->enrolled = false;
+	gpu_kid_let_go(kid);
+}
+
 static void events_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 {
 	struct fl_gpu_told told = { 0 };
@@ -261,12 +274,10 @@ static void events_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	if (r == -FL_E_CLOSED || r == -FL_E_TIMEOUT)
 		return;   /* its replacement is asked again */
 	if (r < 0) {
-		fl_log(gpu->options.log, FL_WARN, "events of cards cannot be had, will try again",
-		       FL_KV_ERR(&kid->err));
-		kid->not_before = fl_now(gpu->io) + FL_GPU_EVENTS_RETRY_LAST;
-		gpu_kid_let_go(kid);
+		no_events(gpu, kid);
 		return;
 	}
+	gpu->events_delay = 0;
 	fl_vec_each (card, &gpu->cards) {
 		bool reports = card->enrolled && among(&told.cards, card->address);
 
@@ -502,6 +513,8 @@ static uint64_t next_at(const struct fl_gpu *gpu)
 		sooner(&at, gpu->retry_at);
 	if (gpu->out && gpu->out_at + gpu->pace.grace > now)
 		sooner(&at, gpu->out_at + gpu->pace.grace);
+	if (gpu->late_len)
+		sooner(&at, gpu->late_at);
 	if (gpu->kids[GPU_EVENTS].not_before > now)
 		sooner(&at, gpu->kids[GPU_EVENTS].not_before);
 	if (!gpu_kid_free_to_ask(&gpu->kids[GPU_CALLS]))
@@ -529,6 +542,7 @@ static void work(struct fl_timer *timer)
 		enrol_next(gpu);
 		check_next(gpu);
 	}
+	gpu_tell_late(gpu);
 	gpu_say_driver(gpu);
 	end_pauses(gpu);
 	if (!fl_timer_is_set(&gpu->work))

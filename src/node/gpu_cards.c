@@ -117,14 +117,14 @@ void gpu_drop_card(struct fl_gpu *gpu, struct fl_str address)
 	fl_feed_gone(gpu->cards_feed, FL_S(""), address);
 }
 
-/* Bad news at once: first that the card is no longer clean, or the fault would look like one of long ago. */
-static void put_fault(struct fl_gpu *gpu, struct fl_card_fault *fault)
+/* Bad news at once: first that the card is no longer clean, or the fault would look like one of long ago. -FL_E_NOMEM:
+ * nothing was told of it; the card is not clean, and is looked at now. */
+static int put_fault(struct fl_gpu *gpu, struct fl_card_fault *fault)
 {
 	FL_AUTO(fl_buf) struct fl_buf name = FL_BUF(FL_RUN_NAME);
 	struct gpu_card *card = gpu_card(gpu, fault->card);
 	struct fl_view view = fl_loop_view(gpu->loop, &gpu->arena);
 	const struct fl_card_fault *old;
-	struct fl_err err = { 0 };
 	int r;
 
 	if (card) {
@@ -136,29 +136,73 @@ static void put_fault(struct fl_gpu *gpu, struct fl_card_fault *fault)
 	}
 	fl_gpu_fault_name(fault, &name);
 	old = fl_view_get(&view, &fl_card_fault_kind, FL_S(""), fl_buf_view(&name));
+	if (view.failed || name.failed)
+		return -FL_E_NOMEM;
 	if (!old && gpu->faults >= FL_GPU_FAULTS_MAX) {
 		fl_log(gpu->options.log, FL_WARN, "a fault is not kept: there are too many",
 		       FL_KV_STR("fault", fl_buf_view(&name)));
-		return;
+		return 0;
 	}
 	FL_SET(FL_IN(fault, meta), name, fl_buf_view(&name));
 	FL_SET(fault, count, fault->count + (old ? old->count : 0));
 	FL_SET(fault, last, (int64_t)fl_now(gpu->io));
-	r = fl_buf_check(&name, "a fault", &err);
-	if (r >= 0)
-		r = fl_feed_put(gpu->faults_feed, fault, &err);
-	if (r < 0)   /* the card is not clean, and is looked at now: it is not taken for well */
-		fl_log(gpu->options.log, FL_ERROR, "a fault was lost for want of memory", FL_KV_ERR(&err));
-	else
-		gpu->faults += !old;
+	r = fl_feed_put(gpu->faults_feed, fault, NULL);
+	gpu->faults += r >= 0 && !old;
+	return r;
+}
+
+static int take_fault(struct fl_gpu *gpu, struct fl_str payload)
+{
+	struct fl_card_fault fault, fresh;
+	struct fl_err err = { 0 };
+	int r = fl_gpu_take_fault(payload, &gpu->arena, &fault, &err);
+
+	if (r < 0 && r != -FL_E_NOMEM) {
+		fl_log(gpu->options.log, FL_WARN, "what a child tells makes no sense", FL_KV_ERR(&err));
+		return 0;
+	}
+	fresh = fault;   /* what is told has those of before in its count */
+	if (r == 0)
+		r = put_fault(gpu, &fault);
+	if (r == 0)
+		gpu_count_fault(gpu, &fresh);
+	return r;
+}
+
+/* It is told once, and by nobody else: what has no memory now is kept as it came. */
+static void keep_fault(struct fl_gpu *gpu, struct fl_str payload)
+{
+	struct gpu_late *late = &gpu->late[gpu->late_len];
+
+	if (gpu->late_len == FL_LEN(gpu->late) || payload.len > sizeof late->bytes) {
+		fl_log(gpu->options.log, FL_ERROR, "a fault was lost for want of memory",
+		       FL_KV_STR("fault", fl_str_sub(payload, 0, FL_GPU_LATE_BYTES)));
+		return;
+	}
+	memcpy(late->bytes, payload.p, payload.len);
+	late->len = payload.len;
+	gpu->late_len++;
+	gpu->late_at = fl_now(gpu->io) + gpu->pace.look_soon;
+}
+
+void gpu_tell_late(struct fl_gpu *gpu)
+{
+	uint32_t told = 0;
+
+	if (!gpu->late_len || fl_now(gpu->io) < gpu->late_at)
+		return;
+	while (told < gpu->late_len &&
+	       take_fault(gpu, (struct fl_str){ gpu->late[told].bytes, gpu->late[told].len }) >= 0)
+		told++;
+	gpu->late_len -= told;
+	memmove(gpu->late, gpu->late + told, gpu->late_len * sizeof *gpu->late);
+	gpu->late_at = fl_now(gpu->io) + gpu->pace.look_soon;
 }
 
 void gpu_event(void *kid_, uint16_t kind, struct fl_str payload)
 {
 	struct gpu_kid *kid = kid_;
 	struct fl_gpu *gpu = kid->gpu;
-	struct fl_card_fault fault;
-	struct fl_err err = { 0 };
 
 	fl_arena_reset(&gpu->arena);
 	if (kind == FL_GPU_TELL_CHANGED) {
@@ -167,11 +211,8 @@ void gpu_event(void *kid_, uint16_t kind, struct fl_str payload)
 				card->look_at = 0;
 	} else if (kind != FL_GPU_TELL_FAULT) {
 		fl_log(gpu->options.log, FL_WARN, "a child tells what nobody knows", FL_KV_INT("kind", kind));
-	} else if (fl_gpu_take_fault(payload, &gpu->arena, &fault, &err) < 0) {
-		fl_log(gpu->options.log, FL_WARN, "what a child tells makes no sense", FL_KV_ERR(&err));
-	} else {
-		gpu_count_fault(gpu, &fault);
-		put_fault(gpu, &fault);
+	} else if (take_fault(gpu, payload) < 0) {
+		keep_fault(gpu, payload);
 	}
 	fl_arena_reset(&gpu->arena);
 	gpu_wake(gpu);

@@ -45,6 +45,12 @@ struct gpu_card {
 	uint64_t check_at, delay;      /* HUNG: the next deep check */
 };
 
+/* A report that could not be told, for want of memory. */
+struct gpu_late {
+	uint32_t len;
+	char bytes[FL_GPU_LATE_BYTES];
+};
+
 /* What the driver was last heard to say as a whole. */
 enum gpu_word { GPU_WORD_NONE, GPU_WORD_FINE, GPU_WORD_NO_DRIVER, GPU_WORD_MISMATCH, GPU_WORD_SICK };
 
@@ -76,6 +82,7 @@ struct fl_gpu {
 	unsigned pauses;
 	struct fl_gpu_pause *waiting;
 	char why[FL_ERR_TEXT];         /* of the pause */
+	uint64_t events_delay;         /* after the next failure to listen */
 	bool left_behind;              /* a freed child has not died */
 	uint64_t asked_count;
 
@@ -94,6 +101,9 @@ struct fl_gpu {
 	FL_VEC(struct gpu_card) cards;
 	uint64_t links_at;
 	uint32_t faults;               /* in the cache */
+	struct gpu_late late[FL_GPU_LATE_MAX];
+	uint32_t late_len;
+	uint64_t late_at;              /* when they are tried again */
 	struct fl_family *families[8];
 };
 
@@ -128,6 +138,7 @@ struct gpu_change {
 /* 0 or -FL_E_NOMEM: nothing was told. What it needs of gpu->arena stays there. */
 int gpu_put_card(struct fl_gpu *gpu, struct gpu_card *card, const struct gpu_change *change);
 void gpu_drop_card(struct fl_gpu *gpu, struct fl_str address);  /* from the caches, with its faults */
+void gpu_tell_late(struct fl_gpu *gpu);                         /* reports that had no memory */
 void gpu_event(void *kid, uint16_t kind, struct fl_str payload);
 void gpu_say_driver(struct fl_gpu *gpu);
 

@@ -121,30 +121,15 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 	return rig->gpu ? 0 : -FL_E_NOMEM;
 }
 
-int rig_up(struct gpu_rig *rig, const char *topology, unsigned flags, struct fl_err *err)
+/* What lies on an io that is there. */
+static int rig_loop(struct gpu_rig *rig, struct fl_err *err)
 {
 	static const uint64_t seed[2] = { 1, 2 };
 	struct fl_loop_options options = { .seed = { 1, 2 } };
-	char path[300];
 	int r;
 
-	(void)snprintf(rig->folder, sizeof rig->folder, "/tmp/fake-gpu-XXXXXX");
-	if (!mkdtemp(rig->folder))
-		return fl_fail_sys(err, errno, "a folder");
-	(void)snprintf(rig->root, sizeof rig->root, "%s/root", rig->folder);
-	(void)snprintf(rig->sysfs, sizeof rig->sysfs, "%s/sys", rig->root);
-	(void)snprintf(rig->proc, sizeof rig->proc, "%s/proc", rig->root);
-	(void)snprintf(rig->env, sizeof rig->env, "%s=%s", FAKE_ENV, rig->folder);
 	rig->roots[0] = rig->root;
 	rig->envs[0] = rig->env;
-	(void)snprintf(path, sizeof path, "%s/%s.yaml", FAKE_TOPOLOGY, topology);
-	rig->state = fake_up(path, rig->folder, 7, 0, err);
-	if (!rig->state)
-		return -FL_E_IO;
-	r = rig_tree(rig, !(flags & RIG_NO_LIBRARY), err);
-	if (r < 0)
-		return r;
-	rig->io = fl_posix_new(err);
 	rig->metrics = fl_metrics_new(seed, err);
 	rig->loop = rig->io ? fl_loop_new(rig->io, &options, err) : NULL;
 	if (!rig->loop || !rig->metrics)
@@ -157,8 +142,41 @@ int rig_up(struct gpu_rig *rig, const char *topology, unsigned flags, struct fl_
 				   &(struct fl_source){ .kind = &fl_card_fault_kind, .sink = &fl_gpu_fault_sink,
 							.sink_arg = &rig->gpu },
 				   err);
-	if (r >= 0)
-		r = fl_loop_capability(rig->loop, &forgive, err);
+	return r < 0 ? r : fl_loop_capability(rig->loop, &forgive, err);
+}
+
+int rig_again(struct gpu_rig *rig, const struct gpu_rig *tree, struct fl_io *io, struct fl_err *err)
+{
+	int r;
+
+	*rig = *tree;
+	rig->folder[0] = '\0';   /* it stays */
+	rig->io = io;
+	r = rig_loop(rig, err);
+	return r < 0 ? r : rig_start(rig, 0, err);
+}
+
+int rig_up(struct gpu_rig *rig, const char *topology, unsigned flags, struct fl_err *err)
+{
+	char path[300];
+	int r;
+
+	(void)snprintf(rig->folder, sizeof rig->folder, "/tmp/fake-gpu-XXXXXX");
+	if (!mkdtemp(rig->folder))
+		return fl_fail_sys(err, errno, "a folder");
+	(void)snprintf(rig->root, sizeof rig->root, "%s/root", rig->folder);
+	(void)snprintf(rig->sysfs, sizeof rig->sysfs, "%s/sys", rig->root);
+	(void)snprintf(rig->proc, sizeof rig->proc, "%s/proc", rig->root);
+	(void)snprintf(rig->env, sizeof rig->env, "%s=%s", FAKE_ENV, rig->folder);
+	(void)snprintf(path, sizeof path, "%s/%s.yaml", FAKE_TOPOLOGY, topology);
+	rig->state = fake_up(path, rig->folder, 7, 0, err);
+	if (!rig->state)
+		return -FL_E_IO;
+	r = rig_tree(rig, !(flags & RIG_NO_LIBRARY), err);
+	if (r < 0)
+		return r;
+	rig->io = fl_posix_new(err);
+	r = rig_loop(rig, err);
 	return r < 0 || (flags & RIG_LATER) ? r : rig_start(rig, flags, err);
 }
 

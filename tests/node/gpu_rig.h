@@ -34,6 +34,9 @@ enum { RIG_NO_LIBRARY = 1, RIG_LATER = 2, RIG_SELDOM = 4, RIG_CUDA = 8 };
 
 int rig_up(struct gpu_rig *rig, const char *topology, unsigned flags, struct fl_err *err);
 int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err);
+/* Another feeder on an io of the caller's (now the rig's) and the fake driver of a rig that is down but for its
+ * folder. */
+int rig_again(struct gpu_rig *rig, const struct gpu_rig *tree, struct fl_io *io, struct fl_err *err);
 void rig_down(struct gpu_rig *rig);
 static inline void gpu_rig_auto_(struct gpu_rig *rig)
 {
