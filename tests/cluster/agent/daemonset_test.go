@@ -276,8 +276,12 @@ func TestTheAgentAsADaemonSetIsReplaced(t *testing.T) {
 			})
 			after, at, made := r.allRun(4)
 			t.Logf("registered %v after the beginning, all users run %v after that", registered.Sub(began), at.Sub(registered))
+			// After a reboot the kubelet refuses Pods within a second and tells of it with its next beat, ten seconds after its
+			// start: only then are there Pods in their place. An agent that registers sooner changes nothing of that.
 			if made.Before(registered) {
 				made = registered
+			} else {
+				t.Logf("the last of them was made %v after the registration", made.Sub(registered))
 			}
 			if took := at.Sub(made); took > replacedWithin {
 				t.Errorf("it took %v", took)
