@@ -283,6 +283,9 @@
 #define FL_KUBE_BATCH_SHARE 8            /* ... this often while one write takes its time: 12 % of it */
 #define FL_KUBE_BATCH_MIN (2 * FL_NS_PER_MS) /* a timer for less would wake more often than what comes */
 #define FL_KUBE_BATCH_MAX (16 * FL_NS_PER_MS) /* what else comes on the connection waits, too */
+#define FL_KUBE_LONG_LIST (256 * FL_KIB) /* a list beyond this: less is there in a moment */
+#define FL_KUBE_LIST_PIECE (32 * FL_KIB) /* ... is read in pieces of this, where so much takes a while to come, ... */
+#define FL_KUBE_LIST_REST_MAX (8 * FL_NS_PER_MS)   /* ... which is not waited for longer than this */
 #define FL_KUBE_SPARES 64                /* calls' own memory, kept for the next: as many as a loop has on their way */
 #define FL_KUBE_SPARE_BUF (4 * FL_KIB)   /* ... with each of four buffers, unless it grew beyond */
 #define FL_KUBE_TRIES 10                 /* of one call after 429 and the like, as client-go */

@@ -25,7 +25,7 @@ struct fl_str fl_str(const char *terminated);
 
 static inline bool fl_str_eq(struct fl_str a, struct fl_str b)
 {
-	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+	return a.len == b.len && (a.len == 0 || (a.p[0] == b.p[0] && memcmp(a.p, b.p, a.len) == 0));
 }
 
 /* Order by bytes, as Go and the API server do. */

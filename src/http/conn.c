@@ -449,6 +449,8 @@ void fl_conn_finish(struct fl_conn *conn)
 void fl_conn_batch(struct fl_conn *conn, uint64_t every)
 {
 	conn->batch = every;
+	if (!every && conn->resting)
+		fl_timer_set(conn->io, &conn->rest, fl_now(conn->io));
 }
 
 void fl_conn_wake(struct fl_conn *conn)

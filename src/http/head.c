@@ -64,9 +64,26 @@ bool fl_headers_token(struct fl_headers headers, struct fl_str name, struct fl_s
 	return false;
 }
 
+/* Is there a control character among these eight? A tab is one too. */
+static bool any_control(uint64_t eight)
+{
+	const uint64_t ones = 0x0101010101010101u, high = ones * 0x80;
+	uint64_t del = eight ^ ones * 0x7f;
+
+	return (((eight - ones * 0x20) & ~eight) | ((del - ones) & ~del)) & high;
+}
+
 bool fl_http_value_valid(struct fl_str value)
 {
-	for (uint32_t i = 0; i < value.len; i++) {
+	uint32_t i = 0;
+	uint64_t eight;
+
+	for (; value.len - i >= sizeof eight; i += (uint32_t)sizeof eight) {
+		memcpy(&eight, value.p + i, sizeof eight);
+		if (any_control(eight))
+			break;
+	}
+	for (; i < value.len; i++) {
 		uint8_t c = (uint8_t)value.p[i];
 
 		if ((c < 0x20 && c != '\t') || c == 0x7f)
@@ -77,10 +94,11 @@ bool fl_http_value_valid(struct fl_str value)
 
 bool fl_http_all(struct fl_str s, enum fl_http_char kind)
 {
+	unsigned common = kind;
+
 	for (uint32_t i = 0; i < s.len; i++)
-		if (!(fl_http_chars[(uint8_t)s.p[i]] & kind))
-			return false;
-	return s.len > 0;
+		common &= fl_http_chars[(uint8_t)s.p[i]];
+	return s.len > 0 && common;
 }
 
 bool fl_header_valid(const struct fl_header *header)

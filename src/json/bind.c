@@ -7,9 +7,14 @@ FL_BIND(fl_fault, FL_FAULT)
 
 const struct fl_field *fl_field_find(const struct fl_bind *bind, struct fl_str json)
 {
-	fl_each_field (f, bind)
-		if (!f->local && fl_str_eq(f->json, json))
+	const uint8_t *at = bind->lengths, *end = at + bind->len;
+
+	while (json.len <= UINT8_MAX && (at = memchr(at, (int)json.len, (size_t)(end - at)))) {
+		const struct fl_field *f = &bind->fields[at++ - bind->lengths];
+
+		if (fl_str_eq(f->json, json) && !f->local)
 			return f;
+	}
 	return NULL;
 }
 
@@ -152,9 +157,12 @@ void fl_defaults(const struct fl_bind *bind, void *object)
 {
 	uint64_t absent = ~fl_bits(object);
 
-	for (uint32_t i = 0; i < bind->len; i++)
-		if (absent >> i & 1)
-			fl_default(&bind->fields[i], fl_member(&bind->fields[i], object));
+	for (uint32_t i = 0; i < bind->len; i++) {
+		const struct fl_field *f = &bind->fields[i];
+
+		if (absent >> i & 1 && (f->type == FL_T_OBJ || f->def.set))
+			fl_default(f, fl_member(f, object));
+	}
 }
 
 void fl_default(const struct fl_field *f, void *member)

@@ -110,6 +110,7 @@ struct fl_bind {
 	const char *name;
 	uint32_t size, len;
 	const struct fl_field *fields;
+	const uint8_t *lengths;                  /* of the fields' names: a name is looked for among these */
 	bool atomic;                             /* one value to server-side apply, such as a LabelSelector */
 	struct fl_rule rules[FL_RULES];          /* about the object as a whole, wherever it stands */
 };
@@ -181,12 +182,14 @@ struct fl_bind {
 	{ \
 		typedef struct s self; \
 		static const struct fl_field fields[] = { TABLE(FL_ROW_FIELD) }; \
-		static const struct fl_bind bind = { #s, sizeof(self), FL_LEN(fields), fields, __VA_ARGS__ }; \
+		static const uint8_t lengths[] = { TABLE(FL_ROW_LENGTH) }; \
+		static const struct fl_bind bind = { #s, sizeof(self), FL_LEN(fields), fields, lengths, __VA_ARGS__ }; \
 		_Static_assert(FL_LEN(fields) <= 64, #s ": has.bits is full"); \
 		return &bind; \
 	}
 #define FL_ROW_FIELD(type, member, name, ...) \
 	{ .json = FL_S_INIT(name), .offset = offsetof(self, member), FL_D_##type, __VA_ARGS__ },
+#define FL_ROW_LENGTH(type, member, name, ...) sizeof(name) - 1,
 
 /* Set a member and say that it is there. */
 #define FL_SET(object, member, value) ((object)->has.member = 1, (object)->member = (value))

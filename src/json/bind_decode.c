@@ -423,21 +423,16 @@ static void unknown(struct decode *d, const struct fl_step *step, const struct f
 		fault(d, step, val, fl_buf_view(&want));
 }
 
-/* The row of that name. Objects mostly come in one order, so the search goes on where the last one ended. */
+/* The row of that name. Those of an object mostly come in the order of the table. */
 static const struct fl_field *row_of(const struct fl_bind *bind, struct fl_str name, uint32_t *next)
 {
-	for (uint32_t n = 0, i = *next; n < bind->len; n++, i++) {
-		const struct fl_field *f;
+	const struct fl_field *f = &bind->fields[*next];
 
-		if (i >= bind->len)
-			i -= bind->len;
-		f = &bind->fields[i];
-		if (f->json.len == name.len && memcmp(f->json.p, name.p, name.len) == 0 && !f->local) {
-			*next = i + 1;
-			return f;
-		}
-	}
-	return NULL;
+	if (*next == bind->len || bind->lengths[*next] != name.len || !fl_str_eq(f->json, name) || f->local)
+		f = fl_field_find(bind, name);
+	if (f)
+		*next = (uint32_t)(f - bind->fields) + 1;
+	return f;
 }
 
 static bool decode_object(struct decode *d, const struct fl_step *up, const struct fl_bind *bind, yyjson_val *val,

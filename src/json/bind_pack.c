@@ -22,6 +22,10 @@ static void put_varint(struct fl_buf *out, uint64_t value)
 	char bytes[10];
 	uint32_t len = 0;
 
+	if (value < 0x80) {
+		fl_buf_char(out, (char)value);
+		return;
+	}
 	for (; value >= 0x80; value >>= 7)
 		bytes[len++] = (char)(value | 0x80);
 	bytes[len++] = (char)value;
@@ -83,7 +87,7 @@ static bool put_number(struct fl_buf *out, struct fl_str s)
 {
 	uint64_t number;
 
-	if (s.len < 3 || s.p[0] == '0' || !fl_str_u64(s, &number))
+	if (s.len < 3 || s.p[0] < '1' || s.p[0] > '9' || !fl_str_u64(s, &number))
 		return false;
 	fl_buf_char(out, (char)TEXT_NUMBER);
 	put_varint(out, number);

@@ -61,16 +61,13 @@ static int refuse_text(struct fl_str text, const yyjson_read_err *why, struct fl
 	return fl_fail(err, FL_E_INVALID, "line %u, column %u: %s; %s", line, column, why->msg, hint(text, why));
 }
 
-/* The values of a document stand in one array, depth first. A depth needs that many values, so most documents are
- * cleared by their size alone. */
+/* The values of a document stand in one array, depth first. */
 static int check_depth(const yyjson_doc *doc, struct fl_err *err)
 {
 	const yyjson_val *val = doc->root, *end = val + doc->val_read;
 	const yyjson_val *ends[FL_JSON_DEPTH];
 	uint32_t depth = 0;
 
-	if (doc->val_read <= FL_JSON_DEPTH)
-		return 0;
 	for (; val < end; val++) {
 		while (depth && val >= ends[depth - 1])
 			depth--;
@@ -88,7 +85,7 @@ int fl_json_read(struct fl_json_space *space, struct fl_str text, unsigned flags
 {
 	yyjson_alc alc = fl_json_alc(space);
 	yyjson_read_err why = { 0 };
-	int r;
+	int r = 0;
 
 	if (text.len > FL_JSON_MAX)
 		return fl_fail(err, FL_E_TOOBIG, "JSON of %u bytes is over the limit of %llu", text.len, FL_JSON_MAX);
@@ -100,14 +97,13 @@ int fl_json_read(struct fl_json_space *space, struct fl_str text, unsigned flags
 
 	if (!doc)
 		return refuse_text(text, &why, err);
-	r = check_depth(doc, err);
+	/* A depth needs that many values, so most documents are cleared by their size alone. */
+	if (doc->val_read > FL_JSON_DEPTH)
+		r = check_depth(doc, err);
+	if (r >= 0 && flags & FL_JSON_STRICT)
+		r = fl_json_no_repeats(doc, err);
 	if (r < 0)
 		return r;
-	if (flags & FL_JSON_STRICT) {
-		r = fl_json_no_repeats(doc, err);
-		if (r < 0)
-			return r;
-	}
 	*ret_doc = fl_steal(&doc);
 	return 0;
 }

@@ -77,13 +77,50 @@ uint64_t fl_kube_rest(uint32_t writes, uint64_t takes)
 	return rest < FL_KUBE_BATCH_MAX ? rest : FL_KUBE_BATCH_MAX;
 }
 
+/* The same of a long list, which API servers send a few KiB at a time. In whole milliseconds. */
+uint64_t fl_kube_list_rest(uint64_t bytes, uint64_t took)
+{
+	uint64_t rest = bytes > FL_KUBE_LONG_LIST ? took / (bytes / FL_KUBE_LIST_PIECE) : 0;
+
+	rest -= rest % FL_NS_PER_MS;
+	return rest < FL_KUBE_LIST_REST_MAX ? rest : FL_KUBE_LIST_REST_MAX;
+}
+
+static void rest_between(struct fl_kube *kube)
+{
+	uint64_t rest = fl_kube_rest(kube->writes, kube->write_takes), other = kube->lists ? kube->list_rest : 0;
+
+	if (kube->auth.http)
+		fl_http_client_batch(kube->auth.http, rest > other ? rest : other);
+}
+
 static void count_write(struct fl_kube *kube, const struct fl_kube_call *call, int more)
 {
 	if (call->verb < FL_KUBE_CREATE)
 		return;
 	kube->writes += (uint32_t)more;
-	if (kube->auth.http)
-		fl_http_client_batch(kube->auth.http, fl_kube_rest(kube->writes, kube->write_takes));
+	rest_between(kube);
+}
+
+void fl_flight_listed(struct fl_kube_flight *flight, uint32_t bytes)
+{
+	struct fl_kube *kube = flight->kube;
+
+	flight->listed += bytes;
+	kube->lists += !flight->listing;
+	flight->listing = true;
+	kube->list_rest = fl_kube_list_rest(flight->listed, fl_now(kube->io) - flight->began);
+	rest_between(kube);
+}
+
+void fl_flight_listed_all(struct fl_kube_flight *flight)
+{
+	flight->full_state = false;
+	if (!flight->listing)
+		return;
+	flight->listing = false;
+	flight->kube->lists--;
+	rest_between(flight->kube);
 }
 
 /* Of the last few, the newest counting most. */
@@ -156,6 +193,7 @@ static void flight_free(struct fl_kube_flight *flight)
 	if (flight->gone)
 		*flight->gone = true;
 	count_write(flight->kube, flight->call, -1);
+	fl_flight_listed_all(flight);
 	unqueue(flight);
 	fl_timer_stop(flight->kube->io, &flight->again);
 	fl_op_cancel(&flight->http.op);

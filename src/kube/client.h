@@ -100,6 +100,9 @@ struct fl_kube_call {
 	/* The object, parsed; borrowed until this returns. Less than 0 ends the call with this failure. NULL: not
 	 * wanted. The call may be cancelled from here. */
 	int (*item)(struct fl_kube_call *call, enum fl_item what, yyjson_val *object, struct fl_err *err);
+	/* Asked before the answer to a write or a get is parsed: true when item() need not be told of it. May be NULL;
+	 * not the place to cancel. */
+	bool (*needless)(struct fl_kube_call *call, struct fl_str object);
 	/* The answer is a good one, and its body follows: a watch is on. May be NULL; not the place to cancel. */
 	void (*began)(struct fl_kube_call *call);
 	/* A page of a list is complete, and this is the list's resourceVersion. May be NULL; not the place to

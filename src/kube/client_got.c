@@ -50,8 +50,11 @@ static int tell_event(struct fl_kube_flight *flight, yyjson_val *event)
 
 	(void)fl_json_str(fl_json_get(event, FL_S("type")), &type);
 	for (size_t i = 0; i < FL_LEN(events); i++)
-		if (fl_str_eq(type, fl_str(events[i].type)))
+		if (fl_str_eq(type, fl_str(events[i].type))) {
+			if (events[i].what == FL_BOOKMARK)
+				fl_flight_listed_all(flight);
 			return tell(flight, events[i].what, object);
+		}
 	if (fl_str_eq(type, FL_S("ERROR"))) {
 		(void)fl_status_fail(0, object, &flight->call->answer, &err);
 		fl_flight_fail(flight, &err);
@@ -69,6 +72,8 @@ static void split(struct fl_kube_flight *flight, struct fl_str bytes)
 	yyjson_doc *doc;
 	int r;
 
+	if (flight->full_state)
+		fl_flight_listed(flight, bytes.len);
 	fl_split_push(&flight->split, bytes);
 	while ((r = fl_split_next(&flight->split, &item, &err)) > 0) {
 		r = parse(flight, item, &doc, &err);
@@ -126,6 +131,7 @@ void fl_flight_head(struct fl_http_call *http)
 		fl_observe(fl_series(kube->durations, (struct fl_str[]){ http->method, fl_str(kube->host) }),
 			   (double)(fl_now(kube->io) - flight->sent) / 1e9);
 	flight->split_on = http->status == 200 && (call->verb == FL_KUBE_LIST || call->verb == FL_KUBE_WATCH);
+	flight->full_state = flight->split_on && (call->verb == FL_KUBE_LIST || call->initial_events);
 	if (flight->split_on)
 		fl_split_init(&flight->split, call->verb == FL_KUBE_LIST ? FL_SPLIT_LIST : FL_SPLIT_STREAM, 0);
 	warn(flight, http->answer->headers);
@@ -138,6 +144,7 @@ void fl_flight_begin_answer(struct fl_kube_flight *flight)
 	fl_buf_clear(&flight->reply);
 	fl_split_free(&flight->split);
 	flight->split_on = false;
+	fl_flight_listed_all(flight);
 	flight->call->status = 0;
 	flight->call->answer = (struct fl_answer){ 0 };
 }
@@ -150,6 +157,7 @@ static void list_ended(struct fl_kube_flight *flight)
 	struct fl_list list;
 	struct fl_err err = { 0 };
 
+	fl_flight_listed_all(flight);
 	fl_json_space_reset(&flight->kube->space);
 	if (fl_split_list(&flight->split, &flight->kube->space, &list, NULL, &err) < 0) {
 		fl_flight_fail(flight, &err);
@@ -174,11 +182,13 @@ static void list_ended(struct fl_kube_flight *flight)
 
 static void object_ended(struct fl_kube_flight *flight)
 {
+	struct fl_kube_call *call = flight->call;
+	struct fl_str object = fl_buf_view(&flight->reply);
 	struct fl_err err = { 0 };
 	yyjson_doc *doc;
 
-	if (flight->call->item && flight->reply.len) {
-		if (parse(flight, fl_buf_view(&flight->reply), &doc, &err) < 0) {
+	if (call->item && object.len && !(call->needless && call->needless(call, object))) {
+		if (parse(flight, object, &doc, &err) < 0) {
 			(void)fl_wrap(&err, "the API server's answer");
 			fl_flight_fail(flight, &err);
 			return;

@@ -22,6 +22,9 @@ struct fl_kube_flight {
 	bool refused;                      /* may_send said no */
 	bool unsure;                       /* the queue it is in */
 	bool split_on;                     /* the answer is a list or a stream */
+	bool full_state;                   /* it is a list, or begins with one that is not over */
+	bool listing;                      /* of which some has come */
+	uint64_t listed;                   /* bytes, of all pages so far */
 	bool *gone;                        /* set when it is freed from within a callback */
 	size_t body_at;
 	struct fl_header headers[FL_FLIGHT_HEADERS];
@@ -49,6 +52,8 @@ struct fl_kube {
 	uint64_t closed_until;             /* 0: open */
 	uint32_t opening;                  /* how many go through next */
 	uint32_t writes;                   /* on their way, or waiting for it */
+	uint32_t lists;                    /* that come in */
+	uint64_t list_rest;                /* ns, as the one of them that came last has it */
 	struct fl_kube_flight *spare;      /* of calls that have ended, for those to come */
 	uint32_t spares;
 	uint64_t write_takes;              /* ns, lately */
@@ -69,6 +74,9 @@ void fl_flight_done(struct fl_op *op);
 /* client.c */
 /* How long to rest after each read, with so many writes on their way that take so long (ns). 0: not at all. */
 uint64_t fl_kube_rest(uint32_t writes, uint64_t takes);
+uint64_t fl_kube_list_rest(uint64_t bytes, uint64_t took);       /* with a list that has come so far, in this time */
+void fl_flight_listed(struct fl_kube_flight *flight, uint32_t bytes);   /* so much more of a list */
+void fl_flight_listed_all(struct fl_kube_flight *flight);        /* for now: it may have another page */
 void fl_flight_go(struct fl_kube_flight *flight);                /* as soon as it may */
 void fl_flight_end(struct fl_kube_flight *flight);               /* over: result is the status */
 void fl_flight_fail(struct fl_kube_flight *flight, const struct fl_err *err);

@@ -50,20 +50,36 @@ struct request {
 	void *object;                  /* as the server answered; NULL: it did not */
 };
 
+/* The first version in it: an object's own, unless a member before its metadata has one, which is then no version that
+ * we have been told of. */
+static struct fl_str version_in(struct fl_str json)
+{
+	static const char before[] = "\"resourceVersion\":\"";
+	const char *at = memmem(json.p, json.len, before, sizeof before - 1);
+	struct fl_str rest = { NULL, 0 };
+
+	if (at)
+		rest = fl_str_sub(json, (uint32_t)(at - json.p) + (uint32_t)sizeof before - 1, json.len);
+	return fl_str_sub(rest, 0, (uint32_t)fl_str_find(rest, '"'));
+}
+
+/* Mostly the watch is as quick as the answer: then the echo has told all of it. */
+static bool echoed(struct fl_kube_call *call, struct fl_str json)
+{
+	return fl_write_seen(fl_container(call, struct request, call)->write, version_in(json));
+}
+
 static int answered(struct fl_kube_call *call, enum fl_item what, yyjson_val *json, struct fl_err *err)
 {
 	struct request *request = fl_container(call, struct request, call);
 	const struct fl_bind *root = request->write->ref.kind->root();
-	struct fl_str kind, version;
+	struct fl_str kind;
 	void *object;
 	int r;
 
 	(void)what;
 	if (fl_json_str(fl_json_get(json, FL_S("kind")), &kind) && fl_str_eq(kind, FL_S("Status")))
 		return 0;   /* a delete that is over at once */
-	if (fl_json_str(fl_json_get(fl_json_get(json, FL_S("metadata")), FL_S("resourceVersion")), &version) &&
-	    fl_write_seen(request->write, version))
-		return 0;
 	object = fl_arena_get(&request->write->arena, root->size);
 	if (!object)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the answer about %s", call->kind->kind);
@@ -143,6 +159,7 @@ static void start(void *kube, struct fl_write *write)
 	call->space = write->ref.space;
 	call->name = write->ref.name;
 	call->item = answered;
+	call->needless = echoed;
 	call->may_send = fl_write_may;
 	call->may_arg = write;
 	call->op.done = done;

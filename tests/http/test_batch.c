@@ -116,3 +116,25 @@ TEST(who_rests_after_a_read_is_told_of_nothing_meanwhile)
 	for (int i = 0; i < 3; i++)
 		OK_ERR(say_hello(&web), &web.err);
 }
+
+TEST_ONCE(a_rest_that_is_called_off_is_over)
+{
+	const uint64_t rest = 10 * FL_NS_PER_S;
+	FL_AUTO(web) struct web web = { 0 };
+	FL_AUTO(fl_http_call) struct fl_http_call call = { .method = FL_S("GET"), .target = FL_S("/hello") };
+	uint64_t before;
+
+	OK_ERR(web_open(&web, true), &web.err);
+	OK_ERR(say_hello(&web), &web.err);
+	before = fl_clock(web.io);
+	fl_http_client_batch(web.client, rest);
+	OK_ERR(say_hello(&web), &web.err);
+	call.op = (struct fl_op){ .done = test_op_done, .err = &web.err };
+	fl_http_start(web.client, &call);
+	while (fl_clock(web.io) < before + 50 * FL_NS_PER_MS)
+		OK(fl_io_turn(web.io, fl_now(web.io) + FL_NS_PER_MS, &web.err));
+	CHECK(fl_op_busy(&call.op));
+	fl_http_client_batch(web.client, 0);
+	CHECK_INT(test_op(web.io, &call.op), 200);
+	CHECK(fl_clock(web.io) < before + rest);
+}

@@ -275,6 +275,81 @@ TEST(with_many_writes_on_their_way_answers_are_read_together)
 		CHECK_INT(fl_kube_rest(row->writes, row->takes * FL_NS_PER_MS), row->rest * FL_NS_PER_MS);
 }
 
+static const struct {
+	const char *says;
+	uint64_t bytes, took, rest;    /* KiB, ms, ms */
+} list_rests[] = {
+	{ "nothing has come", 0, 1000, 0 },
+	{ "a short one", 256, 100000, 0 },
+	{ "while 32 KiB come", 1024, 128, 4 },
+	{ "in whole milliseconds", 1024, 159, 4 },
+	{ "one that comes quickly is read as it comes", 1024, 31, 0 },
+	{ "never longer than this", 1024, 100000, 8 },
+};
+
+TEST(a_long_list_that_comes_slowly_is_read_in_pieces)
+{
+	EACH_ROW (row, list_rests)
+		CHECK_INT(fl_kube_list_rest(row->bytes * FL_KIB, row->took * FL_NS_PER_MS), row->rest * FL_NS_PER_MS);
+}
+
+static const struct {
+	const char *says;
+	struct fl_kube_call call;
+	struct exchange script[3];
+	bool stays;
+} lists[] = {
+	{ "pages", CALL(.verb = FL_KUBE_LIST),
+	  { { "/*", 200, "{\"metadata\":{\"continue\":\"n\"},\"items\":[" A_MAP "]}" },
+	    { "/*", 200, "{\"metadata\":{},\"items\":[" A_MAP "]}" } } },
+	{ "the start of a watch", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
+	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{\"type\":\"BOOKMARK\",\"object\":{}}", .stay = true } },
+	  true },
+	{ "one that breaks off", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
+	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{", .cut = true } } },
+};
+
+TEST(a_list_that_is_over_is_not_rested_for)
+{
+	EACH_ROW (row, lists) {
+		FL_AUTO(script) struct script script = { 0 };
+		struct asker asker = { .call = row->call };
+
+		OK_ERR(script_open(&script, row->script), &script.err);
+		asker.call.item = item;
+		asker.call.op = (struct fl_op){ .done = test_op_done, .err = &asker.err };
+		fl_kube_start(script.kube, &asker.call);
+		while (fl_op_busy(&asker.call.op) && !(row->stays && asker.call.items == 2))
+			OK(fl_io_turn(script.io, fl_now(script.io) + FL_NS_PER_MS, &script.err));
+		CHECK_INT(script.kube->lists, 0);
+		fl_op_cancel(&asker.call.op);
+	}
+}
+
+static bool needless(struct fl_kube_call *call, struct fl_str object)
+{
+	(void)call;
+	return fl_str_eq(object, FL_S(A_MAP));
+}
+
+TEST_ONCE(an_answer_that_is_not_needed_is_not_told)
+{
+	static const struct exchange exchanges[] = { { "/*", 200, A_MAP }, { "/*", 200, "{\"metadata\":{\"name\":\"b\"}}" },
+						     { 0 } };
+	FL_AUTO(script) struct script script = { 0 };
+
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	for (int i = 0; i < 2; i++) {
+		struct asker asker = { .call = CALL(.verb = FL_KUBE_GET, .name = FL_S("a"), .item = item,
+						    .needless = needless) };
+
+		asker.call.op = (struct fl_op){ .err = &asker.err };
+		fl_kube_start(script.kube, &asker.call);
+		OK_ERR(test_op(script.io, &asker.call.op), &asker.err);
+		CHECK_STR(fl_str(asker.said), i == 0 ? "" : "b");
+	}
+}
+
 TEST_ONCE(many_writes_end_each_with_its_own_answer)
 {
 	enum { N = 40 };
