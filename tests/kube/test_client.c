@@ -303,7 +303,8 @@ static const struct {
 	  { { "/*", 200, "{\"metadata\":{\"continue\":\"n\"},\"items\":[" A_MAP "]}" },
 	    { "/*", 200, "{\"metadata\":{},\"items\":[" A_MAP "]}" } } },
 	{ "the start of a watch", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
-	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{\"type\":\"BOOKMARK\",\"object\":{}}", .stay = true } },
+	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{\"type\":\"BOOKMARK\",\"object\":{}}",
+	      .stay = true } },
 	  true },
 	{ "one that breaks off", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
 	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{", .cut = true } } },
@@ -334,7 +335,8 @@ static bool needless(struct fl_kube_call *call, struct fl_str object)
 
 TEST_ONCE(an_answer_that_is_not_needed_is_not_told)
 {
-	static const struct exchange exchanges[] = { { "/*", 200, A_MAP }, { "/*", 200, "{\"metadata\":{\"name\":\"b\"}}" },
+	static const struct exchange exchanges[] = { { "/*", 200, A_MAP },
+						     { "/*", 200, "{\"metadata\":{\"name\":\"b\"}}" },
 						     { 0 } };
 	FL_AUTO(script) struct script script = { 0 };
 
