@@ -81,7 +81,7 @@ TEST(whatever_fails_all_that_children_tell_arrives)
 		OK_ERR(rig_say(&tree, "xid 1 79", &err), &err);
 		rig_turn(&rig, 20 * FL_NS_PER_MS);
 	}
-	CHECK(fault_is_told(&rig, 1));
+	CHECK(rig_until(&rig, fault_is_told, 1));
 	OK_ERR(rig_say(&tree, "lose 0", &err), &err);
 	CHECK(rig_until(&rig, is_lost, 0));
 	CHECK_INT(rig_see_card(&rig, 1) ? (int)rig_see_card(&rig, 1)->answer : FL_CARD_ANSWERS, FL_CARD_ANSWERS);
