@@ -42,7 +42,7 @@ struct rig {
 	uint64_t plans;                            /* count them in your plan, if you like */
 };
 
-struct fl_io *rig_clock(void);                     /* an fl_io with nothing but a clock, which stands still */
+struct fl_io *rig_clock(void);                     /* nothing but a clock, which stands still; the caller frees it */
 int rig_init(struct rig *rig, const struct fl_capability *const *capabilities, bool standby);
 void rig_free(struct rig *rig);
 static inline void rig_auto_(struct rig *rig)
