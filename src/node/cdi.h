@@ -16,7 +16,6 @@
  */
 #pragma once
 #include "api/cdi.h"
-#include "api/cdi.h"
 #include "run/files_sink.h"
 #include "run/folder.h"
 
