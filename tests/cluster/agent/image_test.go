@@ -132,7 +132,7 @@ func TestEachMountOfTheAgentsPodIsNeeded(t *testing.T) {
 	for _, row := range []struct{ without, shows string }{
 		{"/var/lib/kubelet/device-plugins", "device-plugins"},
 		{"/var/lib/kubelet/pod-resources", "pod-resources"},
-		{"/var/run/cdi", "CDI directory"},
+		{"/var/run/cdi", "cannot write a CDI file"},
 		{gpus.Root, "Absent"},
 		{"/run/containerd", "the container runtime does not say"},
 		{"/var/lib/fairlead", "/var/lib/fairlead"},
