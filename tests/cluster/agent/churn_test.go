@@ -318,7 +318,7 @@ func churned(t *testing.T, replicas int64, places int, lasts time.Duration) {
 	time.Sleep(lasts / 4)
 	r.say("heal") // I7
 	r.within(time.Minute).hasGPUs(8*replicas, 8*replicas)
-	r.health("kept", kept, "Healthy")
+	r.within(2*time.Minute).health("kept", kept, "Healthy") // a kubelet with 110 Pods tells of each when it comes by
 	all.Wait()
 	cancel()
 	r.undisturbed("kept") // I3

@@ -258,7 +258,12 @@ func (r *rig) node(uuid string) string {
 // health is what a Pod's status says of a device.
 func (r *rig) health(pod, id, health string) {
 	r.Helper()
-	r.must(r.c.WaitPod(cluster.Within(r, moment), pod, "says that "+id+" is "+health, func(pod *corev1.Pod) bool {
+	r.within(moment).health(pod, id, health)
+}
+
+func (b bounded) health(pod, id, health string) {
+	b.Helper()
+	b.must(b.c.WaitPod(cluster.Within(b, b.limit), pod, "says that "+id+" is "+health, func(pod *corev1.Pod) bool {
 		for _, status := range pod.Status.ContainerStatuses {
 			for _, allocated := range status.AllocatedResourcesStatus {
 				for _, device := range allocated.Resources {
