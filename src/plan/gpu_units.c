@@ -120,6 +120,22 @@ static bool handed_out(const struct lists *l, const struct list *list, const str
 	return was && was->healthy;
 }
 
+/* A card whose node is there, and nothing keeps a file from being written: the next word of who decides on files names
+ * it. Of a partition it is not known from here. */
+static bool comes_by_itself(const struct lists *l, const struct fl_unit *unit)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	struct fl_str node = { NULL, 0 };
+
+	for (uint32_t i = 0; i < f->card_len && !is_partition(unit->id); i++)
+		if (fl_str_eq(f->cards[i].meta.name, unit->card) && f->cards[i].has.minor)
+			node = fl_plan_printf(l->plan, "/dev/nvidia%d", (int)f->cards[i].minor);
+	for (uint32_t i = 0; node.len && !f->trouble_len && i < f->host->nodes.len; i++)
+		if (fl_str_eq(f->host->nodes.at[i].path, node))
+			return true;
+	return false;
+}
+
 /* The list that says that a card may be had goes out when the file that names it is there, and not before. */
 static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 {
@@ -128,7 +144,8 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 	if (!unit->healthy || in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
 		return;
 	list->waits = true;
-	list->soon |= in == CDI_COMES || !l->facts->host || !fl_gpu_host_seen(l->facts->host);
+	list->soon |= in == CDI_COMES || !l->facts->host || !fl_gpu_host_seen(l->facts->host) ||
+		      comes_by_itself(l, unit);
 	FL_SET(unit, healthy, false);
 	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
 	lists_problem(l, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),

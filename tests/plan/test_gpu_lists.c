@@ -99,6 +99,13 @@ static const struct {
 	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "not even for who holds another card: its name comes in a moment", ON, TWO, WELL2,
+	  HOLD("nvidia.com/gpu", "GPU-2"), "", "", "nodes", READY,
+	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "but where its node is missing: then it comes later, or never", ON, TWO, WELL2,
+	  HOLD("nvidia.com/gpu", "GPU-2"), "", "", "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) unhealthy: its CDI file is not written yet; *\n"
+	  "GPUsReady: False CDINotWritten: *\n" },
 	{ "which says why, where it cannot be written", ON, TWO, WELL2, "", "", "", "trouble", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: the disk is full: make room there; *\n" },
 	{ "nor while it is being written", ON, TWO, WELL2, "", "", SPEC, "", READY,
@@ -404,8 +411,9 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 	struct fl_str some = fl_arena_printf(arena, "%slive: %s\n", sockets, live);
 	struct fl_str host = fl_arena_printf(arena, "metadata: {name: host}\ndevRoot: /drv\nversion: '1'\nlayout: a\n"
 						    "seen: %s\nnodes: [{path: /dev/nvidiactl, major: 195, "
-						    "minor: 255}]\n",
-					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a");
+						    "minor: 255}%s]\n",
+					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a",
+					     strcmp(others, "nodes") == 0 ? ", {path: /dev/nvidia1}" : "");
 
 	claimed[0] = gpu;
 	if (strcmp(others, "claimed") == 0)
