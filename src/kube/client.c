@@ -107,19 +107,17 @@ void fl_flight_listed(struct fl_kube_flight *flight, uint32_t bytes)
 	struct fl_kube *kube = flight->kube;
 
 	flight->listed += bytes;
-	kube->lists += !flight->listing;
-	flight->listing = true;
 	kube->list_rest = fl_kube_list_rest(flight->listed, fl_now(kube->io) - flight->began);
 	rest_between(kube);
 }
 
-void fl_flight_listed_all(struct fl_kube_flight *flight)
+void fl_flight_lists(struct fl_kube_flight *flight, bool full_state)
 {
-	flight->full_state = false;
-	if (!flight->listing)
+	if (flight->full_state == full_state)
 		return;
-	flight->listing = false;
-	flight->kube->lists--;
+	flight->full_state = full_state;
+	flight->kube->lists += full_state ? 1 : UINT32_MAX;
+	flight->kube->list_rest = 0;
 	rest_between(flight->kube);
 }
 
@@ -193,7 +191,7 @@ static void flight_free(struct fl_kube_flight *flight)
 	if (flight->gone)
 		*flight->gone = true;
 	count_write(flight->kube, flight->call, -1);
-	fl_flight_listed_all(flight);
+	fl_flight_lists(flight, false);
 	unqueue(flight);
 	fl_timer_stop(flight->kube->io, &flight->again);
 	fl_op_cancel(&flight->http.op);

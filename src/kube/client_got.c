@@ -52,7 +52,7 @@ static int tell_event(struct fl_kube_flight *flight, yyjson_val *event)
 	for (size_t i = 0; i < FL_LEN(events); i++)
 		if (fl_str_eq(type, fl_str(events[i].type))) {
 			if (events[i].what == FL_BOOKMARK)
-				fl_flight_listed_all(flight);
+				fl_flight_lists(flight, false);
 			return tell(flight, events[i].what, object);
 		}
 	if (fl_str_eq(type, FL_S("ERROR"))) {
@@ -131,7 +131,7 @@ void fl_flight_head(struct fl_http_call *http)
 		fl_observe(fl_series(kube->durations, (struct fl_str[]){ http->method, fl_str(kube->host) }),
 			   (double)(fl_now(kube->io) - flight->sent) / 1e9);
 	flight->split_on = http->status == 200 && (call->verb == FL_KUBE_LIST || call->verb == FL_KUBE_WATCH);
-	flight->full_state = flight->split_on && (call->verb == FL_KUBE_LIST || call->initial_events);
+	fl_flight_lists(flight, flight->split_on && (call->verb == FL_KUBE_LIST || call->initial_events));
 	if (flight->split_on)
 		fl_split_init(&flight->split, call->verb == FL_KUBE_LIST ? FL_SPLIT_LIST : FL_SPLIT_STREAM, 0);
 	warn(flight, http->answer->headers);
@@ -144,7 +144,7 @@ void fl_flight_begin_answer(struct fl_kube_flight *flight)
 	fl_buf_clear(&flight->reply);
 	fl_split_free(&flight->split);
 	flight->split_on = false;
-	fl_flight_listed_all(flight);
+	fl_flight_lists(flight, false);
 	flight->call->status = 0;
 	flight->call->answer = (struct fl_answer){ 0 };
 }
@@ -157,7 +157,7 @@ static void list_ended(struct fl_kube_flight *flight)
 	struct fl_list list;
 	struct fl_err err = { 0 };
 
-	fl_flight_listed_all(flight);
+	fl_flight_lists(flight, false);
 	fl_json_space_reset(&flight->kube->space);
 	if (fl_split_list(&flight->split, &flight->kube->space, &list, NULL, &err) < 0) {
 		fl_flight_fail(flight, &err);

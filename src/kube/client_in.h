@@ -23,7 +23,6 @@ struct fl_kube_flight {
 	bool unsure;                       /* the queue it is in */
 	bool split_on;                     /* the answer is a list or a stream */
 	bool full_state;                   /* it is a list, or begins with one that is not over */
-	bool listing;                      /* of which some has come */
 	uint64_t listed;                   /* bytes, of all pages so far */
 	bool *gone;                        /* set when it is freed from within a callback */
 	size_t body_at;
@@ -53,7 +52,7 @@ struct fl_kube {
 	uint32_t opening;                  /* how many go through next */
 	uint32_t writes;                   /* on their way, or waiting for it */
 	uint32_t lists;                    /* that come in */
-	uint64_t list_rest;                /* ns, as the one of them that came last has it */
+	uint64_t list_rest;                /* ns, as the one of which something came last has it; 0: not yet */
 	struct fl_kube_flight *spare;      /* of calls that have ended, for those to come */
 	uint32_t spares;
 	uint64_t write_takes;              /* ns, lately */
@@ -76,7 +75,7 @@ void fl_flight_done(struct fl_op *op);
 uint64_t fl_kube_rest(uint32_t writes, uint64_t takes);
 uint64_t fl_kube_list_rest(uint64_t bytes, uint64_t took);       /* with a list that has come so far, in this time */
 void fl_flight_listed(struct fl_kube_flight *flight, uint32_t bytes);   /* so much more of a list */
-void fl_flight_listed_all(struct fl_kube_flight *flight);        /* for now: it may have another page */
+void fl_flight_lists(struct fl_kube_flight *flight, bool full_state);   /* it begins, it is over or has another page */
 void fl_flight_go(struct fl_kube_flight *flight);                /* as soon as it may */
 void fl_flight_end(struct fl_kube_flight *flight);               /* over: result is the status */
 void fl_flight_fail(struct fl_kube_flight *flight, const struct fl_err *err);

@@ -297,7 +297,8 @@ static const struct {
 	const char *says;
 	struct fl_kube_call call;
 	struct exchange script[3];
-	bool stays;
+	uint64_t stays_at;             /* how many items are told before it is looked at; 0: when it is over */
+	uint32_t lists;
 } lists[] = {
 	{ "pages", CALL(.verb = FL_KUBE_LIST),
 	  { { "/*", 200, "{\"metadata\":{\"continue\":\"n\"},\"items\":[" A_MAP "]}" },
@@ -305,7 +306,11 @@ static const struct {
 	{ "the start of a watch", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
 	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{\"type\":\"BOOKMARK\",\"object\":{}}",
 	      .stay = true } },
-	  true },
+	  2, 0 },
+	{ "not the start of a watch that goes on", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
+	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}", .stay = true } }, 1, 1 },
+	{ "a watch that begins with changes", CALL(.verb = FL_KUBE_WATCH, .version = FL_S_INIT("5")),
+	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}", .stay = true } }, 1, 0 },
 	{ "one that breaks off", CALL(.verb = FL_KUBE_WATCH, .initial_events = true),
 	  { { "/*", 200, "{\"type\":\"ADDED\",\"object\":" A_MAP "}{", .cut = true } } },
 };
@@ -320,9 +325,10 @@ TEST(a_list_that_is_over_is_not_rested_for)
 		asker.call.item = item;
 		asker.call.op = (struct fl_op){ .done = test_op_done, .err = &asker.err };
 		fl_kube_start(script.kube, &asker.call);
-		while (fl_op_busy(&asker.call.op) && !(row->stays && asker.call.items == 2))
+		while (fl_op_busy(&asker.call.op) && !(row->stays_at && asker.call.items == row->stays_at))
 			OK(fl_io_turn(script.io, fl_now(script.io) + FL_NS_PER_MS, &script.err));
-		CHECK_INT(script.kube->lists, 0);
+		CHECK(fl_op_busy(&asker.call.op) || !script.kube->lists);
+		CHECK(!fl_op_busy(&asker.call.op) || script.kube->lists == row->lists);
 		fl_op_cancel(&asker.call.op);
 	}
 }
