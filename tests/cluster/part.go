@@ -107,8 +107,18 @@ func (p *Part) Kill(ctx context.Context) error { return p.end(ctx, unix.SIGKILL)
 // Terminate asks the part to end (SIGTERM) and returns when it is gone.
 func (p *Part) Terminate(ctx context.Context) error { return p.end(ctx, unix.SIGTERM) }
 
-// Stop freezes the part (SIGSTOP): it keeps its connections and answers nothing.
-func (p *Part) Stop() error { return p.Signal(unix.SIGSTOP) }
+// Stop freezes the part (SIGSTOP): it keeps its connections and answers nothing. The signal comes to a thread that runs on
+// another processor with that one's next interrupt, so it returns when each of them is seen stopped.
+func (p *Part) Stop() error {
+	if err := p.Signal(unix.SIGSTOP); err != nil {
+		return err
+	}
+	pid, err := p.Pid()
+	if err != nil {
+		return err
+	}
+	return WaitStopped(pid)
+}
 
 // Continue lets a stopped part go on (SIGCONT).
 func (p *Part) Continue() error { return p.Signal(unix.SIGCONT) }
@@ -230,17 +240,48 @@ func hasEnded(fd int, atMost time.Duration) bool {
 	return n > 0
 }
 
+// WaitStopped waits until each thread of a process stands still, which nothing but the process's own state tells.
+func WaitStopped(pid int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return eventually(ctx, time.Millisecond, fmt.Sprintf("wait for process %d to stop", pid), func() error {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err == nil && len(threads) == 0 {
+			err = errors.New("it is gone")
+		}
+		for _, thread := range threads {
+			fields, err := statFields(thread)
+			if err != nil {
+				return err
+			}
+			if fields[0] != "T" {
+				return fmt.Errorf("%s is %s", thread, fields[0])
+			}
+		}
+		return err
+	})
+}
+
 // startTime is the moment of a process's start, in the kernel's ticks since boot.
 func startTime(pid int) (uint64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := statFields(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name, in parentheses, may hold anything; field 3 follows it, field 22 is the time.
+	return strconv.ParseUint(fields[22-3], 10, 64)
+}
+
+// statFields are the fields of such a file from the third one on, which is the state: the name before it, in parentheses,
+// may hold anything.
+func statFields(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
-		return 0, fmt.Errorf("/proc/%d/stat is too short", pid)
+		return nil, fmt.Errorf("%s is too short", path)
 	}
-	return strconv.ParseUint(fields[19], 10, 64)
+	return fields, nil
 }

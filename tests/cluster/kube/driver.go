@@ -94,7 +94,12 @@ func (d *driver) tell(line string) {
 	cluster.Must(d.t, err)
 }
 
-func (d *driver) signal(s unix.Signal) { cluster.Must(d.t, d.cmd.Process.Signal(s)) }
+func (d *driver) signal(s unix.Signal) {
+	cluster.Must(d.t, d.cmd.Process.Signal(s))
+	if s == unix.SIGSTOP {
+		cluster.Must(d.t, cluster.WaitStopped(d.cmd.Process.Pid))
+	}
+}
 
 // wait waits until what was said since line `from` satisfies, and returns the line after the one that did.
 func (d *driver) wait(from int, limit time.Duration, what string, ok func(line string) bool) int {

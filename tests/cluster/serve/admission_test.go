@@ -323,6 +323,7 @@ func TestAdmission(t *testing.T) {
 	}, &d)
 	step(t, "a controller that does not answer costs the webhook's timeout", func(t *testing.T) {
 		cluster.Must(t, d.cmd.Process.Signal(unix.SIGSTOP))
+		cluster.Must(t, cluster.WaitStopped(d.cmd.Process.Pid))
 		defer d.cmd.Process.Signal(unix.SIGCONT)
 		began := time.Now()
 		_, err := create(c, lamp("late", "text", "x"))
