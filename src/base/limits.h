@@ -397,7 +397,7 @@
 #define FL_PLUGIN_NAME_SHOWN 30              /* bytes of a resource's name in its socket's: a path has 107 in all */
 /* Until the next try: the end of an old stream may take a new one with it, which is over in a few ms; ... */
 #define FL_PLUGIN_RETRY_FIRST (10 * FL_NS_PER_MS)
-#define FL_PLUGIN_RETRY_LAST (600 * FL_NS_PER_MS)    /* ... and with jitter a kubelet is asked within 0.9 s */
+#define FL_PLUGIN_RETRY_LAST (300 * FL_NS_PER_MS)    /* ... and with jitter a kubelet is asked within 0.45 s */
 #define FL_PLUGIN_REFUSED_LAST (60 * FL_NS_PER_S)    /* one that says no, for as long as nothing changes */
 #define FL_PLUGIN_STEADY (5 * FL_NS_PER_S)           /* a stream that lived so long had nothing wrong with it */
 #define FL_PLUGIN_REGISTER_TIMEOUT (60 * FL_NS_PER_S)   /* a kubelet under load has taken 30 s */

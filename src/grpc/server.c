@@ -12,6 +12,7 @@ struct peer {
 	struct fl_conn conn;
 	struct fl_h2 *h2;
 	struct fl_cred cred;
+	uint64_t since;
 	struct fl_grpc_call *calls;
 	struct peer *next, **from;
 };
@@ -394,8 +395,14 @@ static void peer_free(struct peer *peer)
 
 static void lost(struct fl_h2 *h2, const struct fl_err *err)
 {
+	struct peer *peer = fl_h2_arg(h2);
+	const struct fl_grpc_server *server = peer->server;
+	uint64_t since = peer->since;
+
 	(void)err;
-	peer_free(fl_h2_arg(h2));
+	peer_free(peer);
+	if (server->options.left)
+		server->options.left(server->options.service, since);
 }
 
 static const struct fl_h2_user user = {
@@ -420,6 +427,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 		return;
 	}
 	peer->server = server;
+	peer->since = fl_now(server->io);
 	peer->next = server->peers;
 	peer->from = &server->peers;
 	if (peer->next)

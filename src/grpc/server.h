@@ -27,6 +27,8 @@ struct fl_grpc_server_options {
 	const struct fl_grpc_handler *handlers;
 	size_t handler_count;
 	void *service;                           /* the handlers find it with fl_grpc_call_service */
+	/* A client's connection, accepted at that time, has ended; its calls are gone by now. Not told by the free. */
+	void (*left)(void *service, uint64_t since);
 	size_t max_message;                      /* 0: FL_GRPC_MESSAGE_MAX */
 	uint32_t max_streams;                    /* calls at once on a connection; 0: FL_H2_STREAMS */
 };

@@ -100,6 +100,19 @@ void plugin_lost(struct plugin *plugin, uint64_t lived)
 	back_off(plugin, FL_PLUGIN_RETRY_LAST);
 }
 
+/* Who dialled back because of this Register has hung up before it watched. */
+static void left(void *service, uint64_t since)
+{
+	struct plugin *plugin = service;
+
+	if (since < plugin->asked || plugin->watchers || plugin->lost || plugin->closing || plugin->all->drains)
+		return;
+	if (fl_op_busy(&plugin->ask.op))
+		plugin->lost = true;   /* its end sees to it */
+	else
+		plugin_lost(plugin, 0);
+}
+
 /* ---- our socket ---- */
 
 /* Is the socket in the folder still the one that we listen at? */
@@ -126,7 +139,7 @@ static int listen_anew(struct plugin *plugin, struct fl_err *err)
 	char hidden[sizeof plugin->addr.path];
 	struct fl_grpc_server_options options = { .addr = plugin->addr, .handlers = plugin_handlers,
 						  .handler_count = FL_LEN(plugin_handlers), .service = plugin,
-						  .made_as = hidden };
+						  .left = left, .made_as = hidden };
 	struct fl_stat stat;
 
 	stop_listening(plugin);
@@ -208,6 +221,7 @@ static int ask(struct plugin *plugin, struct fl_err *err)
 	plugin->ask.op = (struct fl_op){ .done = asked, .err = &plugin->err,
 					 .deadline = fl_now(all->io) + FL_PLUGIN_REGISTER_TIMEOUT };
 	plugin->asked_wall = fl_wall(all->io);
+	plugin->asked = fl_now(all->io);
 	fl_grpc_start(all->client, &plugin->ask);
 	return 0;
 }

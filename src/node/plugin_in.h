@@ -45,6 +45,7 @@ struct plugin {
 	struct fl_grpc_request ask;        /* Register */
 	struct fl_err err, why;            /* why: what went wrong last, FL_OK: nothing since the last success */
 	int64_t asked_wall;                /* when the Register that holds, or is on its way, was begun */
+	uint64_t asked;                    /* the same by the loop's clock */
 	bool lost;                         /* the newest stream has ended, and none has come since */
 	bool changed;                      /* so has something that a Register tells, while one was on its way */
 	struct fl_timer again;

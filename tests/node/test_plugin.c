@@ -271,8 +271,20 @@ static void old_stream_ends_late(struct world *w)
 	plugins_kubelet_is_new(w->plugins, fl_wall(w->io) + 1);
 }
 
+/* It has registered, and its end takes the client that was to watch: no stream of ours ends. */
+static void hangs_up_before_it_watches(struct world *w)
+{
+	w->kubelet.late = FL_PLUGIN_WATCHED_WITHIN / 2;
+	stream_ends(w);
+	pass(w, FL_PLUGIN_WATCHED_WITHIN / 4);
+	CHECK(test_tortured() || fake_kubelet_find(&w->kubelet, GPU));
+	w->kubelet.late = 0;
+	stream_ends(w);
+}
+
 static const struct happening happenings[] = {
 	{ "the stream ends", stream_ends, 100 * FL_NS_PER_MS, 2 },
+	{ "the kubelet hangs up before it watches", hangs_up_before_it_watches, 100 * FL_NS_PER_MS, 3 },
 	{ "the kubelet restarts", kubelet_restarts, FL_NS_PER_S, 1 },
 	{ "the kubelet restarts, and no hint of the folder comes", kubelet_restarts_unseen, 1200 * FL_NS_PER_MS, 1 },
 	{ "the kubelet restarts and removes all sockets", kubelet_restarts_and_wipes, FL_NS_PER_S, 1 },
