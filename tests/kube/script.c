@@ -9,6 +9,11 @@ static void gone(void *arg)
 	((struct script *)arg)->open = NULL;
 }
 
+static void held_gone(void *arg)
+{
+	((struct script *)arg)->held = NULL;
+}
+
 /* When what was said has gone out. */
 static void cut_now(struct fl_timer *timer)
 {
@@ -20,7 +25,7 @@ static void cut_now(struct fl_timer *timer)
 		fl_http_req_cut(open);
 }
 
-static const struct fl_http_req_user req_user = { .gone = gone };
+static const struct fl_http_req_user req_user = { .gone = gone }, held_user = { .gone = held_gone };
 
 static bool fits(const char *want, struct fl_str target)
 {
@@ -65,6 +70,11 @@ static void handle(struct fl_http_req *req)
 	script->at++;
 	if (now->retry_after)
 		fields[headers.len++] = (struct fl_header){ FL_S("retry-after"), fl_str(now->retry_after) };
+	if (now->held) {
+		fl_http_req_on(req, &held_user, script);
+		script->held = req;
+		return;
+	}
 	if (!now->stay && !now->cut) {
 		fl_http_req_answer(req, now->status, headers, fl_str(now->body));
 		return;
@@ -75,6 +85,22 @@ static void handle(struct fl_http_req *req)
 	fl_http_req_send(req, fl_str(now->body));
 	if (now->cut)
 		fl_timer_set(script->io, &script->cut, fl_now(script->io) + 3 * FL_NS_PER_MS);
+}
+
+void script_more(struct script *script, const char *text)
+{
+	if (script->open)
+		fl_http_req_send(script->open, fl_str(text));
+}
+
+void script_answer(struct script *script, const char *body)
+{
+	struct fl_header field = { FL_S("content-type"), FL_S("application/json") };
+	struct fl_http_req *held = script->held;
+
+	script->held = NULL;
+	if (held)
+		fl_http_req_answer(held, 200, (struct fl_headers){ &field, 1 }, fl_str(body));
 }
 
 static struct fl_kube_config *configure(struct script *script, const char *user)

@@ -12,6 +12,7 @@ struct exchange {
 	const char *retry_after;   /* header; NULL: none */
 	bool stay;                 /* the answer goes on: it is left open */
 	bool cut;                  /* and broken off after the body */
+	bool held;                 /* the answer is given when script_answer is called */
 };
 
 struct script {
@@ -20,7 +21,7 @@ struct script {
 	struct fl_kube_config *config;
 	struct fl_kube *kube;
 	const struct exchange *at;
-	struct fl_http_req *open;
+	struct fl_http_req *open, *held;
 	struct fl_err err;
 	char socket[120], server_url[140];
 	char wrong[400];           /* what was asked that is not in the script */
@@ -34,6 +35,8 @@ int script_open(struct script *script, const struct exchange *exchanges);
 /* The same with a kubeconfig whose user says this, "token: t". */
 int script_open_as(struct script *script, const struct exchange *exchanges, const char *user);
 void script_close(struct script *script);
+void script_more(struct script *script, const char *text);     /* of the answer that goes on */
+void script_answer(struct script *script, const char *body);   /* the one that is held */
 static inline void script_auto_(struct script *script)
 {
 	script_close(script);

@@ -1,6 +1,7 @@
 /* From the wire to the wire: a watch feeds, a plan wants, an apply goes out, and its answer is what counts. */
 #include "api/demo.h"
 #include "base/limits.h"
+#include "base/metrics.h"
 #include "run/kube.h"
 #include "script.h"
 #include "test.h"
@@ -65,6 +66,7 @@ static const struct fl_capability demo = {
 
 struct world {
 	struct script script;
+	struct fl_metrics *metrics;
 	struct fl_loop *loop;
 	struct fl_watch *watch;
 };
@@ -73,6 +75,7 @@ static void world_auto_(struct world *w)
 {
 	w->watch = fl_watch_free(w->watch);
 	w->loop = fl_loop_free(w->loop);
+	w->metrics = fl_metrics_free(w->metrics);
 	script_close(&w->script);
 }
 
@@ -86,6 +89,9 @@ static int world_open(struct world *w, const struct exchange *exchanges)
 	if (r < 0)
 		return r;
 	source.sink_arg = w->script.kube;
+	options.metrics = w->metrics = fl_metrics_new(options.seed, NULL);
+	if (!w->metrics)
+		return -FL_E_NOMEM;
 	w->loop = fl_loop_new(w->script.io, &options, NULL);
 	if (!w->loop || fl_loop_source(w->loop, &source, NULL) < 0 || fl_loop_capability(w->loop, &demo, NULL) < 0)
 		return -FL_E_NOMEM;
@@ -159,5 +165,53 @@ TEST_ONCE(from_the_wire_to_the_wire)
 			CHECK_STR(fl_str(w.script.got_body), row->body);
 		if (row->type && row->body)
 			CHECK_STR(fl_str(w.script.got_type), row->type);
+	}
+}
+
+static bool has_version(const struct world *w, struct fl_str version)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	const struct fl_demo *rocket = fl_view_get(&view, &fl_demo_kind, FL_S("team"), FL_S("r1"));
+
+	return rocket && fl_str_eq(rocket->meta.resource_version, version);
+}
+
+#define ECHO(version) \
+	"{\"type\":\"MODIFIED\",\"object\":{" HEAD META(version) "},\"spec\":{\"replicas\":2}," \
+	"\"status\":{\"capacity\":{\"total\":2}}}}\n"
+
+/* The answer, of version 6, is none that could be read. */
+static const struct {
+	const char *says, *version, *echo, *told;
+} overtaken[] = {
+	{ "what the watch has told already is not looked at in the answer", "6", ECHO("6"), "done\"} 1\n" },
+	{ "what it has not told is", "4", ECHO("4"), "failed\"} 1\n" },
+};
+
+TEST_ONCE(an_answer_that_its_echo_has_overtaken)   /* as above */
+{
+	static const struct exchange exchanges[] = {
+		{ ROCKETS "rockets?*", 200, FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"replicas\":2}}")),
+		  .stay = true },
+		{ ROCKETS "namespaces/team/rockets/r1/status?*", .held = true },
+		{ 0 },
+	};
+
+	EACH_ROW (row, overtaken) {
+		FL_AUTO(world) struct world w = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf told = FL_BUF(FL_MIB);
+
+		OK(world_open(&w, exchanges));
+		for (int i = 0; i < 1000 && !w.script.held; i++)
+			OK(test_pause(w.script.io, FL_NS_PER_MS));
+		script_more(&w.script, row->echo);
+		for (int i = 0; i < 1000 && !has_version(&w, fl_str(row->version)); i++)
+			OK(test_pause(w.script.io, FL_NS_PER_MS));
+		CHECK(has_version(&w, fl_str(row->version)) && w.script.held);
+		script_answer(&w.script, "{" META("6") "}, and more");
+		OK(settle(&w, 2));
+		OK(fl_metrics_write(w.metrics, &told, NULL));
+		CHECK(memmem(told.p, told.len, row->told, strlen(row->told)));
 	}
 }
