@@ -1,6 +1,7 @@
 /* The client against a server that says what is written down here. */
 #include "api/core.h"
 #include "base/limits.h"
+#include "http/client_in.h"
 #include "kube/client_in.h"
 #include "script.h"
 #include "test.h"
@@ -331,6 +332,42 @@ TEST(a_list_that_is_over_is_not_rested_for)
 		CHECK(!fl_op_busy(&asker.call.op) || script.kube->lists == row->lists);
 		fl_op_cancel(&asker.call.op);
 	}
+}
+
+/* Half a MiB in two pieces, a long while between them. */
+TEST_ONCE(a_long_list_has_its_connection_rest_between_pieces)   /* it waits for itself */
+{
+	static const struct exchange exchanges[] = { { "/*", 200, "{\"metadata\":{},\"items\":[" A_MAP, .stay = true } };
+	FL_AUTO(script) struct script script = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf more = FL_BUF(FL_MIB);
+	struct asker asker = { .call = CALL(.verb = FL_KUBE_LIST, .item = item) };
+	const struct fl_http_client *http;
+
+	while (more.len < 256 * FL_KIB && !more.failed)
+		fl_buf_printf(&more, ",%s", A_MAP);
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	asker.call.op = (struct fl_op){ .done = test_op_done, .err = &asker.err };
+	fl_kube_start(script.kube, &asker.call);
+	while (!asker.call.items)
+		OK(fl_io_turn(script.io, fl_now(script.io) + FL_NS_PER_MS, &script.err));
+	http = script.kube->auth.http;
+	CHECK_INT(http->batch, 0);
+	for (int i = 0; i < 2; i++) {
+		uint64_t before = asker.call.items;
+
+		OK(test_pause(script.io, 20 * FL_NS_PER_MS));
+		fl_http_req_send(script.open, fl_buf_view(&more));
+		while (asker.call.items - before < more.len / sizeof A_MAP)
+			OK(fl_io_turn(script.io, fl_now(script.io) + FL_NS_PER_MS, &script.err));
+		CHECK(i == 0 || (http->batch >= FL_NS_PER_MS && http->batch <= FL_KUBE_LIST_REST_MAX));
+	}
+	fl_http_req_send(script.open, FL_S("]}"));
+	fl_http_req_end(script.open, (struct fl_headers){ 0 });
+	script.open = NULL;
+	while (fl_op_busy(&asker.call.op))
+		OK(fl_io_turn(script.io, fl_now(script.io) + FL_NS_PER_MS, &script.err));
+	CHECK(asker.call.op.result >= 0);
+	CHECK_INT(http->batch, 0);
 }
 
 static bool needless(struct fl_kube_call *call, struct fl_str object)
