@@ -337,7 +337,9 @@ TEST(a_list_that_is_over_is_not_rested_for)
 /* Half a MiB in two pieces, a long while between them. */
 TEST_ONCE(a_long_list_has_its_connection_rest_between_pieces)   /* it waits for itself */
 {
-	static const struct exchange exchanges[] = { { "/*", 200, "{\"metadata\":{},\"items\":[" A_MAP, .stay = true } };
+	static const struct exchange exchanges[] = {
+		{ "/*", 200, "{\"metadata\":{},\"items\":[" A_MAP, .stay = true },
+	};
 	FL_AUTO(script) struct script script = { 0 };
 	FL_AUTO(fl_buf) struct fl_buf more = FL_BUF(FL_MIB);
 	struct asker asker = { .call = CALL(.verb = FL_KUBE_LIST, .item = item) };
