@@ -32,7 +32,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_settings_kind, NULL, &fl_memory_sink, io },
 		{ &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records },
 		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
-		{ &fl_cdi_spec_kind, NULL, &agent->cdi.sink, &agent->cdi },
+		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
 		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
 		{ &fl_pause_kind, NULL, NULL, NULL },
 		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },

@@ -21,7 +21,7 @@ static const void *written(void *arg, struct fl_write *write)
 	struct fl_cdi_spec *spec = fl_arena_get(&write->arena, sizeof *spec);
 	int64_t digest = fl_cdi_digest(write->object);
 
-	fl_cdi_trouble_over(arg, write);
+	(void)arg;
 	if (!spec || !digest)
 		return NULL;   /* it is read back in a moment */
 	*spec = *(const struct fl_cdi_spec *)write->object;
@@ -60,10 +60,9 @@ void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir, stru
 		.dir = dir,
 		.log = log,
 		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print,
-			   .written = written, .arg = cdi },
+			   .written = written, .tried = fl_cdi_tried, .arg = cdi },
 		.folder = { .dir = dir, .suffix = ".json", .parse = parse },
 	};
-	fl_cdi_sink_init(cdi);
 }
 
 void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop)

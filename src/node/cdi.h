@@ -2,7 +2,7 @@
  *
  *     static struct fl_cdi_dir cdi;
  *     fl_cdi_init(&cdi, io, "/var/run/cdi", log);
- *     fl_loop_source(loop, &(struct fl_source){ &fl_cdi_spec_kind, NULL, &cdi.sink, &cdi }, err);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_cdi_spec_kind, NULL, &fl_files_sink, &cdi.files }, err);
  *     fl_loop_source(loop, &(struct fl_source){ &fl_cdi_trouble_kind, NULL, NULL, NULL }, err);
  *     fl_cdi_start(&cdi, loop, err);
  *
@@ -10,9 +10,8 @@
  * ours is the plan's to know. One that cannot be understood is told without devices. A file counts as being on the
  * disk (api/cdi.h) when it has been read, or when a write of ours has been renamed into place, and not before.
  *
- * A file that cannot be written is a CdiTrouble by its name, from the second try on (the first one may find that the
- * directory has to be made): why, and what to do. It is logged once for each change, and over when the file is there,
- * or when nobody has wanted it for FL_CDI_TROUBLE_STALE.
+ * A file that cannot be written is a CdiTrouble by its name: why, and what to do. It is logged once for each change,
+ * and over when the file is there or is to go, or when nobody has wanted it for FL_CDI_TROUBLE_STALE.
  */
 #pragma once
 #include "api/cdi.h"
@@ -22,8 +21,7 @@
 struct fl_cdi_dir {
 	struct fl_io *io;                      /* NULL: not started */
 	const char *dir;
-	struct fl_sink sink;
-	struct fl_files_sink files;
+	struct fl_files_sink files;            /* what fl_files_sink is given */
 	struct fl_folder folder;
 
 	/* Private. */
@@ -31,17 +29,14 @@ struct fl_cdi_dir {
 	struct fl_log *log;
 	struct fl_feed *trouble;
 	struct fl_timer stale;
-	bool begun;                            /* the long way was gone once: the directory is there, and swept */
-	bool made;                             /* and once more, as it was not there */
 };
 
 /* `dir` and the log (NULL: none) are borrowed. Allocates nothing, touches nothing. */
 void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir, struct fl_log *log);
 
-/* The directory is made by the first write that misses it, its parents are not. */
+/* The directory is made by the write that misses it, its parents are not. */
 void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop);
 void fl_cdi_stop(struct fl_cdi_dir *cdi);      /* one that is not started is left alone */
 
-/* Between cdi.c and cdi_sink.c. */
-void fl_cdi_sink_init(struct fl_cdi_dir *cdi);
-void fl_cdi_trouble_over(struct fl_cdi_dir *cdi, struct fl_write *write);
+/* Between cdi.c and cdi_trouble.c: how a try ended, as struct fl_files_sink tells it. */
+void fl_cdi_tried(void *cdi, struct fl_write *write, const struct fl_err *why);

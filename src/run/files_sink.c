@@ -1,5 +1,6 @@
-/* A directory as a sink. A write is up to two jobs, one after the other in the lane of files: the sweep that goes
- * before the first one, and the file's replacement or end. */
+/* A directory as a sink. A try is up to two jobs, one after the other in the lane of files: the sweep that goes before
+ * the first one, and the file's replacement or end. A write is a try, or two where the directory has gone since it was
+ * swept: the second one's sweep makes it. */
 #include "run/files_sink.h"
 #include "base/limits.h"
 #include "io/file.h"
@@ -10,9 +11,12 @@ struct writing {
 	struct fl_files_sink *sink;
 	struct fl_write *write;
 	struct fl_err err;
+	bool sweeps;                   /* in this try */
 	struct fl_op sweep, remove;
 	struct fl_file_replace replace;
 };
+
+static void try(struct writing *writing);
 
 /* ---- taking files away, as a job ---- */
 
@@ -138,6 +142,8 @@ static void end(struct writing *writing, int64_t result)
 	const struct fl_files_sink *sink = writing->sink;
 
 	fl_op_cancel(&writing->sweep);   /* nobody waits for it; it goes on */
+	if (sink->tried)
+		sink->tried(sink->arg, writing->write, result < 0 ? &writing->err : NULL);
 	if (result < 0)
 		fl_write_failed(writing->write, &writing->err);
 	else if (writing->write->what == FL_WANT_GONE)
@@ -149,10 +155,14 @@ static void end(struct writing *writing, int64_t result)
 static void replaced(struct fl_op *op)
 {
 	struct writing *writing = fl_container(op, struct writing, replace.op);
+	struct fl_files_sink *sink = writing->sink;
 
 	if (op->result < 0)
-		writing->sink->swept = false;   /* it has left something, or the directory is gone */
-	end(writing, op->result);
+		sink->swept = false;   /* it has left something, or the directory is gone */
+	if (op->result < 0 && writing->err.sys == ENOENT && sink->make && !writing->sweeps)
+		try(writing);
+	else
+		end(writing, op->result);
 }
 
 static void removed(struct fl_op *op)
@@ -208,28 +218,36 @@ static int check(const struct fl_files_sink *sink, struct fl_write *write, struc
 	return 0;
 }
 
-static void start(void *self, struct fl_write *write)
+static void try(struct writing *writing)
 {
-	struct fl_files_sink *sink = self;
-	struct writing *writing = write->held;
+	struct fl_files_sink *sink = writing->sink;
+	struct fl_write *write = writing->write;
 	const char *suffix = sink->suffix ? sink->suffix : "";
 	struct fl_str name = fl_arena_printf(&write->arena, "%.*s%s", FL_ARG(write->ref.name), suffix);
 	struct fl_err err = { .code = FL_E_NOMEM, .text = "no memory for the name of a file" };
 
-	*writing = (struct writing){ .sink = sink, .write = write };
-	writing->sweep = (struct fl_op){ .done = swept };
-	writing->remove = (struct fl_op){ .done = removed, .err = &writing->err };
-	writing->replace.op = (struct fl_op){ .done = replaced, .err = &writing->err };
 	if (!name.p || check(sink, write, &err) < 0) {
 		refuse(sink, &writing->remove, &err);
 		return;
 	}
-	if (!sink->swept)
+	writing->sweeps = !sink->swept;
+	if (writing->sweeps)
 		start_removal(sink, &writing->sweep, true, suffix);
 	if (write->what == FL_WANT_GONE)
 		start_removal(sink, &writing->remove, false, name.p);
 	else
 		replace(sink, writing, name.p);
+}
+
+static void start(void *self, struct fl_write *write)
+{
+	struct writing *writing = write->held;
+
+	*writing = (struct writing){ .sink = self, .write = write };
+	writing->sweep = (struct fl_op){ .done = swept };
+	writing->remove = (struct fl_op){ .done = removed, .err = &writing->err };
+	writing->replace.op = (struct fl_op){ .done = replaced, .err = &writing->err };
+	try(writing);
 }
 
 static void cancel(void *self, struct fl_write *write)

@@ -16,7 +16,7 @@
 struct fl_files_sink {
 	struct fl_io *io;
 	const char *dir;               /* borrowed; a write fails without it */
-	bool make;                     /* ... and makes it (not its parents) before it comes again */
+	bool make;                     /* ... but makes it (not its parents) and goes on */
 	const char *suffix;            /* of the file, behind the object's name; NULL: none */
 	unsigned mode;                 /* of the file; 0: 0600 */
 	/* What stands in the file, from what the owner wants of the object; a failure is told as that of the write. */
@@ -24,6 +24,9 @@ struct fl_files_sink {
 	/* The object as it is when its file is there, where it says more than was wanted of it; it lives in the write's
 	 * arena. NULL: nothing more is known of it than that it is as was wanted. */
 	const void *(*written)(void *arg, struct fl_write *write);
+	/* How a write has ended, right before the loop is told: `why` is NULL when the file is there, or gone, as was
+	 * wanted, and else valid for the call. Never of a write that was cancelled. NULL: nobody asks. */
+	void (*tried)(void *arg, struct fl_write *write, const struct fl_err *why);
 	void *arg;
 
 	bool swept;                    /* the sink's own */

@@ -20,6 +20,9 @@ struct stage {
 	struct sim_world *world;
 	struct sim_host *host;
 	struct node *node;             /* NULL: it could not be set up */
+	const char *dir;               /* of signs, made by who writes there; NULL: "/signs", which is there */
+	uint32_t tries, failures;      /* that the sink has told of */
+	char told[FL_ERR_TEXT + 64];   /* of the last one */
 };
 
 static void stage_auto_(struct stage *on)
@@ -50,6 +53,17 @@ static int longest_print(void *arg, const void *object, struct fl_buf *out, stru
 	return sign_print(arg, object, out, err);
 }
 
+/* "gate", "-gate" for one that is gone, "gate: why". */
+static void tried(void *on_, struct fl_write *write, const struct fl_err *why)
+{
+	struct stage *on = on_;
+
+	on->tries++;
+	on->failures += why != NULL;
+	(void)snprintf(on->told, sizeof on->told, "%s%.*s%s%s", write->what == FL_WANT_GONE ? "-" : "",
+		       FL_ARG(write->ref.name), why ? ": " : "", why ? why->text : "");
+}
+
 static int node_main(struct sim_process *p)
 {
 	struct stage *on = sim_arg(p);
@@ -62,15 +76,16 @@ static int node_main(struct sim_process *p)
 	node->process = p;
 	on->node = node;
 	sim_own(p, node, node_gone);
-	node->sink = (struct fl_files_sink){ .io = sim_io(p), .dir = "/signs", .suffix = ".sign",
-					     .print = longest_print };
+	node->sink = (struct fl_files_sink){ .io = sim_io(p), .dir = on->dir ? on->dir : "/signs",
+					     .make = on->dir != NULL, .suffix = ".sign", .print = longest_print,
+					     .tried = on->dir ? tried : NULL, .arg = on };
 	signs.sink_arg = &node->sink;
 	node->loop = fl_loop_new(sim_io(p), &(struct fl_loop_options){ .seed = { 1, 2 } }, NULL);
 	if (!node->loop || fl_loop_source(node->loop, &bells, NULL) < 0 ||
 	    fl_loop_source(node->loop, &signs, NULL) < 0 || fl_loop_capability(node->loop, &ring, NULL) < 0)
 		return -FL_E_NOMEM;
 	node->bells = (struct fl_folder){ .dir = "/bells", .suffix = ".bell", .parse = bell_parse, .max = LONGEST };
-	node->signs = (struct fl_folder){ .dir = "/signs", .suffix = ".sign", .parse = sign_parse };
+	node->signs = (struct fl_folder){ .dir = node->sink.dir, .suffix = ".sign", .parse = sign_parse };
 	fl_folder_start(sim_io(p), &node->bells, fl_loop_feed(node->loop, &fl_bell_kind));
 	fl_folder_start(sim_io(p), &node->signs, fl_loop_feed(node->loop, &fl_sign_kind));
 	return 0;
@@ -95,6 +110,7 @@ static int set_up(struct stage *on)
 	(void)sim_file_put(on->host, "/signs/.old.text.0123456789abcdef.tmp", "none of ours", 12);
 	(void)sim_file_put(on->host, "/signs/old.sign", "of another life", 15);
 	(void)sim_file_put(on->host, "/bells/door.bell", "2\n", 2);
+	(void)sim_file_put(on->host, "/room/chair", "", 0);
 	pass(on, FL_NS_PER_S);
 	return on->node ? 0 : -FL_E_NOMEM;
 }
@@ -369,4 +385,163 @@ TEST(a_write_that_hangs_is_let_go)
 	CHECK(fl_loop_writing(on.node->loop) > 0 || test_tortured());
 	sim_stop(on.host);
 	CHECK(!on.node);
+}
+
+/* ---- what becomes of a try ---- */
+
+#define ROOM "/room"
+#define SIGNS ROOM "/signs"
+
+enum upheaval { CALM, NO_DIRECTORY, NO_PARENT, PARENT_BACK };
+
+static int turn_over(struct stage *on, enum upheaval what)
+{
+	static const struct {
+		const char *path;
+		int flags;
+	} things[] = { { SIGNS "/door.sign", 0 }, { SIGNS "/gate.sign", 0 }, { SIGNS, AT_REMOVEDIR },
+		       { ROOM "/chair", 0 }, { ROOM, AT_REMOVEDIR } };
+	const struct fl_fs *fs = fl_io_fs(sim_io(on->node->process));
+	size_t count = what == NO_PARENT ? FL_LEN(things) : what == NO_DIRECTORY ? 3 : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int r = fs->unlink(fs, AT_FDCWD, things[i].path, things[i].flags);
+
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	return what == PARENT_BACK ? fs->mkdir(fs, AT_FDCWD, ROOM, 0755) : 0;
+}
+
+#define NOT_THERE "gate: replace '/room/signs/gate.sign': open its directory: No such file or directory"
+
+static const struct attempt {
+	const char *says;
+	enum upheaval first;
+	const char *bell;
+	int32_t rings;                 /* 0: it goes */
+	bool read_only, not_made;      /* nobody makes the directory */
+	const char *told;              /* of the last try; "": there was none */
+	bool fails;                    /* a failure was told */
+	const char *holds;             /* the gate's file; NULL: there is none */
+} attempts[] = {
+	{ "a file that is written", CALM, "gate", 1, false, false, "gate", false, "ding" },
+	{ "and written anew", CALM, "gate", 2, false, false, "gate", false, "ding ding" },
+	{ "a directory that has gone is made again, which is no failure", NO_DIRECTORY, "gate", 3, false, false, "gate",
+	  false, "ding ding ding" },
+	{ "a file that goes", CALM, "gate", 0, false, false, "-gate", false, NULL },
+	{ "is there once more", CALM, "gate", 1, false, false, "gate", false, "ding" },
+	{ "and goes, though its directory went first", NO_DIRECTORY, "gate", 0, false, false, "-gate", false, NULL },
+	{ "a directory that cannot be made is a failure", NO_PARENT, "gate", 1, false, false, NOT_THERE, true, NULL },
+	{ "until it can", PARENT_BACK, "gate", 1, false, false, "gate", false, "ding" },
+	{ "nobody makes it who was not asked to", NO_DIRECTORY, "gate", 2, false, true, NOT_THERE, true, NULL },
+	{ "as before", CALM, "gate", 2, false, false, "gate", false, "ding ding" },
+	{ "a disk that refuses", CALM, "gate", 1, true, false,
+	  "gate: replace '/room/signs/gate.sign': create a file beside it: Read-only file system", true, "ding ding" },
+	{ "and keeps what is to go", CALM, "gate", 0, true, false,
+	  "-gate: remove '/room/signs/gate.sign': remove: Read-only file system", true, "ding ding" },
+	{ "and heals", CALM, "gate", 0, false, false, "-gate", false, NULL },
+	{ "what cannot be printed", CALM, "gate", 9, false, false,
+	  "gate: '/room/signs/gate.sign': no sign is that long", true, NULL },
+	{ "is over when it can", CALM, "gate", 1, false, false, "gate", false, "ding" },
+	{ "a name that leads elsewhere", CALM, "../gate", 1, false, false,
+	  "../gate: '../gate' is not the name of a file in '/room/signs'", true, "ding" },
+};
+
+TEST(what_becomes_of_a_try_is_told)
+{
+	FL_AUTO(stage) struct stage on = { .dir = SIGNS };
+
+	OK(set_up(&on));
+	CHECK(test_tortured() || (on.tries == 1 && strcmp(on.told, "door") == 0));   /* its directory was not there */
+	fl_folder_stop(&on.node->bells);
+	fl_folder_stop(&on.node->signs);
+	EACH_ROW (attempt, attempts) {
+		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+		int r;
+
+		OK(turn_over(&on, attempt->first));
+		sim_faults(on.host)->read_only = attempt->read_only;
+		on.node->sink.make = !attempt->not_made;
+		on.failures = 0;
+		on.told[0] = 0;
+		OK(tell_bell(&on, attempt->bell, attempt->rings));
+		pass(&on, 30 * FL_NS_PER_S);
+		r = sim_file_get(on.host, SIGNS "/gate.sign", &out);
+		OK(r == -ENOMEM ? r : 0);
+		CHECK_INT(r == 0, attempt->holds != NULL);
+		if (attempt->holds)
+			CHECK_STR(fl_buf_view(&out), attempt->holds);
+		CHECK_STR(fl_str(on.told), attempt->told);
+		CHECK(test_tortured() || (on.failures > 0) == attempt->fails);
+	}
+}
+
+static const struct moment {
+	const char *says;
+	bool swept;                    /* before; the directory has gone since */
+	int32_t rings;                 /* 0: the file is to go */
+	unsigned ms;                   /* each job takes a hundred */
+	bool made;                     /* the directory is there again */
+	bool over;
+} moments[] = {
+	{ "while it is swept for the first time", false, 1, 50, false, false },
+	{ "while the first file is written", false, 1, 150, true, false },
+	{ "while the directory is missed", true, 1, 50, false, false },
+	{ "while it is made again", true, 1, 150, false, false },
+	{ "while the file is written once more", true, 1, 250, true, false },
+	{ "while a file is removed", true, 0, 50, false, false },
+	{ "after that it is too late", true, 1, 350, true, true },
+};
+
+/* Nothing of it is told, nothing of it is left. */
+TEST(a_write_is_let_go_at_each_moment)
+{
+	EACH_ROW (moment, moments) {
+		FL_AUTO(stage) struct stage on = { .dir = SIGNS };
+		const struct fl_fs *fs;
+		struct fl_stat stat;
+		bool made;
+
+		OK(set_up(&on));
+		fl_folder_stop(&on.node->bells);
+		fl_folder_stop(&on.node->signs);
+		OK(turn_over(&on, NO_DIRECTORY));
+		on.node->sink.swept = moment->swept;
+		sim_faults(on.host)->disk_min = sim_faults(on.host)->disk_max = 100 * FL_NS_PER_MS;
+		on.tries = 0;
+		OK(tell_bell(&on, "door", moment->rings));
+		sim_signal(on.node->process, SIGCONT);
+		sim_run(on.world, sim_now(on.world) + moment->ms * FL_NS_PER_MS);
+		fs = fl_io_fs(sim_io(on.node->process));
+		made = fs->stat(fs, AT_FDCWD, SIGNS, 0, &stat) == 0;
+		CHECK(test_tortured() || made == moment->made);
+		CHECK(test_tortured() || (fl_loop_writing(on.node->loop) == 0) == moment->over);
+		CHECK(test_tortured() || (on.tries == 1 && on.failures == 0) == moment->over);
+		on.tries = 0;
+		on.node->loop = fl_loop_free(on.node->loop);
+		sim_run(on.world, sim_now(on.world) + 2 * FL_FILE_TIMEOUT);   /* what goes on below is over */
+		CHECK_INT(on.tries, 0);
+	}
+}
+
+TEST(two_that_miss_a_directory_both_find_it_made)
+{
+	FL_AUTO(stage) struct stage on = { .dir = SIGNS };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+
+	OK(set_up(&on));
+	fl_folder_stop(&on.node->bells);
+	fl_folder_stop(&on.node->signs);
+	OK(turn_over(&on, NO_DIRECTORY));
+	on.tries = 0;
+	OK(tell_bell(&on, "gate", 1));
+	OK(tell_bell(&on, "door", 3));
+	pass(&on, FL_NS_PER_S);
+	CHECK(test_tortured() || (on.tries == 2 && on.failures == 0));
+	OK(sim_file_get(on.host, SIGNS "/gate.sign", &out));
+	CHECK_STR(fl_buf_view(&out), "ding");
+	fl_buf_clear(&out);
+	OK(sim_file_get(on.host, SIGNS "/door.sign", &out));
+	CHECK_STR(fl_buf_view(&out), "ding ding ding");
 }
