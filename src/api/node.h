@@ -176,7 +176,8 @@ FL_STRUCT(fl_host_path, FL_HOST_PATH);
 FL_STRUCT(fl_host_node, FL_HOST_NODE);
 
 /* version, root, devRoot and layout say what is to be looked at; the rest is what was found when they were as `seen`
- * says ("<version>/<layout>"): until then a look is under way, and nothing should be made of it. */
+ * says ("<version>/<layout>"): until then a look is under way, and nothing should be made of it. One that has a message
+ * and no `seen` is what is left by a look that came to nothing. */
 #define FL_HOST(X) \
 	FL_LOCAL(X) \
 	X(STR, version, "version", .help = "The driver's, as its files are named.") \

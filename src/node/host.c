@@ -221,11 +221,32 @@ static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct
 
 /* ---- the sink: look because something else is wanted ---- */
 
+/* In place of what was found for something else: nobody should wait for what does not come in a moment. Told after the
+ * write's end, for as long as it is on its way all that it wants is laid over what is told. */
+static void came_to_nothing(struct writing *writing)
+{
+	struct fl_feed *feed = fl_loop_feed(writing->write->loop, &fl_host_kind);
+	const struct fl_host *wanted = writing->write->object;
+	struct fl_err err = writing->err;
+	struct fl_host host = { 0 };
+
+	if (err.code == FL_E_TIMEOUT)
+		(void)fl_fail(&err, err.code, "look for the driver's files and device nodes: '%.*s' does not answer",
+			      FL_ARG(wanted->root));
+	fl_write_failed(writing->write, &err);
+	FL_SET(FL_IN(&host, meta), name, FL_S("host"));
+	FL_SET(&host, message, fl_str(err.text));
+	if (err.code == FL_E_NOMEM || fl_feed_put(feed, &host, NULL) < 0)
+		return;   /* the next look tells */
+}
+
 static void looked(struct fl_op *op)
 {
 	struct writing *writing = fl_container(op, struct writing, op);
 
-	if (op->result < 0)
+	if (op->result < 0 && writing->write->what == FL_WANT_OBJECT)
+		came_to_nothing(writing);
+	else if (op->result < 0)
 		fl_write_failed(writing->write, &writing->err);
 	else if (writing->write->what == FL_WANT_GONE)
 		fl_write_gone(writing->write);
@@ -260,7 +281,8 @@ static void cancel(void *self, struct fl_write *write)
 	fl_op_cancel(&((struct writing *)write->held)->op);
 }
 
-const struct fl_sink fl_host_sink = { start, cancel, sizeof(struct writing) };
+const struct fl_sink fl_host_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+				      .retry_last = FL_DISK_RETRY_LAST };
 
 /* ---- look again, because something may have come or gone ---- */
 

@@ -586,6 +586,14 @@ TEST(what_comes_and_goes_later_is_found_without_a_restart)
 	CHECK(test_tortured() || w.sink.looks == 1);
 }
 
+/* Why a look came to nothing; or there was no memory for it. */
+static bool says(struct world *w, const char *words)
+{
+	const struct fl_host *host = see(w);
+
+	return test_tortured() || (host && memmem(host->message.p, host->message.len, words, strlen(words)));
+}
+
 TEST(a_look_that_fails_comes_again)
 {
 	WORLD(w);
@@ -593,9 +601,14 @@ TEST(a_look_that_fails_comes_again)
 	OK_ERR(put_driver(&w, "1.0"), &w.err);
 	node_pass(&w.node, 5 * FL_NS_PER_S);
 	CHECK(is_unseen(&w));   /* there is no root yet */
+	CHECK(says(&w, "/drv"));
+	node_pass(&w.node, 3600 * FL_NS_PER_S);
 	OK(put_file(&w, "/drv/dev/x"));
 	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	node_pass(&w.node, 2 * FL_DISK_RETRY_LAST);   /* with jitter */
+	CHECK(test_tortured() || has_files(&w, 1));
 	CHECK(comes(&w, "1.0/", 1));
+	CHECK(test_tortured() || !see(&w)->message.len);
 }
 
 /* A disk that hangs holds up nothing: the look is given up and tried anew. */
@@ -609,6 +622,7 @@ TEST(a_disk_that_hangs_is_waited_for)
 	OK_ERR(put_driver(&w, "1.0"), &w.err);
 	node_pass(&w.node, 2 * FL_HOST_DEADLINE);
 	CHECK(is_unseen(&w));
+	CHECK(says(&w, "nodes: '/drv' does not answer"));
 	sim_faults(w.node.host)->stuck = false;
 	sim_unstick(w.node.host);
 	CHECK(comes(&w, "1.0/", 1));
