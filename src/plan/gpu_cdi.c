@@ -34,15 +34,40 @@ static struct fl_str folder_of(struct fl_str path)
 	return path.len > 1 ? fl_str_sub(path, 0, path.len - 1) : path;
 }
 
-static const struct fl_host_node *node_at(const struct cdi *c, struct fl_str path)
+static const struct fl_host_node *node_at(const struct fl_host *host, struct fl_str path)
 {
-	for (uint32_t i = 0; i < c->facts->host->nodes.len; i++)
-		if (fl_str_eq(c->facts->host->nodes.at[i].path, path))
-			return &c->facts->host->nodes.at[i];
+	for (uint32_t i = 0; host && i < host->nodes.len; i++)
+		if (fl_str_eq(host->nodes.at[i].path, path))
+			return &host->nodes.at[i];
 	return NULL;
 }
 
 /* ---- device nodes ---- */
+
+struct fl_gpu_nodes fl_gpu_nodes(struct fl_plan *plan, const struct fl_host *host, const struct fl_card *card,
+				 const struct fl_partition *part)
+{
+	struct fl_gpu_nodes nodes = { .len = part ? 3 : 1 };
+
+	if (card->has.minor)
+		nodes.path[0] = fl_plan_printf(plan, "/dev/nvidia%d", (int)card->minor);
+	if (part && part->has.gi_cap)
+		nodes.path[1] = fl_plan_printf(plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->gi_cap);
+	if (part && part->has.ci_cap)
+		nodes.path[2] = fl_plan_printf(plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->ci_cap);
+	for (uint32_t i = 0; i < nodes.len; i++)
+		nodes.node[i] = nodes.path[i].len ? node_at(host, nodes.path[i]) : NULL;
+	return nodes;
+}
+
+struct fl_str fl_gpu_node_missing(const struct fl_gpu_nodes *nodes)
+{
+	for (uint32_t i = 0; i < nodes->len; i++)
+		if (!nodes->node[i])
+			return nodes->path[i].len ? nodes->path[i] :
+						    FL_S("a device node whose number is not known");
+	return FL_S("");
+}
 
 /* With numbers, so that a container gets the device that was meant, whatever lies at the path when it starts. */
 static void put_node(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_host_node *from)
@@ -103,35 +128,26 @@ static void put_device(struct cdi *c, struct fl_str name, const struct fl_cdi_ed
 	FL_SET(device, edits, *edits);
 }
 
-/* A card or a part of it: the card's own node, those of its capabilities, and those for graphics. Without one that it
- * cannot do without it is left out: a container that asked for it would not start, or start without it. */
+/* A card or a part of it: what it cannot do without, and nodes for graphics. */
 static bool device_edits(struct cdi *c, const struct fl_card *card, const struct fl_partition *part,
 			 struct fl_cdi_edits *ret)
 {
-	struct fl_str must[3], path = fl_plan_printf(c->plan, "/dev/nvidia%d", (int)card->minor);
-	uint32_t n = 0;
+	struct fl_gpu_nodes nodes = fl_gpu_nodes(c->plan, c->facts->host, card, part);
+	struct fl_str missing = fl_gpu_node_missing(&nodes);
 
 	*ret = (struct fl_cdi_edits){ 0 };
-	must[n++] = path;
-	if (part) {
-		must[n++] = fl_plan_printf(c->plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->gi_cap);
-		must[n++] = fl_plan_printf(c->plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->ci_cap);
-	}
-	if (!nodes_begin(c, ret, n + card->dri.len))
+	if (missing.len) {
+		fl_say(c->plan, FL_REF(&fl_card_kind, card), "NoCDI", "%.*s is not there: %.*s is left out",
+		       FL_ARG(missing), FL_ARG(part ? part->uuid : card->uuid));
 		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct fl_host_node *node = node_at(c, must[i]);
-
-		if (!card->has.minor || !node) {
-			fl_say(c->plan, FL_REF(&fl_card_kind, card), "NoCDI", "%.*s is not there: %.*s is left out",
-			       FL_ARG(must[i]), FL_ARG(part ? part->uuid : card->uuid));
-			return false;
-		}
-		put_node(c, ret, node);
 	}
+	if (!nodes_begin(c, ret, nodes.len + card->dri.len))
+		return false;
+	for (uint32_t i = 0; i < nodes.len; i++)
+		put_node(c, ret, nodes.node[i]);
 	for (uint32_t i = 0; !part && i < card->dri.len; i++) {
 		const struct fl_host_node *node =
-			node_at(c, fl_plan_printf(c->plan, "/dev/dri/%.*s", FL_ARG(card->dri.at[i])));
+			node_at(c->facts->host, fl_plan_printf(c->plan, "/dev/dri/%.*s", FL_ARG(card->dri.at[i])));
 
 		if (node)
 			put_node(c, ret, node);
@@ -152,7 +168,7 @@ static void put_card(struct cdi *c, const struct fl_card *card)
 	for (uint32_t i = 0; card->mig && i < card->partitions.len; i++) {
 		const struct fl_partition *part = &card->partitions.at[i];
 
-		if (!part->has.gi_cap || !part->has.ci_cap || !device_edits(c, card, part, &edits))
+		if (!device_edits(c, card, part, &edits))
 			continue;
 		put_device(c, part->uuid, &edits);
 		if (card->has.index && part->has.index)

@@ -20,6 +20,19 @@ struct fl_gpu_cdi_facts {
 	uint32_t card_len, holder_len, spec_len, resource_len;
 };
 
+/* What a container needs of the host to use a card (no `part`) or a partition of it: the card's node, and those of the
+ * partition's two capabilities. A device that lacks one is not named in the file: who asked for it would not start, or
+ * start without it. */
+struct fl_gpu_nodes {
+	struct fl_str path[3];                 /* empty: it is not known which one */
+	const struct fl_host_node *node[3];    /* NULL: the host has none there */
+	uint32_t len;
+};
+struct fl_gpu_nodes fl_gpu_nodes(struct fl_plan *plan, const struct fl_host *host, const struct fl_card *card,
+				 const struct fl_partition *part);
+/* The first that is not there, for people; empty: all are. */
+struct fl_str fl_gpu_node_missing(const struct fl_gpu_nodes *nodes);
+
 /* Was what is there found for what is asked now? Else a look is on its way, and the file that follows from it. */
 bool fl_gpu_host_seen(const struct fl_host *host);
 

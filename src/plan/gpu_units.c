@@ -120,24 +120,17 @@ static bool handed_out(const struct lists *l, const struct list *list, const str
 	return was && was->healthy;
 }
 
-/* A card whose node is there, and nothing keeps a file from being written: the next word of who decides on files names
- * it. Of a partition it is not known from here. */
-static bool comes_by_itself(const struct lists *l, const struct fl_unit *unit)
+/* Its nodes are there, and nothing keeps a file from being written: the next word of who decides on files names it. */
+static bool comes_by_itself(const struct lists *l, const struct fl_card *card, const struct fl_partition *part)
 {
-	const struct fl_gpu_lists_facts *f = l->facts;
-	struct fl_str node = { NULL, 0 };
+	struct fl_gpu_nodes nodes = fl_gpu_nodes(l->plan, l->facts->host, card, part);
 
-	for (uint32_t i = 0; i < f->card_len && !is_partition(unit->id); i++)
-		if (fl_str_eq(f->cards[i].meta.name, unit->card) && f->cards[i].has.minor)
-			node = fl_plan_printf(l->plan, "/dev/nvidia%d", (int)f->cards[i].minor);
-	for (uint32_t i = 0; node.len && !f->trouble_len && i < f->host->nodes.len; i++)
-		if (fl_str_eq(f->host->nodes.at[i].path, node))
-			return true;
-	return false;
+	return !l->facts->trouble_len && !fl_gpu_node_missing(&nodes).len;
 }
 
 /* The list that says that a card may be had goes out when the file that names it is there, and not before. */
-static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
+static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit, const struct fl_card *card,
+		      const struct fl_partition *part)
 {
 	enum in_cdi in = l->by_cdi ? in_cdi(l, unit) : CDI_HAS;
 
@@ -145,7 +138,7 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit)
 		return;
 	list->waits = true;
 	list->soon |= in == CDI_COMES || !l->facts->host || !fl_gpu_host_seen(l->facts->host) ||
-		      comes_by_itself(l, unit);
+		      comes_by_itself(l, card, part);
 	FL_SET(unit, healthy, false);
 	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
 	lists_problem(l, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),
@@ -165,15 +158,17 @@ static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_car
 static void set_nodes(struct lists *l, struct fl_unit *unit, const struct fl_card *card,
 		      const struct fl_partition *part)
 {
-	if (!l->by_nodes || !card->has.minor || !FL_ELEMENTS(unit, l->plan->arena, nodes, 3))
+	struct fl_gpu_nodes needed;
+
+	if (!l->by_nodes || !card->has.minor)
 		return;
-	unit->nodes.len = 1;
-	unit->nodes.at[0] = fl_plan_printf(l->plan, "/dev/nvidia%d", (int)card->minor);
-	if (!part || !part->has.gi_cap || !part->has.ci_cap)
+	needed = fl_gpu_nodes(l->plan, l->facts->host, card, part);
+	if (!FL_ELEMENTS(unit, l->plan->arena, nodes, needed.len))
 		return;
-	unit->nodes.len = 3;
-	unit->nodes.at[1] = fl_plan_printf(l->plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->gi_cap);
-	unit->nodes.at[2] = fl_plan_printf(l->plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->ci_cap);
+	unit->nodes.len = 0;
+	for (uint32_t i = 0; i < needed.len; i++)
+		if (needed.path[i].len)
+			unit->nodes.at[unit->nodes.len++] = needed.path[i];
 }
 
 /* ---- into the list ---- */
@@ -201,7 +196,7 @@ void list_add(struct lists *l, struct list *list, const struct fl_card *card, co
 	set_shown(l, unit, card, part);
 	set_nodes(l, unit, card, part);
 	set_health(l, list, unit);
-	check_cdi(l, list, unit);
+	check_cdi(l, list, unit, card, part);
 }
 
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit)

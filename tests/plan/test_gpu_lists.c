@@ -11,6 +11,12 @@
 	CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, " \
 		  "ciCap: 13}, {uuid: MIG-2, index: 1, gi: 2, ci: 0, profile: 1g.10gb+me}, {uuid: MIG-3, index: 2, " \
 		  "gi: 3, ci: 0, profile: 1c.2g.20gb}]\n")
+#define HALVES(caps) \
+	CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, " \
+		  "ciCap: 13}, {uuid: MIG-2, index: 1, gi: 2, ci: 0, profile: 1g.10gb" caps "}]\n")
+#define CAPS ", giCap: 21, ciCap: 22"
+#define FIRST_HALF \
+	"metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: MIG-1, containerEdits: {}}]\n"
 #define WELL(name, n) "---\nmetadata: {name: '" name "'}\ncard: '0000:0" n ":00.0'\nstate: Healthy\n"
 #define SICK(name, n) \
 	"---\nmetadata: {name: '" name "'}\ncard: '0000:0" n ":00.0'\nstate: Unhealthy\ncause: Xid79\nstatus: " \
@@ -18,6 +24,7 @@
 	"lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
 #define WELL1 WELL("0000:01:00.0", "1")
 #define WELL2 WELL1 WELL("0000:02:00.0", "2")
+#define WELLHALVES WELL1 WELL("MIG-1", "1") WELL("MIG-2", "1")
 #define WELLCUT WELL2 WELL("MIG-1", "1") WELL("MIG-2", "1") WELL("MIG-3", "1")
 #define SPEC \
 	"metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {}}, " \
@@ -106,6 +113,17 @@ static const struct {
 	  HOLD("nvidia.com/gpu", "GPU-2"), "", "", "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) unhealthy: its CDI file is not written yet; *\n"
 	  "GPUsReady: False CDINotWritten: *\n" },
+	{ "nor for who holds another partition", ON "migStrategy: mixed\n", HALVES(CAPS), WELLHALVES,
+	  HOLD("nvidia.com/mig-1g.10gb", "MIG-1"), "", FIRST_HALF, "nodes", READY,
+	  "GPUsReady: False CDINotWritten: MIG-2 is not in the CDI file yet: *\n" },
+	{ "but where a node of its capabilities is missing", ON "migStrategy: mixed\n", HALVES(CAPS), WELLHALVES,
+	  HOLD("nvidia.com/mig-1g.10gb", "MIG-1"), "", FIRST_HALF, "no cap", READY,
+	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) MIG-2 (MIG-2) unhealthy: its CDI file is not written yet; *\n"
+	  "GPUsReady: False CDINotWritten: MIG-2 is not in the CDI file yet: *\n" },
+	{ "or nobody knows which nodes they are", ON "migStrategy: mixed\n", HALVES(""), WELLHALVES,
+	  HOLD("nvidia.com/mig-1g.10gb", "MIG-1"), "", FIRST_HALF, "nodes", READY,
+	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) MIG-2 (MIG-2) unhealthy: its CDI file is not written yet; *\n"
+	  "GPUsReady: False CDINotWritten: MIG-2 is not in the CDI file yet: *\n" },
 	{ "which says why, where it cannot be written", ON, TWO, WELL2, "", "", "", "trouble", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: the disk is full: make room there; *\n" },
 	{ "nor while it is being written", ON, TWO, WELL2, "", "", SPEC, "", READY,
@@ -326,7 +344,7 @@ static const struct {
 	{ "nor one before the driver has said what there is", ON, LOST1, "", HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC,
 	  "", "metadata: {name: driver}\nstate: Starting\n", "GPUsReady: False DriverNotReady: *\n" },
 	{ "but does where the file cannot be written", ON, CARD("1", ""), WELL1,
-	  HOLD("nvidia.com/gpu", "GPU-1"), "", "", "", READY,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", "", "trouble", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: *\nGPUsReady: False CDINotWritten: *\n" },
 	{ "nobody answers at that socket: the name is free", ON, CARD("1", ""), WELL2, "", "", SPEC, "dead", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
@@ -391,6 +409,9 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 	}
 }
 
+#define CAP "/dev/nvidia-caps/nvidia-cap"
+#define NODES ", {path: /dev/nvidia1}, {path: " CAP "12}, {path: " CAP "13}, {path: " CAP "21}"
+
 static int gather(struct fl_arena *arena, const char *settings, const char *others, struct fl_gpu_lists_facts *ret)
 {
 	static const struct fl_str gpu = FL_S_INIT("nvidia.com/gpu");
@@ -407,13 +428,15 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 	struct fl_str told = fl_arena_printf(arena, "%s%s",
 					     "metadata: {name: runtime}\nruntime: containerd\nversion: '1.7'\n",
 					     runtime);
+	bool all_there = strcmp(others, "nodes") == 0 || strcmp(others, "trouble") == 0;
+	const char *nodes = all_there ? NODES ", {path: " CAP "22}" : strcmp(others, "no cap") == 0 ? NODES : "";
 	const char *live = strcmp(others, "foreign") == 0 ? "true" : "false";
 	struct fl_str some = fl_arena_printf(arena, "%slive: %s\n", sockets, live);
 	struct fl_str host = fl_arena_printf(arena, "metadata: {name: host}\ndevRoot: /drv\nversion: '1'\nlayout: a\n"
 						    "seen: %s\nnodes: [{path: /dev/nvidiactl, major: 195, "
 						    "minor: 255}%s]\n",
 					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a",
-					     strcmp(others, "nodes") == 0 ? ", {path: /dev/nvidia1}" : "");
+					     nodes);
 
 	claimed[0] = gpu;
 	if (strcmp(others, "claimed") == 0)
