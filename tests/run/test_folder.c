@@ -21,6 +21,7 @@ struct stage {
 	struct sim_host *host;
 	struct node *node;             /* NULL: it could not be set up */
 	const char *dir;               /* of signs, made by who writes there; NULL: "/signs", which is there */
+	bool healed;                   /* from the failure that was ordered */
 	uint32_t tries, failures;      /* that the sink has told of */
 	char told[FL_ERR_TEXT + 64];   /* of the last one */
 };
@@ -91,14 +92,15 @@ static int node_main(struct sim_process *p)
 	return 0;
 }
 
-/* Time goes by; after a failure that was ordered, enough for everything to be tried again. */
+/* Time goes by; after the failure that was ordered (there is one a round), enough for everything to be tried again. */
 static void pass(struct stage *on, uint64_t ns)
 {
 	if (on->node)
 		sim_signal(on->node->process, SIGCONT);   /* it has been worked at from outside: it must look */
 	sim_run(on->world, sim_now(on->world) + ns);
-	if (test_tortured())
+	if (test_tortured() && !on->healed)
 		sim_run(on->world, sim_now(on->world) + 400 * FL_NS_PER_S);
+	on->healed = test_tortured();
 }
 
 static int set_up(struct stage *on)
