@@ -662,6 +662,11 @@ bool fl_gpu_host_seen(const struct fl_host *host)
 	       seen.p[host->version.len] == '/' && fl_str_ends(seen, host->layout);
 }
 
+bool fl_gpu_host_failed(const struct fl_host *host)
+{
+	return host->message.len && !host->seen.len;
+}
+
 void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_cdi_facts *facts = facts_;

@@ -35,6 +35,8 @@ struct fl_str fl_gpu_node_missing(const struct fl_gpu_nodes *nodes);
 
 /* Was what is there found for what is asked now? Else a look is on its way, and the file that follows from it. */
 bool fl_gpu_host_seen(const struct fl_host *host);
+/* Or the look came to nothing, for a reason that its message tells. */
+bool fl_gpu_host_failed(const struct fl_host *host);
 
 extern const struct fl_owner fl_gpu_cdi_owner;
 void fl_gpu_cdi_plan(const void *facts, struct fl_plan *plan);

@@ -120,12 +120,22 @@ static bool handed_out(const struct lists *l, const struct list *list, const str
 	return was && was->healthy;
 }
 
-/* Its nodes are there, and nothing keeps a file from being written: the next word of who decides on files names it. */
-static bool comes_by_itself(const struct lists *l, const struct fl_card *card, const struct fl_partition *part)
+/* What keeps it out of the file; empty: nothing does, and it is named in a moment. */
+static struct fl_str kept_out(const struct lists *l, const struct fl_card *card, const struct fl_partition *part)
 {
-	struct fl_gpu_nodes nodes = fl_gpu_nodes(l->plan, l->facts->host, card, part);
+	const struct fl_gpu_lists_facts *f = l->facts;
+	struct fl_gpu_nodes nodes;
+	struct fl_str missing;
 
-	return !l->facts->trouble_len && !fl_gpu_node_missing(&nodes).len;
+	if (f->host && fl_gpu_host_failed(f->host))
+		return f->host->message;
+	if (!f->host || !fl_gpu_host_seen(f->host))
+		return FL_S("");
+	if (f->trouble_len)
+		return f->troubles[0].why;
+	nodes = fl_gpu_nodes(l->plan, f->host, card, part);
+	missing = fl_gpu_node_missing(&nodes);
+	return missing.len ? fl_plan_printf(l->plan, "%.*s is not there", FL_ARG(missing)) : missing;
 }
 
 /* The list that says that a card may be had goes out when the file that names it is there, and not before. */
@@ -133,16 +143,18 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit, 
 		      const struct fl_partition *part)
 {
 	enum in_cdi in = l->by_cdi ? in_cdi(l, unit) : CDI_HAS;
+	struct fl_str why;
 
 	if (!unit->healthy || in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
 		return;
+	why = kept_out(l, card, part);
 	list->waits = true;
-	list->soon |= in == CDI_COMES || !l->facts->host || !fl_gpu_host_seen(l->facts->host) ||
-		      comes_by_itself(l, card, part);
+	/* After a look that came to nothing no file is on its way, whatever lies there. */
+	list->soon |= !why.len || (in == CDI_COMES && !fl_gpu_host_failed(l->facts->host));
 	FL_SET(unit, healthy, false);
 	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
 	lists_problem(l, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),
-		      FL_ARG(l->facts->trouble_len ? l->facts->troubles[0].why : FL_S("it is written in a moment")));
+		      FL_ARG(why.len ? why : FL_S("it is written in a moment")));
 }
 
 static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_card *card,

@@ -112,7 +112,7 @@ static const struct {
 	{ "but where its node is missing: then it comes later, or never", ON, TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-2"), "", "", "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) unhealthy: its CDI file is not written yet; *\n"
-	  "GPUsReady: False CDINotWritten: *\n" },
+	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: /dev/nvidia1 is not there; *\n" },
 	{ "nor for who holds another partition", ON "migStrategy: mixed\n", HALVES(CAPS), WELLHALVES,
 	  HOLD("nvidia.com/mig-1g.10gb", "MIG-1"), "", FIRST_HALF, "nodes", READY,
 	  "GPUsReady: False CDINotWritten: MIG-2 is not in the CDI file yet: *\n" },
@@ -130,6 +130,10 @@ static const struct {
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n", true },
 	{ "nor while the host is looked at: the file is another driver's", ON, TWO, WELL2, "", "", SPEC, "unseen",
 	  READY, "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
+	{ "who holds another card does not wait for a disk that hangs", ON, TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-2"),
+	  "", SPEC, "failed", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) unhealthy: its CDI file is not written yet; *\n"
+	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: '/drv' does not answer; *\n" },
 	{ "what is handed out stays so while the file is written anew, and what is new waits", ON, TWO, WELL2, "",
 	  SERVED(U("1")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
@@ -438,6 +442,8 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a",
 					     nodes);
 
+	if (strcmp(others, "failed") == 0)
+		host = FL_S("metadata: {name: host}\nmessage: \"'/drv' does not answer\"\n");
 	claimed[0] = gpu;
 	if (strcmp(others, "claimed") == 0)
 		ret->claimed = (struct fl_str_list){ claimed, 1 };
