@@ -44,6 +44,7 @@ func TestAFolderOfStateThatIsReadOnlyKeepsNoBadNewsBack(t *testing.T) {
 	writable := r.readOnly(dir)
 	r.must(r.agent.Start(t.Context()))
 	r.ready()
+	r.listens()
 	r.hasGPUs(8, 8)
 	r.say("lose", r.number(id))
 	r.hasGPUs(7, 8)

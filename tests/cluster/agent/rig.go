@@ -388,6 +388,16 @@ func (r *rig) ready() {
 	})
 }
 
+// listens waits until all cards report their faults by themselves, which is a moment after an agent is ready: what is
+// reported before is known by its effects alone, and by no number.
+func (r *rig) listens() {
+	r.Helper()
+	until(r, "eight cards that report", func() (bool, string) {
+		cards := r.metric("fairlead_gpu_cards_reporting")
+		return cards == 8, fmt.Sprint(cards)
+	})
+}
+
 // settled waits until the agent tells the kubelet of eight healthy cards. What the Node says is a beat behind: after a test
 // that took cards away it may still be the state before that.
 func (r *rig) settled() {
