@@ -246,7 +246,7 @@
 #define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
-#define FL_DISK_RETRY_LAST (10 * FL_NS_PER_S)     /* one that refuses costs nobody else: soon after it heals */
+#define FL_LOCAL_RETRY_LAST (10 * FL_NS_PER_S)    /* a disk, or memory, costs nobody else: soon after it heals */
 #define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */
 /* The same thing written so often within the window is being taken away by somebody, and rests for a while. */
 #define FL_CONTEST_TRIES 5
@@ -269,7 +269,7 @@
 /* Files are looked at this often: projected tokens have minutes to spare. */
 #define FL_CREDENTIAL_AGE (60 * FL_NS_PER_S)
 #define FL_FILE_TIMEOUT (10 * FL_NS_PER_S)     /* to read one of them: a disk that is sick longer is told */
-/* A CDI file that nobody has tried to write for so long is not wanted any more. Tries that fail are FL_DISK_RETRY_LAST
+/* A CDI file that nobody has tried to write for so long is not wanted any more. Tries that fail are FL_LOCAL_RETRY_LAST
  * apart at most, and FL_FILE_TIMEOUT long on a disk that hangs. */
 #define FL_CDI_TROUBLE_STALE (60 * FL_NS_PER_S)
 #define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */

@@ -282,7 +282,7 @@ static void cancel(void *self, struct fl_write *write)
 }
 
 const struct fl_sink fl_host_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
-				      .retry_last = FL_DISK_RETRY_LAST };
+				      .retry_last = FL_LOCAL_RETRY_LAST };
 
 /* ---- look again, because something may have come or gone ---- */
 

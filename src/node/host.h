@@ -7,7 +7,7 @@
  * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. At a start
  * that is once, when the driver has told of all of its cards. A driver that is away, or not yet ready again, changes
  * nothing: containers have what they have. A look that hangs or fails is a write that failed: the Host is
- * then its message and nothing else (fl_gpu_host_failed, plan/gpu_cdi.h), and it comes again, every FL_DISK_RETRY_LAST
+ * then its message and nothing else (fl_gpu_host_failed, plan/gpu_cdi.h), and it comes again, every FL_LOCAL_RETRY_LAST
  * at least.
  */
 #pragma once

@@ -454,7 +454,8 @@ static void cancel(void *self, struct fl_write *write)
 	fl_op_cancel(&((struct writing *)write->held)->op);
 }
 
-const struct fl_sink fl_plugin_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing) };
+const struct fl_sink fl_plugin_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+					.retry_last = FL_LOCAL_RETRY_LAST };
 
 /* ---- the whole ---- */
 

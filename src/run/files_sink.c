@@ -261,4 +261,4 @@ static void cancel(void *self, struct fl_write *write)
 }
 
 const struct fl_sink fl_files_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
-				      .retry_last = FL_DISK_RETRY_LAST };
+				      .retry_last = FL_LOCAL_RETRY_LAST };

@@ -255,8 +255,8 @@ static void fall_behind(struct fl_records *records, const struct fl_err *why)
 	if (fl_timer_is_set(&records->late_timer) || fl_op_busy(&records->late.op))
 		return;
 	records->late_delay = records->late_delay ? 2 * records->late_delay : FL_RUN_RETRY_FIRST;
-	if (records->late_delay > FL_DISK_RETRY_LAST)
-		records->late_delay = FL_DISK_RETRY_LAST;
+	if (records->late_delay > FL_LOCAL_RETRY_LAST)
+		records->late_delay = FL_LOCAL_RETRY_LAST;
 	records->late_timer.fire = late_again;
 	fl_timer_set(records->io, &records->late_timer, fl_now(records->io) + records->late_delay);
 }
@@ -437,4 +437,4 @@ static void cancel(void *self, struct fl_write *write)
 }
 
 const struct fl_sink fl_records_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
-				       .retry_last = FL_DISK_RETRY_LAST };
+				       .retry_last = FL_LOCAL_RETRY_LAST };

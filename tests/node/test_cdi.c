@@ -475,7 +475,7 @@ TEST(what_cannot_be_written_is_a_fact_with_a_remedy)
 		OK_ERR(driver(&w, "2.0"), &w.err);
 		node_pass(&w.node, FL_RUN_RETRY_FIRST / 2);   /* the first try says it */
 		CHECK(fl_str_ends(trouble(&w), fl_str(row->why)) || test_tortured());
-		node_pass(&w.node, 4 * FL_DISK_RETRY_LAST);
+		node_pass(&w.node, 4 * FL_LOCAL_RETRY_LAST);
 		CHECK(test_tortured() || w.said == 1);
 		if (row->leave) {
 			OK_ERR(driver(&w, ""), &w.err);

@@ -605,7 +605,7 @@ TEST(a_look_that_fails_comes_again)
 	node_pass(&w.node, 3600 * FL_NS_PER_S);
 	OK(put_file(&w, "/drv/dev/x"));
 	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
-	node_pass(&w.node, 2 * FL_DISK_RETRY_LAST);   /* with jitter */
+	node_pass(&w.node, 2 * FL_LOCAL_RETRY_LAST);   /* with jitter */
 	CHECK(test_tortured() || has_files(&w, 1));
 	CHECK(comes(&w, "1.0/", 1));
 	CHECK(test_tortured() || !see(&w)->message.len);

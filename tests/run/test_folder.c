@@ -366,7 +366,7 @@ TEST_ONCE(a_disk_that_heals_is_written_within_seconds)
 	pass(&on, 3600 * FL_NS_PER_S);
 	CHECK(sim_file_get(on.host, "/signs/gate.sign", &out) < 0);
 	sim_faults(on.host)->read_only = false;
-	pass(&on, 2 * FL_DISK_RETRY_LAST);
+	pass(&on, 2 * FL_LOCAL_RETRY_LAST);
 	CHECK_INT(sim_file_get(on.host, "/signs/gate.sign", &out), 0);
 	CHECK_STR(fl_buf_view(&out), "ding");
 }
