@@ -85,7 +85,7 @@ func (p *plugin) answer(ctx context.Context, id string) (string, error) {
 			return "slept", nil
 		case <-ctx.Done():
 			atomic.AddInt64(&p.gone, 1)
-			return "", ctx.Err()
+			return "", status.FromContextError(ctx.Err()).Err() // as newer servers say it by themselves
 		}
 	case "gone":
 		return strconv.FormatInt(atomic.LoadInt64(&p.gone), 10), nil
