@@ -3,6 +3,7 @@
 #include "io/job.h"
 #include "node/gpu_in.h"
 #include "node/nv_abi.h"
+#include <errno.h>
 #include <stdio.h>
 
 struct around_job {
@@ -63,7 +64,8 @@ static void watch_folder(struct fl_gpu *gpu)
 	fl_notify_start(gpu->io, &gpu->notify);
 }
 
-static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
+/* false: we lacked what it takes to look. */
+static bool take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 {
 	bool other = is_other(&gpu->found, found);
 
@@ -72,13 +74,13 @@ static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 
 		(void)fl_fail_sys(&err, found->error, "the driver cannot be looked for");
 		fl_log(gpu->options.log, FL_WARN, "what is known of the driver is kept", FL_KV_ERR(&err));
-		return;
+		return false;
 	}
 	gpu->kernel_seen |= found->kernel[0] != '\0';
 	if (!other) {
 		gpu->found.node = found->node;
 		gpu->found.platform = found->platform;
-		return;
+		return true;
 	}
 	if (gpu->looked)
 		fl_log(gpu->options.log, FL_INFO, "the driver has changed", FL_KV_TEXT("library", found->library),
@@ -86,6 +88,7 @@ static void take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 	gpu->found = *found;
 	watch_folder(gpu);
 	gpu_forget(gpu);
+	return true;
 }
 
 static const struct fl_pci_card *on_bus(const struct fl_pci *pci, const char *address)
@@ -117,7 +120,15 @@ static bool take_card(struct fl_gpu *gpu, const struct fl_pci_card *bus)
 	return gpu_put_card(gpu, card, &(struct gpu_change){ .bus = bus, .message = foreign ? why : NULL }) == 0;
 }
 
-static void take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
+/* What we lack is there again in a moment; a bus that may not be looked at stays so, and the driver alone knows
+ * cards. */
+static bool is_lack(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/* false: there may be cards that were not told of. */
+static bool take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 {
 	uint64_t digest = fl_pci_digest(pci);
 	bool whole = true;
@@ -128,11 +139,11 @@ static void take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 		gpu->bus_digest = 0;
 		(void)fl_fail_sys(&err, pci->error, "the bus cannot be looked at");
 		fl_log(gpu->options.log, FL_WARN, "cards on the bus are not seen, will look again", FL_KV_ERR(&err));
-		return;
+		return !is_lack(pci->error);
 	}
 	gpu->bus_names = pci->names;
 	if (gpu->looked && digest == gpu->bus_digest)
-		return;
+		return true;
 	if (pci->cut && !gpu->bus_cut)
 		fl_log(gpu->options.log, FL_WARN, "more cards on the bus than are looked at",
 		       FL_KV_INT("cards", FL_GPU_CARDS_MAX));
@@ -153,18 +164,21 @@ static void take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 	}
 	gpu->links_at = 0;
 	gpu->bus_digest = whole ? digest : 0;
+	return whole;
 }
 
-static void looked(struct fl_gpu *gpu)
+/* Nothing counts as known before a look has succeeded: a card that nobody has seen yet would be one that is gone, and
+ * what is remembered of it forgotten. */
+static void looked(struct fl_gpu *gpu, bool succeeded)
 {
 	uint64_t now = fl_now(gpu->io);
 	bool settled = gpu->found.library[0] && gpu->found.kernel[0] && !gpu->pauses &&
 		       (gpu->word == GPU_WORD_FINE || gpu->word == GPU_WORD_NONE);
 
 	gpu->around_at = now + (settled ? gpu->pace.look_every : gpu->pace.find_every);
-	if (!gpu->bus_digest)   /* not all of it could be told */
+	if (!gpu->bus_digest || (!gpu->looked && !succeeded))   /* not all of it could be told */
 		gpu->around_at = now + gpu->pace.look_soon;
-	if (!gpu->looked) {
+	if (!gpu->looked && succeeded) {
 		gpu->looked = true;
 		gpu_say_driver(gpu);
 		fl_feed_synced(gpu->drivers);
@@ -178,10 +192,9 @@ static void finish(struct fl_job *job, struct fl_op *op)
 {
 	struct around_job *around = fl_container(job, struct around_job, job);
 	struct fl_gpu *gpu = fl_container(op, struct fl_gpu, around);
+	bool found = take_found(gpu, &around->found), bus = take_bus(gpu, &around->pci);
 
-	take_found(gpu, &around->found);
-	take_bus(gpu, &around->pci);
-	fl_op_end(op, 0);
+	fl_op_end(op, found && bus);
 }
 
 static void release(struct fl_job *job)
@@ -196,7 +209,7 @@ static void done(struct fl_op *op)
 	if (op->result < 0)
 		fl_log(gpu->options.log, FL_WARN, "cannot look for the driver, will try again",
 		       FL_KV_ERR(&gpu->around_err));
-	looked(gpu);
+	looked(gpu, op->result > 0);
 }
 
 /* ---- the start ---- */

@@ -494,8 +494,9 @@ static bool is_there(const struct fl_gpu_health_facts *facts, struct fl_str name
 	return false;
 }
 
-/* A partition that is not told of while nobody can ask is not gone: it goes the way of its card. */
-static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan *plan)
+/* A partition that is not told of while nobody can ask is not gone: it goes the way of its card. Nor is a card gone
+ * before it is known which there are: what it had would be forgotten, and it would come as one that is well. */
+static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan *plan, bool known)
 {
 	bool asked = facts->driver->state == FL_DRIVER_READY && facts->card &&
 		     facts->card->answer == FL_CARD_ANSWERS;
@@ -512,6 +513,8 @@ static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan
 		if (facts->card && !asked) {
 			s.part = &part;
 			plan_subject(&s);
+		} else if (!facts->card && !known) {
+			keep(&s, before);
 		} else if (facts->card ? held(facts, before->meta.name) : facts->holder_len > 0) {
 			s.part = fl_str_eq(before->meta.name, facts->address) ? NULL : &part;
 			want(&s, FL_UNHEALTHY, &gone, before);
@@ -531,9 +534,12 @@ void fl_gpu_health_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_health_facts *facts = facts_;
 	struct fl_gpu_health_facts without = *facts;
+	bool known;
 
 	if (!facts->settings || !facts->driver)
 		return;   /* nobody has looked yet: everything stays as it is */
+	/* Where the bus cannot be seen, the driver alone knows cards. */
+	known = facts->driver->state == FL_DRIVER_READY || elsewhere(facts->card);
 	if (elsewhere(facts->card)) {
 		without.card = NULL;
 		facts = &without;
@@ -543,7 +549,7 @@ void fl_gpu_health_plan(const void *facts_, struct fl_plan *plan)
 			fl_want_gone(plan, FL_REF(&fl_card_fault_kind, &facts->faults[i]));
 		else if (proven(facts))
 			fl_want_at(plan, (uint64_t)facts->faults[i].last + FL_GPU_LOOK_SOON);
-	plan_missing(facts, plan);
+	plan_missing(facts, plan, known);
 	if (!facts->card)
 		return;
 	plan_subject(&(struct subject){ facts, plan, facts->address, NULL });

@@ -2,6 +2,7 @@
 #include "gpu_rig.h"
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static bool is_clean(struct gpu_rig *rig, int gpu)
@@ -20,6 +21,26 @@ TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
 	CHECK_STR(rig_see_card(&rig, 1)->vendor, "10de");
 	CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
 	OK_ERR(rig_tree(&rig, true, &err), &err);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+}
+
+/* A plan that is told of no cards takes what is remembered of them for past. */
+TEST_ONCE(before_a_look_has_succeeded_nothing_is_known)
+{
+	struct rlimit before, none;
+	int started;
+
+	RIG(rig, "two-t4", RIG_LATER);
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	started = rig_start(&rig, 0, &err);
+	rig_turn(&rig, 100 * FL_NS_PER_MS);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	OK_ERR(started, &err);
+	CHECK(!rig_see_driver(&rig));
+	CHECK(!rig_see_card(&rig, 0));
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
 }
