@@ -438,6 +438,7 @@
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
 #define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */
+#define FL_RUNTIME_QUIET (10 * FL_NS_PER_S)      /* for so long that is not told: after a boot it takes seconds */
 #define FL_GPU_ROOTS_MAX 8           /* places where a driver may be installed */
 /* At its end: for the kubelet to be told and the children to be gone. Whoever takes over waits for it, and hand-overs
  * are to take 200 ms. */

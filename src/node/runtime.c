@@ -28,6 +28,7 @@ struct fl_runtime_feed {
 	struct fl_notify notify;
 	struct fl_timer timer;
 	struct fl_err err, why;
+	uint64_t silent;                       /* since when it does not answer, where it does not */
 	bool answered;                         /* ever */
 	bool watched;                          /* the kernel has said that it watches the socket's folder */
 	bool once_more;                        /* the socket is another one since it was asked */
@@ -90,7 +91,11 @@ static void failed(struct fl_runtime_feed *runtime, const struct fl_err *why)
 	if (strcmp(why->text, runtime->why.text) != 0)
 		fl_log(runtime->log, FL_WARN, "the container runtime does not say whether CDI is on, will ask again",
 		       FL_KV_TEXT("socket", socket_of(runtime)), FL_KV_ERR(why));
-	if (!runtime->answered && put_why(runtime, why, &err) < 0)
+	if (!runtime->why.text[0])
+		runtime->silent = fl_now(runtime->io);
+	/* One that starts a moment after us is no news. */
+	if (!runtime->answered && fl_now(runtime->io) - runtime->silent >= FL_RUNTIME_QUIET &&
+	    put_why(runtime, why, &err) < 0)
 		fl_log(runtime->log, FL_WARN, "nobody can be told that the container runtime does not answer",
 		       FL_KV_ERR(&err));
 	runtime->why = *why;

@@ -489,15 +489,50 @@ static void keep_silent(struct lists *l)
 	}
 }
 
-/* A resource stays as long as somebody holds a device of it, whoever served it then. */
+/* The names that cards of no pool have, under this or another MIG strategy, shared or not. */
+static bool is_unpooled_name(const struct fl_settings *s, struct fl_str name)
+{
+	for (uint32_t i = 0; i < s->sharing.len; i++)
+		if (fl_str_eq(s->sharing.at[i].renamed, name))
+			name = s->sharing.at[i].resource;
+	return fl_str_eq(name, FL_S("nvidia.com/gpu")) || fl_str_eq(name, FL_S("nvidia.com/gpu.shared")) ||
+	       fl_str_starts(name, FL_S("nvidia.com/mig-"));
+}
+
+/* Is it a name that we would serve? Who has handed out what is held is told by nobody, and what is registered here is
+ * taken from who served it: another plugin may be away for a moment. */
+static bool is_our_name(const struct lists *l, struct fl_str name)
+{
+	const struct fl_settings *s = l->facts->settings;
+
+	/* No other plugin has names in these two. */
+	if (fl_str_starts(name, FL_S("gpu.deckhouse.io/")) || fl_str_starts(name, FL_S("cluster.gpu.deckhouse.io/")))
+		return true;
+	for (uint32_t i = 0; i < s->pools.len; i++)
+		if (fl_str_eq(s->pools.at[i].resource, name))
+			return true;
+	return s->unpooled && is_unpooled_name(s, name);
+}
+
+static bool is_gpu(struct fl_str id)
+{
+	return fl_str_starts(id, FL_S("GPU-")) || fl_str_starts(id, FL_S("MIG-"));
+}
+
+/* A resource of ours stays as long as somebody holds a device of it, also when no card is in it any more. */
 static void keep_held(struct lists *l)
 {
 	for (uint32_t i = 0; i < l->held_len; i++) {
 		const struct held *held = &l->held[i];
 
-		if (lists_served(l, held->resource) || fl_str_starts(held->id, FL_S("GPU-")) ||
-		    fl_str_starts(held->id, FL_S("MIG-")))
+		if (lists_served(l, held->resource) || (is_gpu(held->id) && is_our_name(l, held->resource)))
 			(void)lists_get(l, held->resource);
+		else if (is_gpu(held->id))
+			fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), held->resource, FL_S("") },
+			       "NotOurs",
+			       "%.*s/%.*s holds %.*s of it, and neither a pool nor --unpooled has that name: it may be "
+			       "another plugin's; if this one gave it, set what did so again until that Pod has ended",
+			       FL_ARG(held->holder->pod_space), FL_ARG(held->holder->pod), FL_ARG(held->id));
 	}
 }
 
@@ -662,6 +697,21 @@ static void decide_all(struct lists *l, uint32_t *ret_served)
 
 /* ---- what is said on the Node ---- */
 
+/* After all that is known to be wrong, as this may be: cards are handed out meanwhile. A runtime that has told nothing
+ * for a moment has no message. */
+static void tell_runtime(struct lists *l, uint32_t served)
+{
+	const struct fl_runtime *runtime = l->facts->runtime;
+
+	if (!served || !l->by_cdi || !runtime || runtime->cdi_known || !runtime->message.len)
+		return;
+	lists_problem(l, "RuntimeUnknown",
+		      "nobody knows whether the container runtime has CDI on, and where it is off Pods start without "
+		      "their cards: mount its socket and name it by --runtime-socket, update one that is older than "
+		      "CDI, or choose another --device-list-strategy: %.*s",
+		      FL_ARG(runtime->message));
+}
+
 /* What is not taken of the settings makes no card unready. */
 static void tell_settings(struct lists *l, struct fl_ref node)
 {
@@ -736,5 +786,6 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 	keep_silent(&l);
 	keep_held(&l);
 	decide_all(&l, &served);
+	tell_runtime(&l, served);
 	tell(&l, served);
 }

@@ -1,13 +1,16 @@
 /* gpu_lists.h - which resources there are on this node, and which devices each has.
  *
  * One name for one card: a card of a pool is the pool's; others are nvidia.com/gpu and nvidia.com/mig-* where the
- * settings say so. A card that somebody holds stays in its list, Unhealthy, until nobody does, and so does a resource.
+ * settings say so. A card that somebody holds stays in its list, Unhealthy, until nobody does, and so does a resource
+ * that is ours: served now, of a pool, in our own domains, or a name of unpooled cards where those are on. One that is
+ * none of these is another plugin's for all that can be known after a restart, and is not registered for its holders.
  * While a card does not answer, or its driver is away, its devices stay in the list, as healthy as Health says; so do
  * those of one that was lost before it was in any list, as far as this agent or what Health remembers knows its UUID. A
  * resource is served when the health of all its devices is known and the CDI file that has them is on the disk, so that
  * nothing flaps at the start; a device that comes to a list, or comes back, waits for its file too. A resource that a
- * DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on the Node. What is
- * understood of the settings and not taken is said there too, by a condition of its own: no card is unready for that.
+ * DeviceClass claims, or that somebody else's live socket serves, is not served, and that is said on the Node; so is
+ * that the container runtime does not tell whether it heeds the CDI names that containers are given. What is understood
+ * of the settings and not taken is said there too, by a condition of its own: no card is unready for that.
  */
 #pragma once
 #include "api/cdi.h"

@@ -271,6 +271,42 @@ static const struct {
 	  READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 2 resources\n" },
+	{ "what another plugin handed out is not registered in its place, while that one is away", "", TWO, WELL2,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: True NothingAsked: *\n" },
+	{ "nor is it wrong that it is there", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "foreign",
+	  READY, "GPUsReady: True NothingAsked: *\n" },
+	{ "its card is no pool's until its holder has ended", "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2,
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
+	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
+	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "a resource of another domain is not ours, whatever its devices are called", ON, CARD("1", ""), WELL1,
+	  HOLD("amd.com/gpu", "GPU-7"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "nor one of that domain that is no card's", ON, CARD("1", ""), WELL1, HOLD("nvidia.com/pgpu", "GPU-7"), "",
+	  SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "a pool whose cards are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
+	  WELL2, HOLD("p.io/a", "GPU-1"), "", SPEC, "", READY,
+	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "so does one that was taken away while we were not there, by its domain", "", TWO, WELL2,
+	  HOLD("gpu.deckhouse.io/train", "GPU-1") HOLD("cluster.gpu.deckhouse.io/all", "GPU-2"), "", SPEC, "", READY,
+	  "gpu.deckhouse.io/train cdi-cri: GPU-1 (, near 0) leaving: *\n"
+	  "cluster.gpu.deckhouse.io/all cdi-cri: GPU-2 (, near 0) leaving: *\n"
+	  "GPUsReady: True Ready: 2 cards, 2 resources\n" },
+	{ "and a part of a card that is not cut any more", ON, CARD("1", ""), WELL1,
+	  HOLD("nvidia.com/mig-1g.10gb", "MIG-9"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nnvidia.com/mig-1g.10gb cdi-cri: MIG-9 () leaving: *\n"
+	  "GPUsReady: True Ready: 1 cards, 2 resources\n" },
+	{ "and a share of what is not shared any more", ON, CARD("2", ""), WELL2,
+	  HOLD("nvidia.com/gpu.shared", "'GPU-1::0'"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\n"
+	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x1 (, near 0) leaving: *\n"
+	  "GPUsReady: True Ready: 1 cards, 2 resources\n" },
+	{ "and one of a name that the settings gave",
+	  ON "sharing: [{resource: nvidia.com/mig-1g.10gb, renamed: p.io/b, "
+	  "replicas: 2}]\n", CARD("2", ""), WELL2, HOLD("p.io/b", "'MIG-9::0'"), "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\np.io/b cdi-cri: MIG-9 x1 () leaving: *\n"
+	  "GPUsReady: True Ready: 1 cards, 2 resources\n" },
 	{ "I1: a part is nobody's while the whole card is held", ON "migStrategy: mixed\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
@@ -298,6 +334,20 @@ static const struct {
 	  READY,
 	  "nvidia.com/gpu refused: GPU-1 (GPU-1, near 0)\nGPUsReady: False CDIOff: *; until then nothing is handed "
 	    "out\n" },
+	{ "nobody knows whether CDI is on: cards are handed out, and it is said", ON, CARD("1", ""), WELL1, "", "",
+	  SPEC, "unknown", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False RuntimeUnknown: *: it does "
+	  "not answer\n" },
+	{ "what is surely wrong comes first", ON, CARD("1", ""), SICK1, "", "", SPEC, "unknown", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: Xid79: reboot\n"
+	  "GPUsReady: False CardsUnhealthy: *: it does not answer\n" },
+	{ "a runtime that has said nothing yet is not told of", ON, CARD("1", ""), WELL1, "", "", SPEC, "silent", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "nor where nothing is handed out", "", CARD("1", ""), WELL1, "", "", SPEC, "unknown", READY,
+	  "GPUsReady: True NothingAsked: *\n" },
+	{ "nor where containers do not get CDI names", ON "deviceListStrategy: [envvar]\n", CARD("1", ""), WELL1, "",
+	  "", SPEC, "unknown", READY,
+	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "nodes of parts", ON "migStrategy: mixed\npassDeviceSpecs: true\n",
 	  CARD("1",
 	    "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, ciCap: 13}]\n"),
@@ -420,14 +470,14 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 {
 	static const struct fl_str gpu = FL_S_INIT("nvidia.com/gpu");
 	static struct fl_str claimed[1];
-	  const char *runtime = strcmp(others,
-				       "off") == 0
-					? "cdiKnown: true\ncdi: false\n"
-					: "cdiKnown: true\ncdi: true\n";
+	const char *runtime = strcmp(others, "off") == 0     ? "cdiKnown: true\ncdi: false\n" :
+			      strcmp(others, "unknown") == 0 ? "message: it does not answer\n" :
+			      strcmp(others, "silent") == 0  ? "" :
+							       "cdiKnown: true\ncdi: true\n";
 	const char *sockets = "metadata: {name: fairlead-gpu-1.sock}\nlive: true\n---\n"
 			      "metadata: {name: nvidia-gpu.sock}\nours: false\n";
-	struct fl_str all = fl_arena_printf(arena, "metadata: {name: settings}\ncdiKind: k.io/gpu\ndeviceListStrategy: "
-						   "[cdi-cri]\n%s",
+	const char *way = strstr(settings, "deviceListStrategy") ? "" : "deviceListStrategy: [cdi-cri]\n";
+	struct fl_str all = fl_arena_printf(arena, "metadata: {name: settings}\ncdiKind: k.io/gpu\n%s%s", way,
 					    settings);
 	struct fl_str told = fl_arena_printf(arena, "%s%s",
 					     "metadata: {name: runtime}\nruntime: containerd\nversion: '1.7'\n",
@@ -487,6 +537,39 @@ TEST(lists_from_facts)
 		OK(fl_buf_check(&text, "the plan", NULL));
 		if (!facts_like(fl_buf_view(&text), fl_str(row->got)))
 			CHECK_STR(fl_buf_view(&text), row->got);
+	}
+}
+
+/* Who asks why a resource is not there is told, and what to do. */
+TEST(why_what_is_held_is_not_registered_is_explained)
+{
+	static const struct {
+		const char *says, *settings, *holders, *words;
+	} asked[] = {
+		{ "it may be another plugin's", "", HOLD("nvidia.com/gpu", "GPU-1"),
+		  "t/j holds GPU-1 of it, and neither a pool nor --unpooled has that name: *" },
+		{ "what is no card of NVIDIA's is surely another's", "", HOLD("amd.com/gpu", "0000:03:00.0"), NULL },
+		{ "ours is registered", ON, HOLD("nvidia.com/gpu", "GPU-1"), NULL },
+	};
+
+	EACH_ROW (row, asked) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_lists_facts f = { 0 };
+		const struct fl_said *told = NULL;
+		struct fl_plan plan;
+
+		OK(gather(&arena, row->settings, "", &f));
+		GOT(f.driver = facts_object(&arena, fl_driver_bind(), FL_S(READY)));
+		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_lists_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		for (const struct fl_said *said = plan.said; said; said = said->next)
+			if (said->ref.kind == &fl_resource_kind && fl_str_eq(said->reason, FL_S("NotOurs")))
+				told = said;
+		CHECK_INT(told != NULL, row->words != NULL);
+		if (told && row->words)
+			CHECK(facts_like(told->message, fl_str(row->words)));
 	}
 }
 
