@@ -20,6 +20,7 @@ struct verdict {
 	enum grade grade;
 	bool sick;                             /* it must prove itself before it comes back */
 	bool keep;                             /* nobody can say anything just now: it stays as it was */
+	bool failing;                          /* for the driver fails as a whole, which it may not for ever */
 	struct fl_str cause;                   /* one word */
 	struct fl_str says;
 	const char *remedy;
@@ -38,7 +39,8 @@ static void worse(struct verdict *v, enum grade grade, bool sick, struct fl_str 
 {
 	if (grade < v->grade || (grade == v->grade && v->sick >= sick))
 		return;
-	*v = (struct verdict){ grade, sick, false, cause, says, remedy, v->note };
+	*v = (struct verdict){ .grade = grade, .sick = sick, .cause = cause, .says = says, .remedy = remedy,
+			       .note = v->note };
 }
 
 /* ---- what the driver and the card say by themselves ---- */
@@ -58,9 +60,11 @@ static void look_at_driver(const struct fl_driver *driver, struct verdict *v)
 		worse(v, SURE, false, FL_S("DriverMismatch"), FL_S("the driver's library and its kernel module differ"),
 		      "let the upgrade end, or reload the kernel module");
 		return;
-	case FL_DRIVER_STARTING:
 	case FL_DRIVER_SICK:
-		v->keep = true;   /* a child is replaced, or the driver comes: cards that are sick say so themselves */
+		v->failing = v->keep = true;   /* it may be a child that is replaced */
+		return;
+	case FL_DRIVER_STARTING:
+		v->keep = true;   /* cards that are sick say so themselves */
 		return;
 	case FL_DRIVER_READY:
 	case FL_DRIVER_STATE_COUNT_:
@@ -329,21 +333,28 @@ static struct fl_str held_by(const struct subject *s)
 	return text;
 }
 
+/* Has it been so for that long? If not, it is looked at again when it has. `before`: as it was left if it was so then,
+ * or it begins now. */
+static bool has_lasted(const struct subject *s, const struct fl_health *before, uint64_t wait)
+{
+	uint64_t since = before && same_boot(s->facts, before) ? (uint64_t)before->since : s->facts->now;
+	uint64_t until = since + wait;
+
+	if (s->facts->now >= until)
+		return true;
+	fl_want_at(s->plan, until);
+	return false;
+}
+
 /* A Suspect that stays one is no suspect any more. */
 static enum fl_health_state bad_state(const struct subject *s, const struct verdict *v, const struct fl_health *before)
 {
-	uint64_t until;
+	bool suspect = before && before->state == FL_SUSPECT;
 
 	if (v->grade == SURE || (before && before->state == FL_UNHEALTHY && v->sick))
 		return FL_UNHEALTHY;
-	if (!v->sick || !before || before->state != FL_SUSPECT || !same_boot(s->facts, before)) {
-		fl_want_at(s->plan, v->sick ? s->facts->now + (uint64_t)s->facts->settings->recovery_wait : 0);
-		return FL_SUSPECT;
-	}
-	until = (uint64_t)before->since + (uint64_t)s->facts->settings->recovery_wait;
-	if (s->facts->now >= until)
+	if (v->sick && has_lasted(s, suspect ? before : NULL, (uint64_t)s->facts->settings->recovery_wait))
 		return FL_UNHEALTHY;
-	fl_want_at(s->plan, until);
 	return FL_SUSPECT;
 }
 
@@ -351,8 +362,8 @@ static enum fl_health_state bad_state(const struct subject *s, const struct verd
 static bool was_away(const struct fl_health *before)
 {
 	static const struct fl_str away[] = { FL_S_INIT("DriverAbsent"), FL_S_INIT("Paused"),
-					      FL_S_INIT("DriverMismatch"), FL_S_INIT("FabricNotReady"),
-					        FL_S_INIT("Gone") };
+					      FL_S_INIT("DriverMismatch"), FL_S_INIT("DriverSick"),
+					      FL_S_INIT("FabricNotReady"), FL_S_INIT("Gone") };
 
 	for (uint32_t i = 0; i < FL_LEN(away); i++)
 		if (fl_str_eq(before->cause, away[i]))
@@ -447,6 +458,25 @@ static void keep(const struct subject *s, const struct fl_health *before)
 		fl_say(s->plan, ref, "NotLookedAt", "nobody has looked at it yet");
 }
 
+/* A card that was well notes that its driver fails, so that it is known since when, and is handed out no more when that
+ * has lasted. One that is not handed out as it is stays so, for what it has itself. true: it is planned. */
+static bool plan_failing(const struct subject *s, const struct verdict *v, const struct fl_health *before)
+{
+	const struct fl_driver *driver = s->facts->driver;
+	struct verdict sick = { .grade = SURE, .cause = FL_S("DriverSick"), .note = v->note,
+				.remedy = "it is tried again by itself; if it stays so, look at nvidia-smi and the "
+					  "kernel's log, then restart the machine" };
+	bool noted = before && fl_str_eq(before->cause, sick.cause), unhealthy;
+
+	if (!v->failing || !before || (before->state != FL_HEALTHY && !(before->state == FL_UNHEALTHY && noted)))
+		return false;
+	unhealthy = before->state == FL_UNHEALTHY || has_lasted(s, noted ? before : NULL, FL_GPU_SICK_GRACE);
+	sick.says = fl_plan_printf(s->plan, "its driver fails as a whole%s%.*s", driver->message.len ? ": " : "",
+				   FL_ARG(driver->message));
+	want(s, unhealthy ? FL_UNHEALTHY : FL_HEALTHY, &sick, before);
+	return true;
+}
+
 static void plan_subject(const struct subject *s)
 {
 	const struct fl_health *before = find_before(s->facts, s->name);
@@ -458,7 +488,8 @@ static void plan_subject(const struct subject *s)
 		return;
 	}
 	if (v.keep) {
-		keep(s, before);
+		if (!plan_failing(s, &v, before))
+			keep(s, before);
 		return;
 	}
 	state = good_state(s, before);

@@ -4,6 +4,7 @@
 
 #define A "0000:01:00.0"
 #define READY "metadata: {name: driver}\nstate: Ready\n"
+#define SICK "metadata: {name: driver}\nstate: Sick\nmessage: error 999\n"
 #define FINE "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\nclean: 10\n"
 #define SOON "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\nclean: 2\n"
 #define CUT FINE "mig: true\npartitions: [{uuid: MIG-1, gi: 1, ci: 0, profile: 1g.10gb}, " \
@@ -12,6 +13,8 @@
 #define NEW_XID(n) "metadata: {name: " A "/xid-" n "}\ncard: " A "\nwhat: Xid\nxid: " n "\ncount: 1\nlast: " \
 	  "100000000000\n"
 #define WAS(state, more) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\nsince: 50000000000\n" more
+#define WAS_SICK(state, s) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\ncause: DriverSick\n" \
+	"since: " s "000000000\n"
 #define HELD "metadata: {name: t/p/c/nvidia.com-gpu}\nresource: nvidia.com/gpu\ndevices: [GPU-a]\npodNamespace: " \
 	  "team\n" \
 	     "pod: job\ncontainer: c\n"
@@ -182,8 +185,31 @@ static const struct {
 	{ "an upgrade is under way", "metadata: {name: driver}\nstate: Mismatch\n", SOON, "", WAS("Healthy", ""), "",
 	  "",
 	  A ": Unhealthy DriverMismatch since 100, warned: the driver's library and its kernel module differ: *\n" },
-	{ "a child is replaced: nothing flaps", "metadata: {name: driver}\nstate: Sick\n", FINE, "", WAS("Healthy", ""),
-	  "", "", "" },
+	{ "a child is replaced: nothing flaps, but since when is noted", SICK, FINE, "", WAS("Healthy", ""), "", "",
+	  A ": Healthy DriverSick since 100, told\nagain at 110\n" },
+	{ "a driver that fails for a while", SICK, FINE, "", WAS_SICK("Healthy", "91"), "", "",
+	  A ": Healthy DriverSick since 91, told\nagain at 101\n" },
+	{ "a driver that fails for longer than a child's replacement takes", SICK, FINE, "",
+	  WAS_SICK("Healthy", "90"), HELD, "",
+	  A ": Unhealthy DriverSick since 100, warned: its driver fails as a whole: error 999: it is tried again by "
+	    "itself; *; held by team/job\n" },
+	{ "which nobody answers for", SICK, "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS_SICK("Healthy", "90"),
+	  "", "", A ": Unhealthy DriverSick since 100, warned: *\n" },
+	{ "and goes on", SICK, FINE, "", WAS_SICK("Unhealthy", "99"), "", "",
+	  A ": Unhealthy DriverSick since 99, warned: *\n" },
+	{ "since another boot's clock is since now", SICK, FINE, "",
+	  "metadata: {name: " A "}\ncard: " A "\nstate: Healthy\ncause: DriverSick\nboot: b0\nsince: 1\n", "", "",
+	  A ": Healthy DriverSick since 100, told\nagain at 110\n" },
+	{ "it starts anew, and is no better yet", "metadata: {name: driver}\nstate: Starting\n", FINE, "",
+	  WAS_SICK("Unhealthy", "99"), "", "", "" },
+	{ "and is well: no proof is wanted of cards that were not sick", READY, SOON, "",
+	  WAS_SICK("Unhealthy", "80"), "", "", A ": Healthy since 100 returned 100, told\n" },
+	{ "and is well before anybody was to know", READY, SOON, "", WAS_SICK("Healthy", "99"), "", "",
+	  A ": Healthy since 100, told\n" },
+	{ "a card that is sick itself stays so for what it has", SICK, SOON, "", WAS("Unhealthy", "cause: Xid79"), "",
+	  "", "" },
+	{ "and so does one that is to prove itself", SICK, SOON, "", WAS("Recovering", "cause: Xid79"), "", "", "" },
+	{ "nobody has ever looked at it", SICK, "metadata: {name: " A "}\nanswer: Unasked\n", "", "", "", "", "" },
 	{ "the driver starts: nothing flaps", "metadata: {name: driver}\nstate: Starting\n",
 	  "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS("Unhealthy", "cause: Xid79"), "", "", "" },
 	{ "a fatal report while a child is replaced counts", "metadata: {name: driver}\nstate: Sick\n", SOON, XID("79"),
