@@ -54,9 +54,8 @@ struct untold {
 /* One key of one capability; it is there only while there is something to know about it. */
 struct key {
 	struct cap *cap;
-	struct key *next, **from;      /* in the queue, or among those that wait for a write */
-	enum { KEY_IDLE, KEY_QUEUED, KEY_WAITING } state;
-	bool delayed;                  /* what it waits for by the timer is a retry */
+	struct keys *in;               /* the queue, or those that wait for a write; NULL: neither */
+	struct key *next, **from;      /* ... there */
 	uint32_t failures, writing;
 	uint64_t queued_at, at;        /* at: the moment that its plan asked for */
 	struct fl_timer timer;
@@ -192,6 +191,7 @@ void run_check_active(struct fl_loop *loop);
 struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, struct fl_str name);
 struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name);
 void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
+void overlay_gone(struct fl_feed *feed, struct overlay *overlay, const struct fl_ref *ref);
 void overlay_unuse(struct fl_feed *feed, struct overlay *overlay);   /* the write was not started */
 /* At the start of the write. `seen`: what is shown, where somebody has looked already; it is changed. */
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen);

@@ -111,8 +111,9 @@ static void *laid_over(struct fl_feed *feed, const struct overlay *overlay, cons
 		if (!have)
 			return NULL;
 		memcpy(object, have, size);
-		FL_SET(run_meta(feed, object), deletion_timestamp, fl_wall(feed->loop->io) / 1000);
-		return object;
+		if (!write->ref.uid.len || fl_str_eq(run_meta(feed, object)->uid, write->ref.uid))
+			FL_SET(run_meta(feed, object), deletion_timestamp, fl_wall(feed->loop->io) / 1000);
+		return object;   /* another one of its name is none that goes */
 	case FL_WANT_ITEM:
 	case FL_WANT_NO_ITEM:
 		if (!have)
@@ -277,6 +278,17 @@ static int restore(struct fl_feed *feed, const struct overlay *overlay)
 	if (!object || fl_entry_unpack(&feed->cache, overlay->told, &feed->loop->feeding, object, NULL) < 0)
 		return -FL_E_NOMEM;
 	return run_put(feed, object, NULL, NULL);
+}
+
+/* The answer to a deletion: what bears the name may be another object by now, of which was told before the answer. */
+void overlay_gone(struct fl_feed *feed, struct overlay *overlay, const struct fl_ref *ref)
+{
+	const struct fl_entry *entry = entry_of(feed, overlay);
+	bool other = entry && ref->uid.len && !fl_entry_is(&feed->cache, entry, RUN_AT(feed, uid), ref->uid);
+
+	overlay_drop(feed, overlay);
+	if (!other)
+		run_remove(feed, ref->space, ref->name);
 }
 
 /* Without memory it shows what we wanted for a while longer; true: it is gone. */

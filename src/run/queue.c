@@ -1,6 +1,7 @@
 /* The keys: which are dirty, when each is planned, how long one that fails has to wait. */
 #include "base/log.h"
 #include "run/loop_in.h"
+#include <assert.h>
 
 struct fl_str key_space(const struct key *key)
 {
@@ -16,6 +17,7 @@ struct fl_str key_name(const struct key *key)
 
 static void append(struct keys *keys, struct key *key)
 {
+	key->in = keys;
 	key->next = NULL;
 	key->from = keys->last;
 	*keys->last = key;
@@ -23,14 +25,16 @@ static void append(struct keys *keys, struct key *key)
 	keys->len++;
 }
 
-static void take_out(struct keys *keys, struct key *key)
+static void take_out(struct key *key)
 {
+	assert(key->in);
 	*key->from = key->next;
 	if (key->next)
 		key->next->from = key->from;
 	else
-		keys->last = key->from;
-	keys->len--;
+		key->in->last = key->from;
+	key->in->len--;
+	key->in = NULL;
 }
 
 /* ---- a key's life ---- */
@@ -46,10 +50,7 @@ static void key_free(struct key *key)
 
 static void key_due(struct fl_timer *timer)
 {
-	struct key *key = fl_container(timer, struct key, timer);
-
-	key->delayed = false;
-	key_enqueue(key);
+	key_enqueue(fl_container(timer, struct key, timer));
 }
 
 static struct key *key_find_or_new(struct cap *cap, struct fl_str space, struct fl_str name)
@@ -85,10 +86,9 @@ void key_enqueue(struct key *key)
 {
 	struct cap *cap = key->cap;
 
-	if (key->state != KEY_IDLE || !cap->active)
+	if (key->in || !cap->active)
 		return;
 	fl_timer_stop(cap->loop->io, &key->timer);
-	key->state = KEY_QUEUED;
 	key->queued_at = fl_now(cap->loop->io);
 	append(&cap->queue, key);
 	if (cap->adds)
@@ -129,8 +129,7 @@ struct key *key_take(struct cap *cap)
 
 	if (!key)
 		return NULL;
-	take_out(&cap->queue, key);
-	key->state = KEY_IDLE;
+	take_out(key);
 	key->at = 0;
 	return key;
 }
@@ -138,10 +137,8 @@ struct key *key_take(struct cap *cap)
 /* What it wants of an object has to wait until the write that is on its way there has ended. */
 void key_wait(struct key *key, struct slot *slot)
 {
-	if (key->state != KEY_IDLE)
-		return;
-	key->state = KEY_WAITING;
-	append(&slot->waiters, key);
+	if (!key->in)
+		append(&slot->waiters, key);
 }
 
 void keys_release(struct keys *waiters)
@@ -149,8 +146,7 @@ void keys_release(struct keys *waiters)
 	while (waiters->first) {
 		struct key *key = waiters->first;
 
-		take_out(waiters, key);
-		key->state = KEY_IDLE;
+		take_out(key);
 		key_enqueue(key);
 		key_settle(key);
 	}
@@ -167,45 +163,41 @@ static uint64_t delay_of(struct key *key)
 	return delay + run_random(key->cap->loop) % (delay / 2);
 }
 
+/* It rests, also where more that it wants of the same object waits for this very write. */
 void key_fail(struct key *key, const struct fl_err *why)
 {
 	struct cap *cap = key->cap;
 
-	if (key->state == KEY_QUEUED) {
-		take_out(&cap->queue, key);
-		key->state = KEY_IDLE;
-	}
+	if (key->in)
+		take_out(key);
 	key->failures++;
-	key->delayed = true;
 	fl_free(key->why);
 	key->why = fl_strdup(fl_str(why->text));   /* without it, explain says less */
 	if (cap->retries)
 		fl_count(cap->retries, 1);
-	if (key->state == KEY_IDLE)
-		fl_timer_set(cap->loop->io, &key->timer, fl_now(cap->loop->io) + delay_of(key));
+	fl_timer_set(cap->loop->io, &key->timer, fl_now(cap->loop->io) + delay_of(key));
 }
 
 void key_hurry(struct key *key, uint64_t most)
 {
 	uint64_t at = fl_now(key->cap->loop->io) + most;
 
-	if (key->delayed && key->state == KEY_IDLE && key->timer.at > at)
+	if (fl_timer_is_set(&key->timer) && key->timer.at > at)
 		fl_timer_set(key->cap->loop->io, &key->timer, at);
 }
 
 void key_forgive(struct key *key)
 {
 	key->failures = 0;
-	key->delayed = false;
 	fl_free(key->why);
 	key->why = NULL;
 }
 
 void key_settle(struct key *key)
 {
-	if (key->state != KEY_IDLE)
+	if (key->in)
 		return;
-	if (key->at && (!key->delayed || key->at < key->timer.at))
+	if (key->at && (!fl_timer_is_set(&key->timer) || key->at < key->timer.at))
 		fl_timer_set(key->cap->loop->io, &key->timer, key->at);
 	if (!fl_timer_is_set(&key->timer) && !key->writing && !key->failures && !key->said)
 		key_free(key);
@@ -225,7 +217,7 @@ void keys_drop(struct cap *cap)
 	while ((key = fl_hmap_next(&cap->keys, &at))) {
 		fl_timer_stop(cap->loop->io, &key->timer);
 		key->at = 0;
-		if (key->writing || key->state == KEY_WAITING)
+		if (key->writing || key->in)
 			continue;
 		key_free(key);
 		at--;

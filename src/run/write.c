@@ -547,7 +547,7 @@ void fl_write_done(struct fl_write *write, const void *object)
 		slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
 	tell_people(slot);
 	look_at(slot, object, as_laid);
-	if (slot->key->writing == 1 && slot->key->state == KEY_IDLE && !slot->waiters.len)
+	if (slot->key->writing == 1 && !slot->key->in && !slot->waiters.len)
 		key_forgive(slot->key);
 	end(slot);
 }
@@ -557,8 +557,7 @@ void fl_write_gone(struct fl_write *write)
 	struct slot *slot = slot_of(write);
 
 	run_count_write(slot->cap->loop, slot, "gone");
-	overlay_drop(slot->feed, slot->overlay);
-	run_remove(slot->feed, write->ref.space, write->ref.name);
+	overlay_gone(slot->feed, slot->overlay, &write->ref);
 	fl_arena_reset(&slot->cap->loop->feeding);
 	end(slot);
 }
