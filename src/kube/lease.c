@@ -17,6 +17,7 @@ struct fl_elector {
 	struct fl_kube_call call;
 	struct fl_err err;
 	struct fl_op *stop;                /* who waits for the end; NULL: nobody */
+	uint64_t stop_waits;               /* until then for what was under way */
 	struct fl_buf holder, version, body;
 	int32_t transitions;
 };
@@ -85,6 +86,7 @@ static int learn(struct fl_elector *elector, yyjson_val *object, struct fl_err *
 	elector->facts.known = elector->facts.exists = true;
 	elector->facts.free = lease.spec.holder_identity.len == 0;
 	elector->facts.mine = fl_str_eq(lease.spec.holder_identity, fl_str(elector->options.identity));
+	elector->facts.claimed &= elector->facts.mine;
 	elector->facts.holder_duration = lease.spec.lease_duration_seconds > 0 ?
 						 (uint64_t)(uint32_t)lease.spec.lease_duration_seconds * FL_NS_PER_S :
 						 0;
@@ -111,6 +113,22 @@ static void stopped(struct fl_elector *elector)
 		fl_op_end(op, 0);
 }
 
+/* It failed: is there reason to look at once? */
+static bool was_overtaken(enum fl_lease_do did, int64_t result)
+{
+	/* Somebody was faster, or it was removed. */
+	return result == -FL_E_CONFLICT || result == -FL_E_EXISTS ||
+	       (result == -FL_E_NOTFOUND && did != FL_LEASE_CREATE);
+}
+
+static void give_up(struct fl_elector *elector)
+{
+	if (elector->facts.claimed)
+		fl_log(elector->options.log, FL_WARN, "the lease is not given back, it runs out by itself",
+		       FL_KV_TEXT("lease", elector->options.name), FL_KV_ERR(&elector->err));
+	stopped(elector);
+}
+
 static void done(struct fl_op *op)
 {
 	struct fl_elector *elector = fl_container(op, struct fl_elector, call.op);
@@ -119,25 +137,22 @@ static void done(struct fl_op *op)
 
 	facts->tried = fl_now(elector->io);
 	elector->doing = FL_LEASE_WAIT;
-	if (did == FL_LEASE_RELEASE) {
-		stopped(elector);
-		return;
-	}
+	if (facts->stopping)
+		fl_timer_stop(elector->io, &elector->timer);
 	if (op->result >= 0 && did != FL_LEASE_READ) {
 		facts->renewed = elector->sent;
-		if (facts->mine)
+		if (facts->mine && !facts->stopping)
 			tell(elector, true);
-	} else if (op->result == -FL_E_NOTFOUND && did == FL_LEASE_READ) {
+	} else if (op->result == -FL_E_NOTFOUND && (did == FL_LEASE_READ || did == FL_LEASE_RELEASE)) {
 		facts->known = true;
-		facts->exists = facts->mine = facts->free = false;
+		facts->exists = facts->mine = facts->free = facts->claimed = false;
 		facts->tried = 0;
 	} else if (op->result < 0) {
-		/* Somebody was faster, or it was removed: look at once. Anything else: later. */
+		/* Otherwise later. */
 		facts->known = false;
-		if (op->result == -FL_E_CONFLICT || op->result == -FL_E_EXISTS ||
-		    (op->result == -FL_E_NOTFOUND && did != FL_LEASE_CREATE))
+		if (was_overtaken(did, op->result))
 			facts->tried = 0;
-		else
+		else if (!facts->stopping)
 			fl_log(elector->options.log, FL_WARN, "the lease cannot be reached, will try again",
 			       FL_KV_TEXT("lease", elector->options.name), FL_KV_ERR(&elector->err));
 	} else if (!facts->mine && (facts->free || fl_now(elector->io) >= facts->changed + facts->holder_duration)) {
@@ -145,7 +160,10 @@ static void done(struct fl_op *op)
 	} else if (facts->mine && !facts->renewed) {
 		facts->tried = 0;
 	}
-	act(elector);
+	if (did == FL_LEASE_RELEASE && op->result >= 0)
+		stopped(elector);
+	else
+		act(elector);
 }
 
 /* ---- doing ---- */
@@ -216,13 +234,15 @@ static void start(struct fl_elector *elector, enum fl_lease_do what)
 	elector->sent = fl_clock(elector->io);
 	if (!reads)
 		put_body(elector);
+	elector->facts.claimed |= !reads;
+	elector->facts.looked |= reads && elector->facts.stopping;
 	elector->call = (struct fl_kube_call){
 		.op = { .done = done, .err = &elector->err, .deadline = elector->sent + within },
 		.verb = reads ? FL_KUBE_GET : what == FL_LEASE_CREATE ? FL_KUBE_CREATE : FL_KUBE_MERGE,
 		.kind = &fl_lease_kind, .space = fl_str(elector->options.space), .name = fl_str(elector->options.name),
 		.body = reads ? FL_S("") : fl_buf_view(&elector->body), .urgent = true, .item = item,
 	};
-	if (what == FL_LEASE_RELEASE)
+	if (elector->facts.stopping)
 		elector->call.op.deadline = elector->sent + FL_LEASE_RETRY;
 	fl_kube_start(elector->kube, &elector->call);
 }
@@ -248,12 +268,14 @@ static void act(struct fl_elector *elector)
 		tell(elector, false);
 	if (fl_op_busy(&elector->call.op)) {
 		/* A renewal is under way; only the end of our time is of interest. */
-		if (elector->leads)
+		if (facts.stopping)
+			fl_timer_set(elector->io, &elector->timer, elector->stop_waits);
+		else if (elector->leads)
 			fl_timer_set(elector->io, &elector->timer, fl_lease_until(&facts.times, facts.renewed));
 		return;
 	}
 	if (step.what == FL_LEASE_OVER)
-		stopped(elector);
+		give_up(elector);
 	else if (step.what == FL_LEASE_WAIT)
 		fl_timer_set(elector->io, &elector->timer, jittered(elector, step.at));
 	else
@@ -264,7 +286,14 @@ static void act(struct fl_elector *elector)
 
 static void woken(struct fl_timer *timer)
 {
-	act(fl_container(timer, struct fl_elector, timer));
+	struct fl_elector *elector = fl_container(timer, struct fl_elector, timer);
+
+	/* What was under way at the stop has had its time: has it arrived? */
+	if (elector->facts.stopping && fl_op_busy(&elector->call.op)) {
+		fl_op_cancel(&elector->call.op);
+		elector->facts.known = false;
+	}
+	act(elector);
 }
 
 /* ---- the elector ---- */
@@ -318,8 +347,10 @@ void fl_elector_stop(struct fl_elector *elector, struct fl_op *op)
 	op->held = elector;
 	elector->stop = op;
 	elector->facts.stopping = true;
-	/* What is under way may or may not arrive: the release carries the version, and fails if it did. Then look
-	 * again would only delay the end: the Lease runs out by itself. */
-	fl_op_cancel(&elector->call.op);
+	elector->stop_waits = fl_now(elector->io) + elector->facts.times.retry;
+	fl_timer_stop(elector->io, &elector->timer);
+	/* A write of ours may have landed: only its answer says which version is to be released. */
+	if (!elector->facts.claimed)
+		fl_op_cancel(&elector->call.op);
 	act(elector);
 }

@@ -44,7 +44,9 @@ struct fl_lease_facts {
 	uint64_t holder_duration;      /* ns, as the holder wrote it */
 	uint64_t renewed;              /* when our last successful write was sent; 0: none, we do not lead */
 	uint64_t tried;                /* when the last try ended; 0: none */
+	bool claimed;                  /* we wrote our name, and nothing that was read since says another */
 	bool stopping;
+	bool looked;                   /* stopping, and read once more for it */
 };
 struct fl_lease_step {
 	enum fl_lease_do what;
@@ -77,7 +79,10 @@ struct fl_elector *fl_elector_new(struct fl_kube *kube, const struct fl_lease_op
 struct fl_elector *fl_elector_free(struct fl_elector *elector);
 FL_DEFINE_AUTO(fl_elector, struct fl_elector *, fl_elector_free);
 
-/* A clean end: no new write of ours passes the fence from now on; the Lease is released if it is ours; then done. */
+/* A clean end: no new write of ours passes the fence from now on; the Lease is released if it is ours; then done, with
+ * 0 whether that went well or not: else it runs out by itself. A write of the Lease that is under way is waited for,
+ * `retry` at most. Where that leaves it unknown what is there, or a release comes too late for its version, it is read
+ * once and released once more; each of these has FL_LEASE_RETRY, and all of them have until the op's own deadline. */
 void fl_elector_stop(struct fl_elector *elector, struct fl_op *op);
 
 /* Do we lead, by the clock of this very moment? Reads the clock, so that a stop in the middle of a callback counts. */

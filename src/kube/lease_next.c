@@ -28,6 +28,14 @@ static enum fl_lease_do due(const struct fl_lease_facts *facts, bool leads)
 	return FL_LEASE_READ;
 }
 
+/* Others wait for as long as the Lease lasts if it stays in our name: worth one look where it may be. */
+static enum fl_lease_do last_due(const struct fl_lease_facts *facts)
+{
+	if (!facts->known)
+		return facts->claimed && !facts->looked ? FL_LEASE_READ : FL_LEASE_OVER;
+	return facts->exists && facts->mine ? FL_LEASE_RELEASE : FL_LEASE_OVER;
+}
+
 struct fl_lease_step fl_lease_next(const struct fl_lease_facts *facts)
 {
 	uint64_t until = fl_lease_until(&facts->times, facts->renewed);
@@ -37,7 +45,7 @@ struct fl_lease_step fl_lease_next(const struct fl_lease_facts *facts)
 	struct fl_lease_step step = { .lost = led && !leads };
 
 	if (facts->stopping) {
-		step.what = facts->known && facts->exists && facts->mine ? FL_LEASE_RELEASE : FL_LEASE_OVER;
+		step.what = last_due(facts);
 		step.lost = led;
 		return step;
 	}

@@ -91,12 +91,21 @@ static int turns(struct script *script, const struct told *told, const char *wan
 	return 0;
 }
 
-static struct fl_elector *elect(struct script *script, struct told *told)
+/* 0: as seldom as usual. */
+static struct fl_elector *elect_every(struct script *script, struct told *told, uint64_t retry)
 {
+	struct fl_lease_times times = quick;
+
+	times.retry = retry ? retry : FL_LEASE_RETRY;
 	return fl_elector_new(script->kube,
-			      &(struct fl_lease_options){ .space = "s", .name = "l", .identity = "me", .times = quick,
+			      &(struct fl_lease_options){ .space = "s", .name = "l", .identity = "me", .times = times,
 							  .leads = leads, .leader = leader, .arg = told },
 			      &script->err);
+}
+
+static struct fl_elector *elect(struct script *script, struct told *told)
+{
+	return elect_every(script, told, quick.retry);
 }
 
 TEST(who_leads)
@@ -150,4 +159,137 @@ TEST(a_clean_end_gives_it_back)
 	CHECK_STR(fl_str(script.wrong), "");
 	CHECK(fl_str_starts(fl_str(script.got_body), fl_str(released)));
 	CHECK_STR(fl_str(told.line), "()(me)[leads][does not]()");
+}
+
+#define TAKEN { LEASES "/l", 200, LEASE("1", "", "1", "4") }, { PATCH, 200, LEASE("2", "me", "1", "5") }
+#define OVERTAKEN { PATCH, 409, "{\"reason\":\"Conflict\"}" }
+#define RELEASED(version) "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"" version "\"},\"spec\":{" \
+			  "\"holderIdentity\":\"\","
+
+/* The end comes when so many requests have been asked; one that is held is answered after it. */
+struct end {
+	const char *says;
+	struct exchange script[8];
+	unsigned asked;
+	uint64_t retry;
+	const char *answer;        /* to the one that is held */
+	const char *last;          /* how the last request's body begins */
+	const char *told;
+};
+/* Renewals, which have to be waited for. */
+static const struct end renewals[] = {
+	{ "a renewal under way is waited for: its answer has the version",
+	  { TAKEN, { PATCH, 200, "", .held = true }, { PATCH, 200, LEASE("4", "", "1", "5") } },
+	  3, 250 * FL_NS_PER_MS, LEASE("3", "me", "1", "5"), RELEASED("3"), "()(me)[leads][does not]()" },
+	{ "a renewal without an answer has landed, perhaps: one look",
+	  { TAKEN, { PATCH, 200, "", .held = true }, { LEASES "/l", 200, LEASE("3", "me", "1", "5") },
+	    { PATCH, 200, LEASE("4", "", "1", "5") } },
+	  3, 20 * FL_NS_PER_MS, NULL, RELEASED("3"), "()(me)[leads][does not]()" },
+	{ "a renewal that failed leaves it unknown: one look",
+	  { TAKEN, { PATCH, 500, "{}" }, { LEASES "/l", 200, LEASE("3", "me", "1", "5") },
+	    { PATCH, 200, LEASE("4", "", "1", "5") } },
+	  3, 20 * FL_NS_PER_MS, NULL, RELEASED("3"), "()(me)[leads][does not]()" },
+};
+static const struct end ends[] = {
+	{ "taking it is waited for, and makes no leader any more",
+	  { { LEASES "/l", 200, LEASE("1", "", "1", "4") }, { PATCH, 200, "", .held = true },
+	    { PATCH, 200, LEASE("3", "", "1", "5") } },
+	  2, 0, LEASE("2", "me", "1", "5"), RELEASED("2"), "()(me)()" },
+	{ "a release with a former version looks, and is tried once more",
+	  { TAKEN, OVERTAKEN, { LEASES "/l", 200, LEASE("7", "me", "1", "5") },
+	    { PATCH, 200, LEASE("8", "", "1", "5") } },
+	  2, 0, NULL, RELEASED("7"), "()(me)[leads][does not]()" },
+	{ "but not for ever",
+	  { TAKEN, OVERTAKEN, { LEASES "/l", 200, LEASE("7", "me", "1", "5") }, OVERTAKEN },
+	  2, 0, NULL, RELEASED("7"), "()(me)[leads][does not]" },
+	{ "another's is never given back",
+	  { TAKEN, OVERTAKEN, { LEASES "/l", 200, LEASE("7", "you", "1", "6") } },
+	  2, 0, NULL, NULL, "()(me)[leads][does not](you)" },
+	{ "nor is nobody's",
+	  { TAKEN, OVERTAKEN, { LEASES "/l", 200, LEASE("7", "", "1", "6") } },
+	  2, 0, NULL, NULL, "()(me)[leads][does not]()" },
+	{ "a look that fails is the end",
+	  { TAKEN, OVERTAKEN, { LEASES "/l", 500, "{}" } }, 2, 0, NULL, NULL, "()(me)[leads][does not]" },
+	{ "one that was removed is nobody's",
+	  { TAKEN, { PATCH, 404, "{}" } }, 2, 0, NULL, RELEASED("2"), "()(me)[leads][does not]" },
+	{ "one that waits ends at once, though it was looking",
+	  { { LEASES "/l", 200, "", .held = true } }, 1, 0, NULL, NULL, "" },
+	{ "one that waits has nothing to give back",
+	  { { LEASES "/l", 200, LEASE("1", "you", "60", "4") } }, 1, 0, NULL, NULL, "(you)" },
+};
+
+/* Until so many are asked, and what was answered has come. */
+static int until_asked(struct script *script, unsigned asked)
+{
+	int after = 0;
+
+	for (int i = 0; i < 1000 && after < 5 && !test_tortured(); i++) {
+		if (fl_io_turn(script->io, fl_now(script->io) + FL_NS_PER_MS, &script->err) < 0)
+			return -(int)script->err.code;
+		after += script->asked >= asked;
+	}
+	return 0;
+}
+
+static void end(const struct end *row)
+{
+	FL_AUTO(script) struct script script = { 0 };
+	FL_AUTO(fl_elector) struct fl_elector *elector = NULL;
+	struct told told = { 0 };
+	struct fl_op stop = { 0 };
+
+	test_row(row->says);
+	OK_ERR(script_open(&script, row->script), &script.err);
+	elector = elect_every(&script, &told, row->retry);
+	GOT(elector);
+	OK_ERR(until_asked(&script, row->asked), &script.err);
+	if (test_tortured())
+		return;
+	fl_elector_stop(elector, &stop);
+	CHECK(!fl_lease_held(elector));
+	if (row->answer)
+		script_answer(&script, row->answer);
+	OK(test_op(script.io, &stop));
+	if (test_tortured())
+		return;
+	CHECK_STR(fl_str(script.wrong), "");
+	CHECK(!script.at->target);
+	CHECK_STR(fl_str(told.line), row->told);
+	CHECK(!row->last || fl_str_starts(fl_str(script.got_body), fl_str(row->last)));
+}
+
+/* Torture would wait for each of them. */
+TEST_ONCE(how_it_ends_while_it_renews)
+{
+	for (const struct end *row = renewals; row < renewals + FL_LEN(renewals) && !test_failed(); row++)
+		end(row);
+}
+
+#define PARTS 4
+
+/* Every so-many-eth row: torture runs all of a TEST again for each call in it, so a few short ones are quicker. */
+static void part(size_t from)
+{
+	for (const struct end *row = ends + from; row < ends + FL_LEN(ends) && !test_failed(); row += PARTS)
+		end(row);
+}
+
+TEST(how_it_ends_1)
+{
+	part(0);
+}
+
+TEST(how_it_ends_2)
+{
+	part(1);
+}
+
+TEST(how_it_ends_3)
+{
+	part(2);
+}
+
+TEST(how_it_ends_4)
+{
+	part(3);
 }

@@ -75,6 +75,18 @@ static const struct {
 	  FL_LEASE_RELEASE, .lost = true },
 	{ "one that waits and stops has nothing to give back",
 	  { .now = NOW, .times = TIMES, .known = true, .exists = true, .stopping = true }, FL_LEASE_OVER },
+	{ "one that does not know any more what is there looks once",
+	  { .now = NOW, .times = TIMES, .claimed = true, .stopping = true }, FL_LEASE_READ },
+	{ "and not twice",
+	  { .now = NOW, .times = TIMES, .claimed = true, .stopping = true, .looked = true }, FL_LEASE_OVER },
+	{ "what was found to be ours is given back",
+	  { .now = NOW, .times = TIMES, .known = true, .exists = true, .mine = true, .claimed = true, .stopping = true,
+	    .looked = true },
+	  FL_LEASE_RELEASE },
+	{ "what was found to be another's is left alone",
+	  { .now = NOW, .times = TIMES, .known = true, .exists = true, .claimed = true, .stopping = true,
+	    .looked = true },
+	  FL_LEASE_OVER },
 	{ "nor has one that knows nothing", { .now = NOW, .times = TIMES, .stopping = true }, FL_LEASE_OVER },
 };
 
