@@ -134,9 +134,12 @@ int script_open_as(struct script *script, const struct exchange *exchanges, cons
 
 	script->at = exchanges;
 	script->cut = (struct fl_timer){ .fire = cut_now };
-	(void)snprintf(script->socket, sizeof script->socket, "%s", test_path(test_dir(), "api"));
+	script->simulated = script->io != NULL;
+	(void)snprintf(script->socket, sizeof script->socket, "%s",
+		       script->simulated ? "@api" : test_path(test_dir(), "api"));
 	(void)snprintf(script->server_url, sizeof script->server_url, "unix:%s", script->socket);
-	script->io = test_io();
+	if (!script->simulated)
+		script->io = test_io();
 	if (!script->io)
 		return -FL_E_NOMEM;
 	script->server = fl_http_server_new(script->io, &options, &script->err);
@@ -156,6 +159,8 @@ void script_close(struct script *script)
 	fl_kube_free(script->kube);
 	fl_kube_config_free(script->config);
 	fl_http_server_free(script->server);
+	if (script->simulated)
+		return;
 	fl_io_free(script->io);
 	(void)unlink(script->socket);
 }

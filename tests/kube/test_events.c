@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "kube/events.h"
 #include "script.h"
+#include "sim/sim.h"
 #include "test.h"
 #include <stdio.h>
 
@@ -14,13 +15,17 @@ static struct fl_events *reporter(struct script *script)
 			     &script->err);
 }
 
-static void tell(struct fl_events *events, const char *reason, const char *note)
+static void tell_of(struct fl_events *events, const char *name, const char *reason, const char *note)
 {
 	fl_event(events,
-		 &(struct fl_event_say){ .kind = &fl_config_map_kind, .space = FL_S("s"), .name = FL_S("a"),
-				.uid = FL_S("u"),
-					 .reason = reason, .action = "Plan", .warning = true },
+		 &(struct fl_event_say){ .kind = &fl_config_map_kind, .space = FL_S("s"), .name = fl_str(name),
+					 .uid = FL_S("u"), .reason = reason, .action = "Plan", .warning = true },
 		 "%s", note);
+}
+
+static void tell(struct fl_events *events, const char *reason, const char *note)
+{
+	tell_of(events, "a", reason, note);
 }
 
 static int turns(struct script *script, int count)
@@ -133,4 +138,152 @@ TEST(a_long_note_is_cut_between_characters)
 	tell(events, "Low", note);
 	OK_ERR(turns(&script, 300), &script.err);
 	CHECK(test_tortured() || !script.wrong[0]);
+}
+
+/* ---- under a clock of its own ---- */
+
+#define CREATED { CREATE, 201, "{}" }
+#define CREATED_5 CREATED, CREATED, CREATED, CREATED, CREATED
+#define CREATED_35 CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5
+#define BUSY { CREATE, 503, "{}" }
+#define GROWN EVENTS "/a.*"
+#define MS FL_NS_PER_MS
+#define S FL_NS_PER_S
+
+struct step {
+	unsigned say;              /* of one object, or of so many */
+	uint64_t after;            /* then so much time passes */
+	unsigned asked;            /* and there were so many requests until then */
+};
+
+static const struct row {
+	const char *says;
+	struct exchange script[36];
+	struct step steps[8];
+	uint32_t dropped;
+	const char *last;          /* part of the last request's body */
+} rows[] = {
+	{ "all together pass at a rate, after a first rush",
+	  { CREATED_35 }, { { 35, 100 * MS, FL_EVENT_RATE_BURST }, { 0, S, 30 }, { 0, S, 35 } } },
+	{ "a series grows in one Event, once a minute",
+	  { CREATED, { GROWN, 200, "{}" } }, { { 1, S, 1 }, { 1, 58 * S, 1 }, { 1, 2 * S, 2 } },
+	  .last = "{\"series\":{\"count\":3,\"lastObservedTime\":\"" },
+	{ "one that has outlived its hour begins anew, and at once",
+	  { CREATED, { GROWN, 404, "{}" }, CREATED, { GROWN, 200, "{}" } },
+	  { { 1, S, 1 }, { 1, 61 * S, 3 }, { 1, 61 * S, 4 } }, .last = "{\"series\":{\"count\":3," },
+	{ "what fails is tried four times, at growing distances, and then dropped",
+	  { BUSY, BUSY, BUSY, BUSY },
+	  { { 1, 1900 * MS, 1 }, { 0, 200 * MS, 2 }, { 0, 3700 * MS, 2 }, { 0, 300 * MS, 3 }, { 0, 7600 * MS, 3 },
+	    { 0, 400 * MS, 4 }, { 0, 100 * S, 4 } },
+	  .dropped = 1 },
+	{ "one try that goes well is enough, and what was said meanwhile is in it",
+	  { BUSY, CREATED }, { { 1, S, 1 }, { 1, 2 * S, 2 }, { 0, 100 * S, 2 } }, .last = "\"series\":{\"count\":2," },
+	{ "tries are counted anew after one that went well",
+	  { BUSY, BUSY, BUSY, CREATED, { GROWN, 503, "{}" }, { GROWN, 200, "{}" } },
+	  { { 1, 20 * S, 4 }, { 1, 70 * S, 5 }, { 0, 60 * S, 6 } }, .last = "{\"series\":{\"count\":2," },
+};
+
+struct world {
+	struct sim_world *sim;
+	const struct row *row;
+	const struct step *step;   /* what is said next */
+	struct fl_timer talk;
+	struct script script;
+	struct fl_events *events;
+};
+
+static void world_auto_(struct world *world)
+{
+	sim_world_free(world->sim);
+}
+
+static void gone(void *self)
+{
+	struct world *world = self;
+
+	if (world->script.io)
+		fl_timer_stop(world->script.io, &world->talk);
+	world->events = fl_events_free(world->events);
+	script_close(&world->script);
+}
+
+/* A process hears only what is said in it. */
+static void talk(struct fl_timer *timer)
+{
+	struct world *world = fl_container(timer, struct world, talk);
+	const struct step *step = world->step++;
+
+	for (unsigned i = 0; i < step->say; i++) {
+		char name[16] = "a";
+
+		if (step->say > 1)
+			(void)snprintf(name, sizeof name, "a%u", i);
+		tell_of(world->events, name, "Low", "no card");
+	}
+	if (step->after)
+		fl_timer_set(world->script.io, timer, fl_now(world->script.io) + step->after);
+}
+
+static int boot(struct sim_process *process)
+{
+	struct world *world = sim_arg(process);
+
+	sim_own(process, world, gone);
+	world->script.io = sim_io(process);
+	if (script_open(&world->script, world->row->script) < 0)
+		return -FL_E_NOMEM;
+	world->events = reporter(&world->script);
+	world->talk = (struct fl_timer){ .fire = talk };
+	fl_timer_set(world->script.io, &world->talk, fl_now(world->script.io) + 2 * MS);
+	return world->events ? 0 : -FL_E_NOMEM;
+}
+
+/* One at a time: torture runs all of a TEST again for each call in it. */
+static void run(const struct row *row)
+{
+	struct sim_config config = { .seed = test_random(), .refuse = test_refuse_io };
+	FL_AUTO(world) struct world world = { .row = row, .step = row->steps };
+
+	test_row(row->says);
+	world.sim = sim_world_new(&config);
+	(void)sim_host_new(world.sim, "here", boot, &world);
+	sim_run(world.sim, MS);
+	for (const struct step *step = row->steps; step->after; step++) {
+		sim_run(world.sim, sim_now(world.sim) + step->after);
+		OK(test_tortured() ? -FL_E_IO : 0);
+		CHECK_STR(fl_str(world.script.wrong), "");
+		CHECK_INT(world.script.asked, step->asked);
+	}
+	CHECK_INT(fl_events_dropped(world.events), row->dropped);
+	CHECK(!row->last || strstr(world.script.got_body, row->last));
+}
+
+TEST(a_rate_for_all)
+{
+	run(&rows[0]);
+}
+
+TEST(a_series)
+{
+	run(&rows[1]);
+}
+
+TEST(a_series_that_begins_anew)
+{
+	run(&rows[2]);
+}
+
+TEST(four_tries)
+{
+	run(&rows[3]);
+}
+
+TEST(a_second_try)
+{
+	run(&rows[4]);
+}
+
+TEST(tries_begin_anew)
+{
+	run(&rows[5]);
 }
