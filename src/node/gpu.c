@@ -416,6 +416,14 @@ static void enrol_next(struct fl_gpu *gpu)
 	gpu_kid_ask(kid, FL_GPU_ASK_EVENTS, cards, gpu->pace.start);
 }
 
+/* May a check be begun? What stands against it wakes us when it ends, or is looked at with the bus. */
+static bool may_check(const struct fl_gpu *gpu)
+{
+	const struct gpu_kid *kid = &gpu->kids[GPU_CHECK];
+
+	return !kid->s && !kid->card[0] && gpu->known && gpu_stuck(gpu) < FL_SUPERVISOR_STUCK_MAX;
+}
+
 static void check_next(struct fl_gpu *gpu)
 {
 	struct gpu_kid *kid = &gpu->kids[GPU_CHECK];
@@ -424,11 +432,9 @@ static void check_next(struct fl_gpu *gpu)
 	if (kid->card[0]) {
 		if (gpu_kid_free_to_ask(kid))
 			gpu_kid_ask(kid, FL_GPU_ASK_CHECK, fl_str(kid->card), gpu->pace.check);
-		else if (!kid->s && gpu_wanted(gpu))
-			gpu_wake(gpu);   /* it is to be made */
 		return;
 	}
-	if (kid->s || !gpu->known || gpu_stuck(gpu) >= FL_SUPERVISOR_STUCK_MAX)
+	if (!may_check(gpu))
 		return;
 	fl_vec_each (card, &gpu->cards) {
 		if (card->answer != FL_CARD_HUNG || card->check_at > now)
@@ -523,7 +529,7 @@ static uint64_t next_at(const struct fl_gpu *gpu)
 	fl_vec_each (card, &gpu->cards) {
 		if (card->answer != FL_CARD_HUNG && !card->foreign)
 			sooner(&at, card->look_at);
-		if (card->answer == FL_CARD_HUNG && !gpu->kids[GPU_CHECK].s)
+		if (card->answer == FL_CARD_HUNG && may_check(gpu))
 			sooner(&at, card->check_at);
 	}
 	return at;

@@ -85,8 +85,9 @@ static void news(void *self, enum fl_supervisor_news what, const char *text)
 		break;
 	case FL_CHILD_NEWS_COUNT_: break;
 	}
-	/* One that was made for a single question has no replacement. */
-	if (kid->role == GPU_CHECK && (what == FL_CHILD_FAILED || what == FL_CHILD_ENDED || what == FL_CHILD_ABANDONED))
+	/* One that was made for a single question has no replacement once it was asked. Before that its supervisor
+	 * tries again, later each time, as for all of them. */
+	if (kid->role == GPU_CHECK && kid->asking && (what == FL_CHILD_ENDED || what == FL_CHILD_ABANDONED))
 		gpu_kid_let_go(kid);
 	gpu_news(kid, what, text);
 	gpu_wake(gpu);

@@ -363,6 +363,22 @@ TEST_ONCE(cards_that_are_lost_one_after_the_other_are_each_told_at_once)
 
 /* ---- hangs and crashes ---- */
 
+/* Turns in so long: what waits for nothing makes a handful. */
+static uint32_t turns_in(struct gpu_rig *rig, uint64_t ns)
+{
+	uint64_t end = fl_clock(rig->io) + ns;
+	uint32_t turns = 0;
+
+	for (; fl_clock(rig->io) < end && fl_io_turn(rig->io, end, NULL) >= 0; turns++)
+		continue;
+	return turns;
+}
+
+static bool has_no_check(struct gpu_rig *rig, int arg)
+{
+	return fl_gpu_state(rig->gpu).check == arg;
+}
+
 static void let_go(struct fl_op *op)
 {
 	(void)op;
@@ -413,7 +429,7 @@ TEST_ONCE(processes_that_do_not_even_die_have_a_ceiling_and_neighbours_go_on)
 	CHECK(rig_until(&rig, is_stuck, 1));
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	CHECK(rig_until(&rig, is_stuck, FL_SUPERVISOR_STUCK_MAX));
-	rig_turn(&rig, 300 * FL_NS_PER_MS);
+	CHECK(turns_in(&rig, 300 * FL_NS_PER_MS) < 200);   /* nothing is to be done until one of them ends */
 	CHECK_INT(fl_gpu_state(rig.gpu).stuck, FL_SUPERVISOR_STUCK_MAX);
 	CHECK_INT(fl_gpu_state(rig.gpu).check, 0);
 	CHECK(rig_see_driver(&rig)->message.len > 0);
@@ -590,6 +606,31 @@ TEST_ONCE(without_fds_no_child_is_made_until_there_are_some)
 	rig_turn(&rig, 300 * FL_NS_PER_MS);
 	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+}
+
+TEST_ONCE(a_card_that_hung_waits_quietly_while_no_process_can_be_made)
+{
+	struct rlimit before, none;
+	uint32_t turns;
+
+	RIG(rig, "two-t4", RIG_SELDOM);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+	SAY("hang uuid 1");
+	fl_gpu_look(rig.gpu);
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK(rig_until(&rig, has_calls_child, 0));
+	CHECK(rig_until(&rig, has_no_check, 0));
+	SAY("heal any");
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = before;
+	none.rlim_cur = 8;
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	turns = turns_in(&rig, FL_NS_PER_S);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	(void)printf("# turns in a second without a process: %u\n", turns);
+	CHECK(turns < 500);
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_HUNG);
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));   /* and soon when one can */
 }
 
 /* ---- cost ---- */
