@@ -131,10 +131,20 @@ static void driver_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	}
 }
 
+/* By another child: the one that is there waits for ever, and has ears for the driver only. */
+static void listen_anew(struct fl_gpu *gpu)
+{
+	gpu_kid_let_go(&gpu->kids[GPU_EVENTS]);
+	fl_vec_each (card, &gpu->cards)
+		card->enrolled = false;
+}
+
 static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 {
 	char message[FL_ERR_TEXT];
 
+	if (card->enrolled && !card->reports)
+		listen_anew(gpu);   /* whoever tries to register it again hangs, too */
 	card->delay = gpu->pace.hung_first;
 	card->check_at = fl_now(gpu->io) + card->delay;
 	card->answer = FL_CARD_HUNG;
@@ -253,16 +263,53 @@ static bool among(const struct fl_str_list *list, const char *address)
 }
 
 /* Nobody listens until another child does: soon, then ever later. */
-static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid)
+static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid, const struct fl_err *err)
 {
 	uint64_t delay = gpu->events_delay ? gpu->events_delay : FL_GPU_EVENTS_RETRY_FIRST;
 
-	fl_log(gpu->options.log, FL_WARN, "events of cards cannot be had, will try again", FL_KV_ERR(&kid->err));
+	fl_log(gpu->options.log, FL_WARN, "events of cards cannot be had, will try again", FL_KV_ERR(err));
 	kid->not_before = fl_now(gpu->io) + delay;
 	gpu->events_delay = delay * 2 < FL_GPU_EVENTS_RETRY_LAST ? delay * 2 : FL_GPU_EVENTS_RETRY_LAST;
-	fl_vec_each (card, &gpu->cards)
-		card->enrolled = false;
-	gpu_kid_let_go(kid);
+	listen_anew(gpu);
+}
+
+/* Who is listened to now. A line for each reason, and one when there is none any more. */
+static void take_listens(struct fl_gpu *gpu, const struct fl_gpu_told *told)
+{
+	char why[FL_ERR_TEXT];
+
+	fl_vec_each (card, &gpu->cards) {
+		bool reports = card->enrolled && among(&told->cards, card->address);
+
+		if (reports == card->reports)
+			continue;
+		/* What was reported while nobody listened shows in a look. */
+		card->look_at = card->answer == FL_CARD_ANSWERS ? 0 : card->look_at;
+		card->reports = reports;
+		if (gpu_put_card(gpu, card, &(struct gpu_change){ 0 }) < 0)
+			gpu_tell_again(gpu);
+	}
+	(void)snprintf(why, sizeof why, "%.*s", FL_ARG(told->why));
+	if (strcmp(why, gpu->unheard) == 0)
+		return;
+	memcpy(gpu->unheard, why, sizeof why);
+	if (why[0])
+		fl_log(gpu->options.log, FL_WARN, "not all cards report their faults, will try again",
+		       FL_KV_TEXT("why", why));
+	else
+		fl_log(gpu->options.log, FL_INFO, "all cards that can report their faults do so again");
+}
+
+void gpu_listens(struct fl_gpu *gpu, struct fl_str payload)
+{
+	struct fl_gpu_told told;
+	struct fl_err err = { 0 };
+	int r = fl_gpu_take_told(payload, &gpu->arena, &told, &err);
+
+	if (r >= 0)
+		take_listens(gpu, &told);
+	else
+		no_events(gpu, &gpu->kids[GPU_EVENTS], &err);   /* it is not told twice: another one is asked */
 }
 
 static void events_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
@@ -274,21 +321,13 @@ static void events_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	if (r == -FL_E_CLOSED || r == -FL_E_TIMEOUT)
 		return;   /* its replacement is asked again */
 	if (r < 0) {
-		no_events(gpu, kid);
+		no_events(gpu, kid, &kid->err);
 		return;
 	}
 	gpu->events_delay = 0;
-	fl_vec_each (card, &gpu->cards) {
-		bool reports = card->enrolled && among(&told.cards, card->address);
-
-		/* What was reported while nobody listened shows in a look. */
+	fl_vec_each (card, &gpu->cards)   /* whoever listened before may have missed something */
 		card->look_at = card->answer == FL_CARD_ANSWERS ? 0 : card->look_at;
-		if (reports == card->reports)
-			continue;
-		card->reports = reports;
-		if (gpu_put_card(gpu, card, &(struct gpu_change){ 0 }) < 0)
-			gpu_tell_again(gpu);
-	}
+	take_listens(gpu, &told);
 }
 
 void gpu_answered(struct gpu_kid *kid, int r)
@@ -404,10 +443,8 @@ static void enrol_next(struct fl_gpu *gpu)
 	}
 	if (!any)
 		return;
-	if (!fresh) {   /* it waits for ever, and has ears for the driver only: another one asks for all */
-		gpu_kid_let_go(kid);
-		fl_vec_each (card, &gpu->cards)
-			card->enrolled = false;
+	if (!fresh) {   /* another one asks for all */
+		listen_anew(gpu);
 		return;
 	}
 	cards = answering(gpu, &buf, &count);

@@ -209,6 +209,8 @@ void gpu_event(void *kid_, uint16_t kind, struct fl_str payload)
 		fl_vec_each (card, &gpu->cards)
 			if (!payload.len || fl_str_eq(fl_str(card->address), payload))
 				card->look_at = 0;
+	} else if (kind == FL_GPU_TELL_LISTENS) {
+		gpu_listens(gpu, payload);
 	} else if (kind != FL_GPU_TELL_FAULT) {
 		fl_log(gpu->options.log, FL_WARN, "a child tells what nobody knows", FL_KV_INT("kind", kind));
 	} else if (take_fault(gpu, payload) < 0) {

@@ -87,9 +87,8 @@ static int ask_links(struct child *child, struct fl_str cards, struct fl_err *er
 static int ask_events(struct child *child, struct fl_str cards, struct fl_err *err)
 {
 	struct fl_gpu_told told = { 0 };
-	int r = fl_gpu_events_start(&child->events, cards, &child->arena, &told.cards, err);
+	int r = fl_gpu_events_start(&child->events, cards, &child->arena, &told, err);
 
-	told.has.cards = true;
 	return r < 0 ? r : say(child, fl_gpu_told_bind(), &told, err);
 }
 

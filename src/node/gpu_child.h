@@ -16,8 +16,8 @@ enum fl_gpu_ask {
 	FL_GPU_ASK_CARD,         /* an address -> Card, as far as the driver knows it, with `answer` */
 	FL_GPU_ASK_CHECK,        /* an address -> the same, after making a CUDA context, where that was asked for */
 	FL_GPU_ASK_LINKS,        /* addresses -> Told: links between them */
-	FL_GPU_ASK_EVENTS,       /* addresses -> Told: cards, which of them report; from then on it only waits and
-		tells */
+	FL_GPU_ASK_EVENTS,       /* addresses -> Told: cards, which of them report; why; from then on it only waits
+		and tells */
 	FL_GPU_ASK_COUNT_
 };
 extern const struct fl_names fl_gpu_ask_names;
@@ -26,6 +26,7 @@ extern const struct fl_names fl_gpu_ask_names;
 enum fl_gpu_tell {
 	FL_GPU_TELL_FAULT = 1,   /* Fault, without `last`; `count` is how often since it was told last */
 	FL_GPU_TELL_CHANGED,     /* an address: MIG layout or state of this card may be another one; "": of any */
+	FL_GPU_TELL_LISTENS,     /* Told: cards that report now, as after FL_GPU_ASK_EVENTS; why */
 };
 
 /* Refusals are about the driver: FL_E_NOTFOUND no library or no driver, FL_E_UNSUPPORTED library and kernel's part are
@@ -40,7 +41,8 @@ FL_STRUCT(fl_gpu_links_of, FL_GPU_LINKS_OF);
 	FL_FAULTS(X) \
 	X(OBJ(fl_driver), driver, "driver", .help = "Version and CUDA.") \
 	X(STRS, cards, "cards", .help = "Addresses.") \
-	X(LIST(fl_gpu_links_of), links, "links", .help = "How cards are joined.")
+	X(LIST(fl_gpu_links_of), links, "links", .help = "How cards are joined.") \
+	X(STR, why, "why", .help = "Why a card does not report that should; it is tried again.")
 FL_STRUCT(fl_gpu_told, FL_GPU_TOLD);
 
 /* What a child said, as far as it makes sense; texts are in the arena. FL_E_INVALID: it makes none. */

@@ -132,39 +132,124 @@ static void came(struct fl_gpu_events *events, const struct fl_nv_event *told)
 
 /* ---- registering ---- */
 
-/* A new set with all that can be had. true: somebody reports. */
-static bool enrol(struct fl_gpu_events *events)
+static void free_set(struct fl_gpu_events *events)
+{
+	if (events->set)
+		(void)FL_NV(events->nv, event_set_free, events->set);
+	events->set = NULL;
+	for (uint32_t i = 0; i < events->len; i++)
+		events->at[i].reports = events->at[i].cannot = false;
+}
+
+static bool any_reports(const struct fl_gpu_events *events)
+{
+	for (uint32_t i = 0; i < events->len; i++)
+		if (events->at[i].reports)
+			return true;
+	return false;
+}
+
+/* What it does not have at all. An argument that is refused was fine a moment ago: that may change again. */
+static bool never_will(int code)
+{
+	return fl_nv_means(code) == FL_NV_IS_ABSENT && code != FL_NV_INVALID_ARGUMENT;
+}
+
+static bool driver_is_gone(int code)
+{
+	return fl_nv_means(code) == FL_NV_IS_NO_DRIVER || fl_nv_means(code) == FL_NV_IS_REPLACED;
+}
+
+/* One card into the set; `what` is the call that refused it. */
+static int register_card(struct fl_gpu_events *events, uint32_t i, const char **what)
 {
 	const struct fl_nv *nv = events->nv;
-	bool any = false;
+	unsigned long long types = 0;
+	int code = fl_gpu_handle(nv, fl_str(events->at[i].card), &events->at[i].device);
 
-	if (events->set)
-		(void)FL_NV(nv, event_set_free, events->set);
-	events->set = NULL;
-	if (FL_NV(nv, event_set_create, &events->set) != FL_NV_SUCCESS) {
+	*what = "nvmlDeviceGetHandleByPciBusId";
+	if (code == FL_NV_SUCCESS) {
+		*what = "nvmlDeviceGetSupportedEventTypes";
+		code = FL_NV(nv, event_types, events->at[i].device, &types);
+	}
+	if (code != FL_NV_SUCCESS)
+		return code;
+	if (!(types & WANTED_EVENTS))
+		return FL_NV_NOT_SUPPORTED;
+	*what = "nvmlDeviceRegisterEvents";
+	return FL_NV(nv, event_register, events->at[i].device, types & WANTED_EVENTS, events->set);
+}
+
+/* Those that are not in the set and could be; it is made if there is none, and who is in it stays. What this changed is
+ * to be told. The last answer of a driver that is gone, or 0. */
+static int enrol(struct fl_gpu_events *events)
+{
+	const char *what = "nvmlEventSetCreate";
+	bool changed = false, again = false;
+	char why[FL_ERR_TEXT] = "";
+	struct fl_err err;
+	int set = FL_NV_SUCCESS;
+
+	if (!events->set && (set = FL_NV(events->nv, event_set_create, &events->set)) != FL_NV_SUCCESS)
 		events->set = NULL;
-		return false;
-	}
 	for (uint32_t i = 0; i < events->len; i++) {
-		unsigned long long types = 0;
+		int code = set;
 
-		events->at[i].reports = fl_gpu_handle(nv, fl_str(events->at[i].card), &events->at[i].device) ==
-						FL_NV_SUCCESS &&
-					FL_NV(nv, event_types, events->at[i].device, &types) == FL_NV_SUCCESS &&
-					(types & WANTED_EVENTS) &&
-					FL_NV(nv, event_register, events->at[i].device, types & WANTED_EVENTS,
-					      events->set) == FL_NV_SUCCESS;
-		any |= events->at[i].reports;
+		if (events->at[i].reports || events->at[i].cannot)
+			continue;
+		if (set == FL_NV_SUCCESS)
+			code = register_card(events, i, &what);
+		if (driver_is_gone(code))
+			return code;
+		events->at[i].reports = code == FL_NV_SUCCESS;
+		events->at[i].cannot = never_will(code);
+		changed |= events->at[i].reports;
+		if (events->at[i].reports || events->at[i].cannot)
+			continue;
+		again = true;
+		(void)fl_nv_fail(events->nv, code, what, &err);
+		if (!why[0])
+			(void)snprintf(why, sizeof why, "%s: %.200s", events->at[i].card, err.text);
 	}
-	return any;
+	events->untold |= changed || strcmp(why, events->why) != 0;
+	memcpy(events->why, why, sizeof why);
+	events->again_delay = !again ? 0 : events->again_delay ? events->again_delay * 2 : FL_GPU_EVENTS_RETRY_FIRST;
+	if (events->again_delay > FL_GPU_EVENTS_RETRY_LAST)
+		events->again_delay = FL_GPU_EVENTS_RETRY_LAST;
+	events->again_at = again ? fl_clock(events->io) + events->again_delay : FL_NEVER;
+	return 0;
+}
+
+/* Who reports, and why others do not: in `room`, and where the cards are. */
+static struct fl_gpu_told who_reports(const struct fl_gpu_events *events, struct fl_str room[static FL_GPU_CARDS_MAX])
+{
+	struct fl_gpu_told told = { .cards.at = room };
+
+	for (uint32_t i = 0; i < events->len; i++)
+		if (events->at[i].reports)
+			told.cards.at[told.cards.len++] = fl_str(events->at[i].card);
+	told.has.cards = true;
+	if (events->why[0])
+		FL_SET(&told, why, fl_str(events->why));
+	return told;
+}
+
+/* Unlike a hint this must arrive: what cannot be told now is told after the next wait, a short one. */
+static void tell_listens(struct fl_gpu_events *events)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
+	struct fl_jw w = FL_JW(&text);
+	struct fl_str room[FL_GPU_CARDS_MAX];
+	struct fl_gpu_told told = who_reports(events, room);
+
+	fl_encode(fl_gpu_told_bind(), &told, &w);
+	events->untold = text.failed || fl_serve_event(events->serve, FL_GPU_TELL_LISTENS, fl_buf_view(&text)) < 0;
 }
 
 static void failed(struct fl_gpu_events *events, int code)
 {
-	enum fl_nv_meaning meaning = fl_nv_means(code);
-
 	tell_changed(events, "");
-	if (meaning == FL_NV_IS_NO_DRIVER || meaning == FL_NV_IS_REPLACED) {
+	if (driver_is_gone(code)) {
 		events->ended(events);
 		return;
 	}
@@ -175,16 +260,56 @@ static void failed(struct fl_gpu_events *events, int code)
 		events->delay = FL_GPU_EVENTS_RETRY_LAST;
 }
 
-/* How long the driver may keep us: what is to be sent must be sent. */
+/* How long the driver may keep us: what is to be sent must be sent, and who waits to be registered is tried. */
 static uint32_t patience(const struct fl_gpu_events *events)
 {
 	uint64_t next = fl_gpu_storm_next(&events->storm), now = fl_clock(events->io);
 
-	if (events->serve->out.len)
+	if (events->serve->out.len || events->untold)
 		return FLUSH_MS;
+	if (events->again_at < next)
+		next = events->again_at;
 	if (next == FL_NEVER)
 		return WAIT_MS;
 	return next <= now ? 0 : (uint32_t)((next - now) / FL_NS_PER_MS) + 1;
+}
+
+/* All anew after a wait that failed; else those whose time has come. false: the driver is gone. */
+static bool enrol_again(struct fl_gpu_events *events)
+{
+	int code = FL_NV_SUCCESS;
+
+	if (events->deaf)
+		free_set(events);
+	if (events->deaf || fl_clock(events->io) >= events->again_at)
+		code = enrol(events);
+	if (code != FL_NV_SUCCESS) {
+		failed(events, code);
+		return false;
+	}
+	if (events->deaf)   /* what was reported while nobody listened shows in a look */
+		tell_changed(events, "");
+	events->untold |= events->deaf;
+	events->deaf = false;
+	if (events->untold)
+		tell_listens(events);
+	return true;
+}
+
+/* The next wait is in the next turn; without anybody to wait for, when one is tried again or something is to be
+ * told. */
+static void wait_next(struct fl_gpu_events *events)
+{
+	uint64_t next = fl_gpu_storm_next(&events->storm);
+
+	if (events->again_at < next)
+		next = events->again_at;
+	if (events->untold)
+		next = fl_clock(events->io) + FLUSH_MS * FL_NS_PER_MS;
+	if (any_reports(events))
+		next = 0;
+	if (next != FL_NEVER)
+		fl_timer_set(events->io, &events->timer, next);
 }
 
 /* One wait, then the loop has its turn. */
@@ -194,58 +319,55 @@ static void wait_once(struct fl_timer *timer)
 	struct fl_nv_event told = { .gi = FL_NV_NO_INSTANCE, .ci = FL_NV_NO_INSTANCE };
 	struct fl_gpu_event event;
 	int64_t count;
-	int code;
 
-	if (events->deaf && !enrol(events)) {
-		failed(events, FL_NV_UNKNOWN);
+	if (!enrol_again(events))
 		return;
+	if (any_reports(events)) {
+		int code = FL_NV(events->nv, event_wait, events->set, &told, patience(events));
+
+		if (code == FL_NV_SUCCESS) {
+			came(events, &told);
+		} else if (fl_nv_means(code) != FL_NV_IS_QUIET) {
+			failed(events, code);
+			return;
+		}
+		events->delay = 0;
 	}
-	if (events->deaf)   /* what was reported while nobody listened shows in a look */
-		tell_changed(events, "");
-	events->deaf = false;
-	code = FL_NV(events->nv, event_wait, events->set, &told, patience(events));
-	if (code == FL_NV_SUCCESS) {
-		came(events, &told);
-	} else if (fl_nv_means(code) != FL_NV_IS_QUIET) {
-		failed(events, code);
-		return;
-	}
-	events->delay = 0;
 	while ((count = fl_gpu_storm_take(&events->storm, fl_clock(events->io), &event)))
 		tell(events, &event, count);
-	fl_timer_set(events->io, &events->timer, 0);
+	wait_next(events);
 }
 
 int fl_gpu_events_start(struct fl_gpu_events *events, struct fl_str cards, struct fl_arena *arena,
-			struct fl_str_list *ret, struct fl_err *err)
+			struct fl_gpu_told *ret, struct fl_err *err)
 {
+	struct fl_str *room = fl_arena_get_n(arena, FL_GPU_CARDS_MAX, sizeof *room);
 	struct fl_str card;
-	bool any;
+	int code;
 
 	fl_gpu_events_stop(events);
-	*ret = (struct fl_str_list){ .at = fl_arena_get_n(arena, FL_GPU_CARDS_MAX, sizeof *ret->at) };
-	if (!ret->at)
+	if (!room)
 		return fl_fail(err, FL_E_NOMEM, "no memory");
 	while (fl_str_split(&cards, ' ', &card))
 		if (events->len < FL_GPU_CARDS_MAX && fl_pci_address(card, events->at[events->len].card))
 			events->len++;
 	events->timer.fire = wait_once;
-	any = enrol(events);
-	for (uint32_t i = 0; i < events->len; i++)
-		if (events->at[i].reports)
-			ret->at[ret->len++] = fl_str(events->at[i].card);
-	if (any)
-		fl_timer_set(events->io, &events->timer, 0);
+	code = enrol(events);
+	if (code != FL_NV_SUCCESS)
+		return fl_nv_fail(events->nv, code, "events", err);
+	*ret = who_reports(events, room);
+	events->untold = false;
+	wait_next(events);
 	return 0;
 }
 
 void fl_gpu_events_stop(struct fl_gpu_events *events)
 {
-	if (events->set)
-		(void)FL_NV(events->nv, event_set_free, events->set);
-	events->set = NULL;
+	free_set(events);
 	fl_timer_stop(events->io, &events->timer);
 	events->len = 0;
-	events->delay = 0;
-	events->deaf = false;
+	events->delay = events->again_delay = 0;
+	events->again_at = FL_NEVER;
+	events->deaf = events->untold = false;
+	events->why[0] = '\0';
 }

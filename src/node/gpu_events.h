@@ -47,16 +47,21 @@ struct fl_gpu_events {
 	struct fl_timer timer;
 	bool deaf;                           /* a wait failed, as with a card that is lost: the set is made anew */
 	uint64_t delay;                      /* before that: none at first; ever longer while every wait fails */
+	uint64_t again_at, again_delay;      /* when those are tried that should report and do not; FL_NEVER: all do */
+	bool untold;                         /* the agent knows of others that report, or of another reason */
+	char why[FL_ERR_TEXT];               /* the first of those does not; "": all do that can */
 	struct fl_gpu_storm storm;
 	uint32_t len;
 	struct {
 		char card[FL_PCI_ADDRESS];
 		struct fl_nv_device *device;
-		bool reports;
+		bool reports, cannot;        /* neither: it is tried again */
 	} at[FL_GPU_CARDS_MAX];
 };
 
-/* Register these, parted by blanks; the list of those that report. One that cannot is none, and no failure. */
+/* Register these, parted by blanks: Told, with `cards` that report and `why` not all do. One that cannot report by
+ * itself is left alone; one that is refused for another reason, or a set, is tried again (FL_GPU_EVENTS_RETRY_*), and
+ * what became of it is told (FL_GPU_TELL_LISTENS); those that report go on meanwhile. Fails when the driver is gone. */
 int fl_gpu_events_start(struct fl_gpu_events *events, struct fl_str cards, struct fl_arena *arena,
-			struct fl_str_list *ret, struct fl_err *err) FL_MUSTUSE;
+			struct fl_gpu_told *ret, struct fl_err *err) FL_MUSTUSE;
 void fl_gpu_events_stop(struct fl_gpu_events *events);   /* one that is not started is left alone */

@@ -83,6 +83,7 @@ struct fl_gpu {
 	struct fl_gpu_pause *waiting;
 	char why[FL_ERR_TEXT];         /* of the pause */
 	uint64_t events_delay;         /* after the next failure to listen */
+	char unheard[FL_ERR_TEXT];     /* why a card's events are not had, as it was logged; "": all are */
 	bool left_behind;              /* a freed child has not died */
 	uint64_t asked_count;
 
@@ -126,6 +127,7 @@ bool gpu_kid_free_to_ask(const struct gpu_kid *kid);
 void gpu_kid_ask(struct gpu_kid *kid, enum fl_gpu_ask ask, struct fl_str payload, uint64_t within);
 unsigned gpu_stuck(const struct fl_gpu *gpu);
 void gpu_answered(struct gpu_kid *kid, int r);                  /* gpu.c's: what came of a request */
+void gpu_listens(struct fl_gpu *gpu, struct fl_str payload);    /* others are listened to than before */
 void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news news, const char *text);
 
 /* ---- gpu_cards.c ---- */

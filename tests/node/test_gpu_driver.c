@@ -1,4 +1,5 @@
 /* A driver that comes late, refuses, goes and becomes another one: as test_gpu, through real children. */
+#include "base/limits.h"
 #include "gpu_rig.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -144,4 +145,123 @@ TEST_ONCE(a_driver_without_events_is_asked_all_the_same)
 	CHECK_INT(card->answer, FL_CARD_ANSWERS);
 	CHECK(!card->events);
 	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
+}
+
+/* ---- events that cannot be had at first ---- */
+
+static const struct {
+	const char *says, *words, *why;
+	uint32_t heard;                /* cards that are listened to meanwhile */
+} hindrances[] = {
+	{ "one card cannot be registered", "fail event_register 999 1 1", "nvmlDeviceRegisterEvents", 7 },
+	{ "one does not say what it reports", "fail event_types 999 1 1", "nvmlDeviceGetSupportedEventTypes", 7 },
+	{ "there is no set for them", "fail event_set_create 999 any 1", "nvmlEventSetCreate", 0 },
+};
+
+struct reasons {
+	const char *why;
+	uint32_t said;
+};
+
+static void reason_line(void *self, const char *line, size_t len)
+{
+	struct reasons *reasons = self;
+
+	reasons->said += memmem(line, len, reasons->why, strlen(reasons->why)) != NULL;
+}
+
+static uint64_t no_now(void *self)
+{
+	(void)self;
+	return 0;
+}
+
+static int64_t no_wall(void *self)
+{
+	(void)self;
+	return 0;
+}
+
+/* As the metric has it. */
+static bool are_heard(struct gpu_rig *rig, int cards)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
+	char line[64];
+
+	(void)snprintf(line, sizeof line, "\nfairlead_gpu_cards_reporting %d\n", cards);
+	return fl_metrics_write(rig->metrics, &text, NULL) == 0 && memmem(text.p, text.len, line, strlen(line)) != NULL;
+}
+
+static bool xid_79_is_told(struct gpu_rig *rig, int gpu)
+{
+	return rig_see_fault(rig, gpu, "xid79") != NULL;
+}
+
+static bool is_listened_to(struct gpu_rig *rig, int gpu)
+{
+	const struct fl_card *card = rig_see_card(rig, gpu);
+
+	return card && card->events;
+}
+
+/* It is tried again by the child that listens to the others, which hears them all the while. */
+TEST_ONCE(events_that_cannot_be_had_are_tried_again_and_what_was_missed_shows_in_a_look)
+{
+	EACH_ROW (row, hindrances) {
+		struct reasons reasons = { .why = row->why };
+		int listens;
+
+		RIG(rig, "dgx-h100", RIG_LATER);
+		SAY(row->words);
+		OK_ERR(rig_start(&rig, RIG_SELDOM, &err), &err);
+		fl_log_init(&rig.log, &(struct fl_log_to){ reason_line, no_now, no_wall, &reasons }, "test");
+		CHECK(rig_driver(&rig, FL_DRIVER_READY));
+		rig_turn(&rig, 300 * FL_NS_PER_MS);
+		listens = fl_gpu_state(rig.gpu).events;
+		CHECK(listens);
+		CHECK(!is_listened_to(&rig, 1));
+		CHECK(are_heard(&rig, (int)row->heard));
+		CHECK_INT(reasons.said, 1);
+		SAY("recovery 1 reset");
+		if (row->heard) {
+			SAY("xid 0 79");
+			CHECK(rig_until(&rig, xid_79_is_told, 0));
+		}
+		CHECK_INT(rig_see_card(&rig, 1)->recovery, FL_RECOVERY_NONE);
+		CHECK(rig_until(&rig, is_listened_to, 1));
+		CHECK(are_heard(&rig, 8));
+		CHECK_INT(fl_gpu_state(rig.gpu).events, listens);
+		rig_turn(&rig, 100 * FL_NS_PER_MS);
+		CHECK_INT(rig_see_card(&rig, 1)->recovery, FL_RECOVERY_RESET);
+		SAY("xid 1 48");
+		rig_turn(&rig, 100 * FL_NS_PER_MS);
+		CHECK(rig_see_fault(&rig, 1, "xid48"));
+		CHECK_INT(reasons.said, 1);
+	}
+}
+
+static bool has_another_that_listens(struct gpu_rig *rig, int pid)
+{
+	int now = fl_gpu_state(rig->gpu).events;
+
+	return now && now != pid && is_listened_to(rig, 0);
+}
+
+/* To try it again would hang who listens to the others. */
+TEST_ONCE(a_card_that_cannot_be_registered_and_hangs_takes_nobodys_events_along)
+{
+	int listens;
+
+	RIG(rig, "two-t4", RIG_LATER);
+	SAY("fail event_register 999 1");
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(rig_until(&rig, is_listened_to, 0));
+	listens = fl_gpu_state(rig.gpu).events;
+	SAY("hang event_register 1");
+	SAY("hang uuid 1");
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK(rig_until(&rig, has_another_that_listens, listens));
+	rig_turn(&rig, 1200 * FL_NS_PER_MS);   /* beyond the next try of the first one */
+	SAY("xid 0 79");
+	CHECK(rig_until(&rig, xid_79_is_told, 0));
 }

@@ -5,6 +5,7 @@
 #include "node/gpu_find.h"
 #include "node/nv_load.h"
 #include "node/nv_mig.h"
+#include "sim/sim.h"
 #include "test.h"
 #include "test_io.h"
 #include <stdio.h>
@@ -245,6 +246,186 @@ TEST(more_kinds_than_are_remembered_are_told_one_by_one)
 	event = xid(1000);
 	CHECK(fl_gpu_storm_add(&storm, &event, 1, FL_NS_PER_S));
 	CHECK(fl_gpu_storm_add(&storm, &event, 1, FL_NS_PER_S));
+}
+
+/* ---- registering, in a world whose minutes take no time ---- */
+
+/* A driver of one card that refuses one of three calls. */
+static struct {
+	int set, types, card;
+	uint32_t tried;                /* how often it was asked for what it refuses */
+} driver;
+
+static int by_pci(const char *bus_id, struct fl_nv_device **device)
+{
+	(void)bus_id;
+	*device = (struct fl_nv_device *)(void *)&driver;
+	return FL_NV_SUCCESS;
+}
+
+static int event_types(struct fl_nv_device *device, unsigned long long *types)
+{
+	(void)device;
+	*types = FL_NV_EVENT_XID;
+	driver.tried += driver.types != FL_NV_SUCCESS;
+	return driver.types;
+}
+
+static int event_set_create(struct fl_nv_event_set **set)
+{
+	*set = (struct fl_nv_event_set *)(void *)&driver;
+	driver.tried += driver.set != FL_NV_SUCCESS;
+	return driver.set;
+}
+
+static int event_register(struct fl_nv_device *device, unsigned long long types, struct fl_nv_event_set *set)
+{
+	(void)device;
+	driver.tried += driver.card != FL_NV_SUCCESS;
+	return set && types == FL_NV_EVENT_XID ? driver.card : FL_NV_INVALID_ARGUMENT;
+}
+
+/* Who waits is told that the driver is gone, and ends: in this world nobody can block. */
+static int event_wait(struct fl_nv_event_set *set, struct fl_nv_event *event, uint32_t timeout_ms)
+{
+	(void)set;
+	(void)event;
+	(void)timeout_ms;
+	return FL_NV_UNINITIALIZED;
+}
+
+static int event_set_free(struct fl_nv_event_set *set)
+{
+	(void)set;
+	return FL_NV_SUCCESS;
+}
+
+static const struct fl_nv refusing = {
+	.call = { .by_pci = by_pci, .event_types = event_types, .event_set_create = event_set_create,
+		  .event_register = event_register, .event_wait = event_wait, .event_set_free = event_set_free },
+};
+
+struct listener {
+	struct sim_process *process;
+	struct fl_serve serve;
+	struct fl_gpu_events events;
+	int agent;                     /* the other end */
+	int r;                         /* of the beginning */
+	bool reports, gave_why;        /* as it was answered */
+	bool ended;
+	struct fl_err err;
+};
+
+static void listener_gone(void *self)
+{
+	struct listener *l = self;
+
+	fl_gpu_events_stop(&l->events);
+	fl_serve_stop(&l->serve);
+	fl_close(l->serve.io, l->agent);
+}
+
+static void agent_gone(struct fl_serve *serve)
+{
+	(void)serve;
+}
+
+static void driver_gone(struct fl_gpu_events *events)
+{
+	fl_container(events, struct listener, events)->ended = true;
+}
+
+static int listener_main(struct sim_process *process)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct listener *l = sim_arg(process);
+	struct fl_io *io = sim_io(process);
+	struct fl_gpu_told told = { 0 };
+	int fds[2];
+
+	l->process = process;
+	l->r = fl_pair(io, FL_SOCKETPAIR, fds, &l->err);
+	if (l->r < 0)
+		return l->r;
+	l->agent = fds[1];
+	l->serve.ended = agent_gone;
+	l->serve.io = io;
+	sim_own(process, l, listener_gone);
+	l->r = fl_serve_start(io, &l->serve, fds[0], &l->err);
+	l->events = (struct fl_gpu_events){ .io = io, .serve = &l->serve, .nv = &refusing, .ended = driver_gone };
+	if (l->r >= 0)
+		l->r = fl_gpu_events_start(&l->events, FL_S("0000:07:00.0"), &arena, &told, &l->err);
+	l->reports = told.cards.len == 1;
+	l->gave_why = told.why.len != 0;
+	return 0;
+}
+
+/* Was the agent told these words so often since the last look? Under torture the line may have broken. */
+static bool was_told(struct listener *l, const char *words, uint32_t want)
+{
+	static char bytes[16 * FL_KIB];
+	struct fl_io *io = sim_io(l->process);
+	int64_t n = fl_read(io, l->agent, bytes, sizeof bytes);
+	uint32_t count = 0;
+
+	for (const char *p = bytes; n > 0 && (p = memmem(p, (size_t)(bytes + n - p), words, strlen(words))); p++)
+		count++;
+	return test_tortured() || count == want;
+}
+
+static const struct {
+	const char *says;
+	int set, types, card;
+	int refused;                   /* fl_code of the request */
+	uint32_t tried;                /* in the first 100 s: at 0, 1, 3, 7, 15, 31, 61 and 91 */
+} registrations[] = {
+	{ "all is well", 0, 0, 0, 0, 0 },
+	{ "a card that cannot report is left alone", 0, 0, FL_NV_NOT_SUPPORTED, 0, 1 },
+	{ "so is one of a driver that has no such call", 0, FL_NV_FUNCTION_NOT_FOUND, 0, 0, 1 },
+	{ "a failure without a reason is tried again", 0, 0, FL_NV_UNKNOWN, 0, 8 },
+	{ "so is an argument that was fine before", 0, 0, FL_NV_INVALID_ARGUMENT, 0, 8 },
+	{ "so is a card that is lost: it may be back before anybody looks", 0, 0, FL_NV_GPU_IS_LOST, 0, 8 },
+	{ "so is what it can report", 0, FL_NV_UNKNOWN, 0, 0, 8 },
+	{ "so is a set", FL_NV_MEMORY, 0, 0, 0, 8 },
+	{ "a driver that is gone is let go of", 0, 0, FL_NV_UNINITIALIZED, FL_E_NOTFOUND, 1 },
+	{ "so is one of another version", FL_NV_LIB_RM_VERSION_MISMATCH, 0, 0, FL_E_UNSUPPORTED, 1 },
+};
+
+TEST(a_card_that_should_report_is_registered_again_ever_later_and_nobody_is_told_twice)
+{
+	EACH_ROW (row, registrations) {
+		FL_AUTO(sim_world) struct sim_world *world =
+			sim_world_new(&(struct sim_config){ .seed = 1, .refuse = test_refuse_io });
+		struct listener l = { .serve.poll.fd = -1, .agent = -1, .r = -FL_E_NOMEM };
+		bool again = row->tried > 1;
+
+		GOT(world);
+		memset(&driver, 0, sizeof driver);
+		driver.set = row->set;
+		driver.types = row->types;
+		driver.card = row->card;
+		GOT(sim_host_new(world, "node", listener_main, &l));
+		sim_run(world, 100 * FL_NS_PER_S);
+		if (row->refused)
+			REFUSED(l.r, (enum fl_code)row->refused);
+		else
+			OK_ERR(l.r, &l.err);
+		CHECK_INT(driver.tried, row->tried);
+		CHECK_INT(l.reports, !row->tried);
+		CHECK_INT(l.gave_why, again);
+		CHECK_INT(l.ended, !row->tried);   /* it waited, which ends this driver */
+		if (!again)
+			continue;
+		CHECK(was_told(&l, "why", 0));   /* its answer has said it */
+		driver.types = driver.set = FL_NV_SUCCESS;
+		driver.card = FL_NV_NO_PERMISSION;   /* another reason */
+		sim_run(world, 200 * FL_NS_PER_S);
+		CHECK(was_told(&l, "why", 1));
+		driver.card = FL_NV_SUCCESS;
+		sim_run(world, 300 * FL_NS_PER_S);
+		CHECK(l.ended);
+		CHECK(was_told(&l, "\"cards\":[\"0000:07:00.0\"]", 1));
+	}
 }
 
 /* ---- answers ---- */
