@@ -64,7 +64,7 @@ struct running {
 
 /* ---- what people are told ---- */
 
-static void tell_pod(void *run_, const struct fl_told_event *event)
+static void tell(void *run_, const struct fl_told_event *event)
 {
 	struct fl_running *run = run_;
 
@@ -203,7 +203,7 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	agent = running->agent.options;
 	agent.log = &run->log;
 	agent.metrics = run->metrics;
-	agent.event = tell_pod;
+	agent.event = tell;
 	agent.event_arg = run;
 	r = fl_agent_sources(&running->agent, io, run->loop, &agent, err);
 	if (r == 0)

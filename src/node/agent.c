@@ -81,6 +81,21 @@ static void be_asked(struct fl_agent *agent)
 		       FL_KV_ERR(&err));
 }
 
+/* What was remembered is not all there any more: it is set aside and found out again. */
+static void tell_of_journal(struct fl_agent *agent, const struct fl_journal_fact *fact)
+{
+	const struct fl_agent_options *options = &agent->options;
+	struct fl_told_event event = {
+		.ref = { &fl_own_node_kind, FL_S(""), options->config.node, FL_S("") }, .warning = true,
+		.type = FL_S("Restore"), .reason = FL_S("JournalNotAsLeft"), .message = fl_str(fact->text),
+		.capability = "agent",
+	};
+
+	fl_log(options->log, FL_WARN, "the journal was not as it was left", FL_KV_TEXT("what", fact->text));
+	if (options->event)
+		options->event(options->event_arg, &event);
+}
+
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
@@ -96,8 +111,7 @@ static void opened(struct fl_op *op)
 	records.journal = agent->journal = agent->open.journal;
 	facts = fl_journal_facts(agent->journal, &count);
 	for (unsigned i = 0; i < count; i++)
-		fl_log(agent->options.log, FL_WARN, "the journal was not as it was left",
-		       FL_KV_TEXT("what", facts[i].text));
+		tell_of_journal(agent, &facts[i]);
 	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
 	if (agent->records) {
 		agent->open_why = (struct fl_err){ 0 };

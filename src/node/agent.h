@@ -29,7 +29,8 @@ struct fl_agent_options {
 	const char *plugins_dir, *pods_dir;    /* the kubelet's */
 	const char *cdi_dir;
 	const char *runtime_socket;            /* NULL: the usual places */
-	/* A Pod that holds a card is to be told of its health: an Event. NULL: there is nobody to send it. */
+	/* A Pod that holds a card is to be told of its health, the Node of a journal that was spoiled: an Event. NULL:
+	 * there is nobody to send it. */
 	void (*event)(void *arg, const struct fl_told_event *event);
 	void *event_arg;
 	const char *control;                   /* the socket for the operator's word (node/holding.h); "": none */

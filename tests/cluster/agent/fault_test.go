@@ -51,6 +51,7 @@ func TestWhatIsRememberedIsTornAndTheAgentGoesOn(t *testing.T) {
 			if now := r.only("stays/main"); now != id {
 				t.Errorf("it has %s, and had %s", now, id)
 			}
+			r.event("Node", "node-1", "JournalNotAsLeft")
 		})
 	}
 }
