@@ -1,6 +1,7 @@
 /* What is told of cards, of their faults and of the driver: objects for the caches, made of what is there and what is
  * new. No copies are kept here. */
 #include "node/gpu_in.h"
+#include "plan/gpu_health.h"
 #include <stdio.h>
 
 #define KEEP(card, old, member) ((card)->member = (old)->member, (card)->has.member = (old)->has.member)
@@ -55,7 +56,7 @@ static void count_clean(struct gpu_card *card, const struct fl_card *fresh, cons
 {
 	bool worse = old->has.ecc && fresh->ecc > old->ecc;
 
-	if (card->answer != FL_CARD_ANSWERS || fl_gpu_wants_repair(fresh->recovery) || worse)
+	if (!fl_gpu_look_is_clean(fresh) || worse)
 		card->clean = 0;
 	else if (card->clean < FL_CARD_CLEAN_MAX)
 		card->clean++;

@@ -132,7 +132,7 @@ static bool memory_went_bad(const struct fl_health *before)
 	struct fl_str xid = FL_S("Xid");
 	int64_t number;
 
-	if (!before || before->state == FL_HEALTHY)
+	if (before->state == FL_HEALTHY)
 		return false;
 	if (fl_str_eq(before->cause, FL_S("Ecc")))
 		return true;
@@ -146,7 +146,7 @@ static void look_at_memory(const struct fl_card *card, const struct fl_health *b
 	if (card->remap_failed)
 		worse(v, SURE, true, FL_S("RowRemapFailed"), FL_S("a row of its memory could not be replaced"),
 		      "drain the node and have the card replaced");
-	else if (card->remap_pending && memory_went_bad(before))
+	else if (card->remap_pending && before && memory_went_bad(before))
 		worse(v, SURE, true, before->cause,
 		      FL_S("its memory had an error that could not be corrected, and a reset is to replace the row"),
 		      "drain the Pods that hold it, then nvidia-smi -r -i INDEX");
@@ -190,6 +190,23 @@ static void look_at_fabric(const struct fl_card *card, struct verdict *v)
 		v->note = FL_S("its NVLink fabric has less bandwidth than it should");
 }
 
+/* Of `before` it may be that nothing is known: NULL. */
+static void look_at_card(const struct fl_card *card, const struct fl_health *before, struct verdict *v)
+{
+	look_at_answer(card, v);
+	look_at_recovery(card, v);
+	look_at_memory(card, before, v);
+	look_at_fabric(card, v);
+}
+
+bool fl_gpu_look_is_clean(const struct fl_card *card)
+{
+	struct verdict v = { .remedy = "" };
+
+	look_at_card(card, NULL, &v);
+	return !v.sick && !v.keep;
+}
+
 /* ---- what was reported ---- */
 
 static bool has_number(const int64_t *list, uint32_t len, int64_t number)
@@ -214,9 +231,8 @@ static bool proven(const struct fl_gpu_health_facts *facts)
 {
 	const struct fl_card *card = facts->card;
 
-	return facts->driver->state == FL_DRIVER_READY && card && card->answer == FL_CARD_ANSWERS &&
-	       (!card->has.recovery || card->recovery == FL_RECOVERY_NONE || card->recovery == FL_RECOVERY_IMEX) &&
-	       !card->remap_failed && card->clean >= facts->settings->clean_looks;
+	return facts->driver->state == FL_DRIVER_READY && card && fl_gpu_look_is_clean(card) &&
+	       card->clean >= facts->settings->clean_looks;
 }
 
 /* Over: nobody needs to know of it any more. A report that has only just come is not, whatever the looks before it have
@@ -284,10 +300,7 @@ static struct verdict judge(const struct subject *s, const struct fl_health *bef
 	struct verdict v = { .remedy = "" };
 
 	look_at_driver(facts->driver, &v);
-	look_at_answer(facts->card, &v);
-	look_at_recovery(facts->card, &v);
-	look_at_memory(facts->card, before, &v);
-	look_at_fabric(facts->card, &v);
+	look_at_card(facts->card, before, &v);
 	for (uint32_t i = 0; i < facts->fault_len; i++)
 		if (concerns(&facts->faults[i], s->part) && !over(facts, &facts->faults[i]))
 			look_at_fault(s->plan, &facts->faults[i], &v);

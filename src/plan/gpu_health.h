@@ -32,6 +32,10 @@ struct fl_gpu_health_facts {
 extern const struct fl_owner fl_gpu_health_owner;
 void fl_gpu_health_plan(const void *facts, struct fl_plan *plan);
 
+/* Does the card answer, and is there nothing in what it says that must be over before it may come back? Whoever looks
+ * at it counts such looks, in its field `clean`. */
+bool fl_gpu_look_is_clean(const struct fl_card *card);
+
 /* What an XID means for a card; the ignored ones of the settings never get here. */
 enum fl_xid_class { FL_XID_APPLICATION, FL_XID_LOOK, FL_XID_RESET, FL_XID_REBOOT, FL_XID_HARDWARE,
   FL_XID_CLASS_COUNT_ };

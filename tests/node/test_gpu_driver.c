@@ -132,6 +132,34 @@ TEST_ONCE(an_upgrade_is_followed_without_a_restart)
 	CHECK(held >= 0 && close(held) == 0);
 }
 
+static const struct {
+	const char *says, *wrong, *right;
+} troubles[] = {
+	{ "its fabric cannot be reached", "fabric 1 completed 1 16", "fabric 1 completed 1 0" },
+	{ "a row of memory could not be replaced", "remap 1 0 0 0 1", "remap 1 0 0 0 0" },
+};
+
+static bool is_unclean(struct gpu_rig *rig, int gpu)
+{
+	return rig_see_card(rig, gpu)->clean == 0;
+}
+
+/* Else the first good look would be the last of many. */
+TEST_ONCE(looks_at_a_card_in_trouble_do_not_count)
+{
+	RIG(rig, "dgx-h100", 0);
+	CHECK(rig_until(&rig, rig_all_clean, 8));
+	EACH_ROW (row, troubles) {
+		SAY(row->wrong);
+		CHECK(rig_until(&rig, is_unclean, 1));
+		rig_turn(&rig, 100 * FL_NS_PER_MS);   /* looks, each twentieth of a second */
+		CHECK(is_unclean(&rig, 1));
+		CHECK_INT(rig_see_card(&rig, 0)->clean, FL_CARD_CLEAN_MAX);
+		SAY(row->right);
+		CHECK(rig_until(&rig, is_clean, 1));
+	}
+}
+
 TEST_ONCE(a_driver_without_events_is_asked_all_the_same)
 {
 	const struct fl_card *card;

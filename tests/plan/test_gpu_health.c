@@ -100,6 +100,9 @@ static const struct {
 	{ "a driver's wish holds it back, however clean its looks", READY, FINE "recovery: Reset\n", XID("48"),
 	  WAS("Unhealthy", "cause: Xid48"), "", "",
 	  A ": Unhealthy NeedsReset since 100, warned: the driver wants it reset: *\n" },
+	{ "a fabric that is broken holds a report, however many looks were counted", READY,
+	  FINE "fabric: {state: 3, health: 16}\n", XID("48"), WAS("Unhealthy", "cause: Xid48"), "", "",
+	  A ": Unhealthy FabricUnhealthy since 100, warned: *\n" },
 	{ "one that came back from a wish proves itself too", READY, SOON "recovery: None\n", "",
 	  WAS("Unhealthy", "cause: NeedsReset"), "", "", A ": Recovering NeedsReset since 100, warned: *\n" },
 	{ "memory that went bad holds it back until the row is replaced", READY, FINE "remapPending: true\n", XID("48"),
@@ -379,6 +382,38 @@ TEST(what_it_was_is_kept)
 				fl_str_eq(health->identity.part.uuid, fl_str(row->part));
 		}
 		CHECK(card && part);
+	}
+}
+
+TEST(a_look_at_which_something_is_wrong_is_not_clean)
+{
+	static const struct {
+		const char *says, *card;
+		bool clean;
+	} looks[] = {
+		{ "it answers, and that is all", FINE, true },
+		{ "all is well", FINE "recovery: None\nfabric: {state: 3, status: 0, health: 426}\n", true },
+		{ "nobody has asked it", "metadata: {name: " A "}\nanswer: Unasked\n", false },
+		{ "it is lost", "metadata: {name: " A "}\nanswer: Lost\n", false },
+		{ "it answers with errors", "metadata: {name: " A "}\nanswer: Fails\n", false },
+		{ "the driver wants it reset", FINE "recovery: Reset\n", false },
+		{ "its IMEX domain is not the card", FINE "recovery: RecoverIMEX\n", true },
+		{ "a row of memory could not be replaced", FINE "remapFailed: true\n", false },
+		{ "a row that will be replaced is no fault by itself", FINE "remapPending: true\n", true },
+		{ "it has not joined its fabric yet, which is no sickness", FINE "fabric: {state: 2}\n", true },
+		{ "it could not join its fabric", FINE "fabric: {state: 3, status: 999}\n", false },
+		{ "its fabric cannot be reached", FINE "fabric: {state: 3, health: 16}\n", false },
+		{ "its fabric is set up wrongly", FINE "fabric: {state: 3, health: 1024}\n", false },
+		{ "routes are repaired", FINE "fabric: {state: 3, health: 4}\n", false },
+		{ "less bandwidth is no fault", FINE "fabric: {state: 3, health: 1}\n", true },
+	};
+
+	EACH_ROW (row, looks) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		const struct fl_card *card = facts_object(&arena, fl_card_bind(), fl_str(row->card));
+
+		OK(card ? 0 : -FL_E_NOMEM);
+		CHECK_INT(fl_gpu_look_is_clean(card), row->clean);
 	}
 }
 
