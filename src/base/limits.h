@@ -274,6 +274,8 @@
 #define FL_CDI_TROUBLE_STALE (60 * FL_NS_PER_S)
 #define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */
 #define FL_EXEC_EARLY (30 * FL_NS_PER_S)       /* a credential is renewed so long before it ends: clocks differ */
+#define FL_EXEC_AGAIN_FIRST (1 * FL_NS_PER_S)  /* what it gave is refused, too: it is asked again so late, ... */
+#define FL_EXEC_AGAIN_LAST (30 * FL_NS_PER_S)  /* ... then twice as late: many may ask an identity provider at once */
 #define FL_EXEC_DOUBT (60 * FL_NS_PER_S)       /* one that is over by our clock is tried so long: the server's counts */
 #define FL_KUBE_PAGE 500                 /* objects in one page of a list, as client-go has it: 2 MB of Pods */
 #define FL_KUBE_CONNS 64                 /* of one client: one with HTTP/2; with HTTP/1.1 each watch has its own */

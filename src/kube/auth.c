@@ -116,7 +116,7 @@ static int use(struct fl_auth *auth, struct fl_err *err)
 
 static void over(struct fl_auth *auth, const struct fl_err *failure)
 {
-	auth->busy = false;
+	auth->busy = auth->spent = false;
 	auth->read_at = fl_now(auth->io);
 	for (unsigned part = 0; part < FL_AUTH_PART_COUNT_; part++)
 		fl_buf_free(&auth->fresh[part]);
@@ -319,6 +319,39 @@ void fl_auth_refresh(struct fl_auth *auth)
 	auth->part = 0;
 	auth->begin = (struct fl_timer){ .fire = begin };
 	fl_timer_set(auth->io, &auth->begin, fl_now(auth->io));
+}
+
+/* A file is read for next to nothing; who starts a program for each refusal makes a storm of an outage. */
+static uint64_t patience(const struct fl_auth *auth)
+{
+	uint64_t wait = FL_EXEC_AGAIN_FIRST;
+
+	if (!auth->config->exec || !auth->refusals)
+		return 0;
+	for (uint32_t i = 1; i < auth->refusals && wait < FL_EXEC_AGAIN_LAST; i++)
+		wait *= 2;
+	return wait < FL_EXEC_AGAIN_LAST ? wait : FL_EXEC_AGAIN_LAST;
+}
+
+bool fl_auth_refused(struct fl_auth *auth, uint32_t generation)
+{
+	uint64_t age = fl_now(auth->io) - auth->read_at;
+
+	if (generation != auth->generation)
+		return true;
+	if (auth->busy) {
+		auth->spent = true;
+		return true;
+	}
+	/* What lasted longer than we ever wait was good, whatever was before it. */
+	if (age > 2 * FL_EXEC_AGAIN_LAST)
+		auth->refusals = 0;
+	if (age < patience(auth))
+		return false;
+	auth->refusals++;
+	auth->spent = true;
+	fl_auth_refresh(auth);
+	return true;
 }
 
 bool fl_auth_fresh(struct fl_auth *auth)

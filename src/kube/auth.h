@@ -2,8 +2,9 @@
  *
  * Token, certificate, key and CA come as texts, from files that may change, or from a program. They are read before the
  * first call, again when they are FL_CREDENTIAL_AGE old (the call does not wait for that), before a plugin's credential
- * runs out, and at once when the server has refused them. A change that is half done (a certificate whose key is not
- * there yet) leaves the former ones in use.
+ * runs out, and at once when the server has refused them, whichever call it was; a program whose credentials are
+ * refused again and again is asked FL_EXEC_AGAIN_FIRST later, then twice as much. A change that is half done (a
+ * certificate whose key is not there yet) leaves the former ones in use.
  */
 #pragma once
 #include "http/client.h"
@@ -41,6 +42,8 @@ struct fl_auth {
 	struct fl_buf exec_info;
 	const char **exec_env;
 	uint64_t read_at, expires;             /* monotonic ns; expires 0: never */
+	uint32_t refusals;                     /* readings, one soon after the other, that a refusal led to */
+	bool spent;                            /* what is in use was refused: another is being read */
 };
 
 void fl_auth_init(struct fl_auth *auth);       /* after the owner's members are set */
@@ -50,3 +53,6 @@ void fl_auth_free(struct fl_auth *auth);
 bool fl_auth_fresh(struct fl_auth *auth);
 /* Read again now, if that is not under way. ready() follows in any case. */
 void fl_auth_refresh(struct fl_auth *auth);
+/* The server has refused what that generation was. True: there is a newer one, or it is being read (busy: ready()
+ * follows). False: a program has been asked a moment ago, and what it gave was refused, too. */
+bool fl_auth_refused(struct fl_auth *auth, uint32_t generation);

@@ -268,7 +268,8 @@ void fl_flight_go(struct fl_kube_flight *flight)
 {
 	struct fl_kube *kube = flight->kube;
 
-	if (!fl_auth_fresh(&kube->auth)) {
+	/* Who does not try again by itself waits for what may be better. */
+	if (!fl_auth_fresh(&kube->auth) || (kube->auth.spent && flight->call->once)) {
 		flight->unsure = true;
 		push(&kube->unsure, flight);
 	} else if ((kube->closed_until || kube->held.first) && !flight->call->urgent) {
@@ -326,10 +327,15 @@ void fl_flight_later(struct fl_kube_flight *flight, uint64_t after, bool gate)
 
 /* ---- credentials ---- */
 
-void fl_flight_renew(struct fl_kube_flight *flight)
+void fl_flight_refused(struct fl_kube_flight *flight, const struct fl_err *err)
 {
 	struct fl_kube *kube = flight->kube;
+	bool other = fl_auth_refused(&kube->auth, flight->generation);
 
+	if (!other || flight->refreshed || flight->call->once) {
+		fl_flight_fail(flight, err);
+		return;
+	}
 	flight->refreshed = true;
 	if (flight->generation != kube->auth.generation) {
 		fl_flight_go(flight);   /* somebody else has had them read since */
@@ -337,7 +343,6 @@ void fl_flight_renew(struct fl_kube_flight *flight)
 	}
 	flight->unsure = true;
 	push(&kube->unsure, flight);
-	fl_auth_refresh(&kube->auth);
 }
 
 static void auth_ready(struct fl_auth *auth)

@@ -71,7 +71,8 @@ struct fl_kube_call {
 	const char *subresource;   /* "status" */
 	struct fl_str body;        /* JSON */
 	bool urgent;               /* not held back by what others were told */
-	bool once;                 /* not tried again after 429 or 401: told at once */
+	/* Not tried again after 429 or 401: told at once. The credentials are read again all the same. */
+	bool once;
 
 	/* Writes. */
 	const char *manager;       /* fieldManager; NULL: "fairlead" */

@@ -241,8 +241,8 @@ static void bad(struct fl_kube_flight *flight)
 		       FL_KV_DURATION("for", (int64_t)after), FL_KV_STR("request", flight->http.target),
 		       FL_KV_STR("flow_schema", fl_headers_get(flight->http.answer->headers,
 							       FL_S("x-kubernetes-pf-flowschema-uid"))));
-	if (call->status == 401 && !call->once && !flight->refreshed)
-		fl_flight_renew(flight);
+	if (call->status == 401)
+		fl_flight_refused(flight, &err);
 	else if (after && (call->status == 429 || call->status >= 500) && !call->once && flight->tries < FL_KUBE_TRIES)
 		fl_flight_later(flight, after, call->status == 429);
 	else
@@ -271,8 +271,8 @@ void fl_flight_done(struct fl_op *op)
 		good(flight);
 	else if (op->result >= 0)
 		bad(flight);
-	else if (op->result == -FL_E_DENIED && !flight->call->once && !flight->refreshed)
-		fl_flight_renew(flight);         /* a certificate was refused: there may be a new one */
+	else if (op->result == -FL_E_DENIED)
+		fl_flight_refused(flight, &flight->err); /* a certificate was refused: there may be a new one */
 	else
 		fl_flight_fail(flight, &flight->err);
 }

@@ -80,4 +80,5 @@ void fl_flight_go(struct fl_kube_flight *flight);                /* as soon as i
 void fl_flight_end(struct fl_kube_flight *flight);               /* over: result is the status */
 void fl_flight_fail(struct fl_kube_flight *flight, const struct fl_err *err);
 void fl_flight_later(struct fl_kube_flight *flight, uint64_t after, bool gate);   /* told so by the server */
-void fl_flight_renew(struct fl_kube_flight *flight);             /* with other credentials */
+/* What it was sent with is refused, which this failure says: once more with other credentials, where that may be. */
+void fl_flight_refused(struct fl_kube_flight *flight, const struct fl_err *err);
