@@ -1,27 +1,91 @@
-/* What somebody else takes away from us: written again and again it would be a fight, so it is told and rests. */
+/* What somebody else takes away from us: written again and again it would be a fight, so it is told and rests.
+ *
+ * A contest is remembered for each thing that is wanted: an owner's part of an object, an item of a shared list, the
+ * absence of an object. It is found by a hash of that, which is all that has to be the same. What is contested has a
+ * timer: it ends by itself when a write has held for a while, or when nobody wants it any more.
+ */
 #include "run/loop_in.h"
+#include "run/shared.h"
 
-static struct fl_str contest_text(const struct fl_owner *owner, struct fl_str space, struct fl_str name,
-				  struct fl_buf *buf)
+/* ---- which contest, and what is wanted there ---- */
+
+static void put_part(struct fl_buf *buf, struct fl_str text)
 {
-	fl_buf_str(buf, fl_str(owner->manager));
+	fl_buf_str(buf, text);
 	fl_buf_char(buf, '\0');
-	fl_buf_str(buf, fl_str(owner->kind->plural));
-	fl_buf_char(buf, '\0');
-	fl_buf_str(buf, space);
-	fl_buf_char(buf, '\0');
-	fl_buf_str(buf, name);
-	return fl_buf_view(buf);
 }
 
-struct contest *contest_find(const struct fl_loop *loop, const struct fl_owner *owner, struct fl_str space,
-			     struct fl_str name)
+/* An item that should be there and one that should not are one contest: to want the other is another wish. */
+static uint64_t id_of(struct fl_loop *loop, const struct fl_want *want)
 {
-	char text[FL_RUN_NAME];
-	struct fl_buf buf = FL_BUF_IN(text);
+	struct fl_buf *buf = &loop->packing;
 
-	return loop->contests.len ? fl_hmap_get(&loop->contests, contest_text(owner, space, name, &buf)) : NULL;
+	fl_buf_clear(buf);
+	put_part(buf, fl_str(want->ref.kind->group));
+	put_part(buf, fl_str(want->ref.kind->plural));
+	put_part(buf, want->ref.space);
+	put_part(buf, want->ref.name);
+	switch (want->what) {
+	case FL_WANT_OBJECT:
+		put_part(buf, fl_str(want->owner->manager));
+		break;
+	case FL_WANT_ITEM:
+	case FL_WANT_NO_ITEM:
+		put_part(buf, fl_str(want->shared->manager));
+		put_part(buf, fl_str(want->shared->path));
+		fl_shared_name(want->shared, want->object, buf);
+		break;
+	case FL_WANT_GONE:
+	case FL_WANT_COUNT_:
+		break;
+	}
+	return buf->failed ? 0 : fl_siphash13(loop->options.seed, buf->p, buf->len);
 }
+
+static int pack_wish(struct fl_loop *loop, const struct fl_want *want, struct fl_err *err)
+{
+	const struct fl_field *list = want->shared ? fl_shared_field(want->shared, NULL) : NULL;
+	struct fl_buf *buf = &loop->packing;
+	struct fl_str text;
+
+	fl_buf_clear(buf);
+	if (want->what == FL_WANT_OBJECT)
+		return fl_pack(want->ref.kind->root(), want->object, NULL, buf, err);
+	fl_buf_char(buf, (char)('0' + want->what));
+	if (want->what != FL_WANT_ITEM)
+		return fl_buf_check(buf, "a wish", err);
+	if (list->type == FL_T_OBJ)
+		return fl_pack(list->of(), want->object, NULL, buf, err);
+	memcpy(&text, want->object, sizeof text);
+	fl_buf_str(buf, text);
+	return fl_buf_check(buf, "a wish", err);
+}
+
+int contest_stake(struct fl_loop *loop, const struct fl_want *want, struct stake *ret, struct fl_err *err)
+{
+	ret->id = id_of(loop, want);
+	if (!ret->id)
+		return fl_fail(err, FL_E_NOMEM, "no memory to see whether anybody takes it away");
+	if (pack_wish(loop, want, err) < 0)
+		return -(int)(err ? err->code : FL_E_NOMEM);
+	ret->wish = fl_siphash13(loop->options.seed, loop->packing.p, loop->packing.len);
+	return 0;
+}
+
+static struct contest *find(const struct fl_loop *loop, uint64_t id)
+{
+	return loop->contests.len ? fl_hmap_get(&loop->contests, (struct fl_str){ (const char *)&id, sizeof id }) :
+				    NULL;
+}
+
+struct fl_str contest_words(struct fl_loop *loop, const struct fl_want *want)
+{
+	const struct contest *contest = loop->contests.len ? find(loop, id_of(loop, want)) : NULL;
+
+	return contest && contest->is ? fl_str(contest->words) : (struct fl_str){ NULL, 0 };
+}
+
+/* ---- all of them ---- */
 
 static void unlist(struct fl_loop *loop, struct contest *contest)
 {
@@ -39,47 +103,131 @@ static void list_newest(struct fl_loop *loop, struct contest *contest)
 
 static void contest_free(struct fl_loop *loop, struct contest *contest)
 {
-	(void)fl_hmap_del(&loop->contests, (struct fl_str){ contest->text, contest->len });
+	(void)fl_hmap_del(&loop->contests, (struct fl_str){ (const char *)&contest->id, sizeof contest->id });
+	fl_timer_stop(loop->io, &contest->timer);
 	unlist(loop, contest);
-	fl_free((char *)(uintptr_t)contest->words.p);
+	fl_free(contest->words);
+	fl_free(contest->key);
 	fl_free(contest);
 }
 
-static uint64_t lasts(const struct contest *contest)
+void contests_free(struct fl_loop *loop)
 {
-	return contest->is ? 2 * FL_CONTEST_REST : FL_CONTEST_WINDOW;
-}
-
-static void forget_old(struct fl_loop *loop, uint64_t now)
-{
-	while (loop->oldest && (now - loop->oldest->at > lasts(loop->oldest) || loop->contests.len >= FL_CONTEST_MAX))
+	while (loop->oldest)
 		contest_free(loop, loop->oldest);
 }
 
-bool contest_may(struct fl_loop *loop, struct contest *contest, uint64_t hash, uint64_t *ret_at)
+/* What is contested, or was until now and nobody knows, stays: its timer ends it. */
+static void forget_old(struct fl_loop *loop, uint64_t now)
 {
-	uint64_t now = fl_now(loop->io);
+	for (uint32_t left = loop->contests.len; left > 0; left--) {
+		struct contest *contest = loop->oldest;
 
-	if (contest->hash != hash) {
-		contest->is = false;   /* something else is wanted by now */
-		contest->tries = 0;
-		return true;
+		if (now - contest->at <= FL_CONTEST_WINDOW && loop->contests.len < FL_CONTEST_MAX)
+			return;
+		if (contest->is || contest->told) {
+			unlist(loop, contest);
+			list_newest(loop, contest);
+		} else {
+			contest_free(loop, contest);
+		}
 	}
-	*ret_at = contest->at + FL_CONTEST_REST;
-	return !contest->is || now >= *ret_at;
 }
 
-static struct contest *contest_new(struct fl_loop *loop, const struct fl_write *write)
+/* ---- the verdict: told to all whose plans may have read it, whenever it changes ---- */
+
+static int tell(const struct contest *contest)
 {
-	char text[FL_RUN_NAME];
-	struct fl_buf buf = FL_BUF_IN(text);
-	struct fl_str key = contest_text(write->owner, write->ref.space, write->ref.name, &buf);
-	struct contest *contest = buf.failed ? NULL : fl_zalloc(sizeof *contest + key.len);
+	struct cap *cap = contest->cap;
+	struct fl_str space = { contest->text, contest->space_len };
+	struct fl_str name = { contest->text + contest->space_len, contest->len - contest->space_len };
+	int r = run_tell_again(run_feed(cap->loop, contest->kind), space, name);
+	int own = 0;
+
+	if (cap->active)   /* else all of its keys are planned when it is */
+		own = key_dirty(cap, (struct fl_str){ contest->key, contest->key_space },
+				(struct fl_str){ contest->key + contest->key_space + 1,
+						 contest->key_len - contest->key_space - 1 });
+	return r < 0 ? r : own;
+}
+
+static void due(struct fl_timer *timer)
+{
+	struct contest *contest = fl_container(timer, struct contest, timer);
+	struct fl_loop *loop = contest->cap->loop;
+	uint64_t now = fl_now(loop->io);
+
+	if (now >= contest->over)
+		contest->is = false;
+	if (contest->is != contest->told && tell(contest) < 0) {
+		fl_timer_set(loop->io, timer, now + FL_RUN_RETRY_FIRST);
+		return;
+	}
+	contest->told = contest->is;
+	if (contest->is)
+		fl_timer_set(loop->io, timer, contest->over);
+	else
+		contest_free(loop, contest);
+}
+
+static void judge(struct contest *contest, bool is, uint64_t over)
+{
+	struct fl_loop *loop = contest->cap->loop;
+
+	contest->is = is;
+	contest->over = over;
+	if (is != contest->told)
+		fl_timer_set(loop->io, &contest->timer, fl_now(loop->io));
+	else if (is)
+		fl_timer_set(loop->io, &contest->timer, over);
+	else
+		fl_timer_stop(loop->io, &contest->timer);
+}
+
+static void forgive(struct contest *contest)
+{
+	contest->tries = 0;
+	judge(contest, false, 0);
+}
+
+bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_at)
+{
+	struct contest *contest = find(loop, stake->id);
+
+	if (!contest)
+		return true;
+	if (contest->wish != stake->wish) {
+		forgive(contest);   /* something else is wanted by now */
+		contest->wish = stake->wish;
+	}
+	if (!contest->is)
+		return true;
+	*ret_at = contest->at + FL_CONTEST_REST;
+	judge(contest, true, *ret_at + FL_CONTEST_REST);   /* it has not held; without a plan that writes it, it ends */
+	return fl_now(loop->io) >= *ret_at;
+}
+
+/* ---- after a write ---- */
+
+static struct contest *contest_new(struct fl_loop *loop, const struct slot *slot)
+{
+	struct fl_str space = slot->write.ref.space, name = slot->write.ref.name;
+	struct contest *contest = loop->contests.len < FL_CONTEST_MAX ? fl_zalloc(sizeof *contest + space.len +
+		name.len) :
+									NULL;
 
 	if (!contest)
 		return NULL;   /* a fight is seen later than it might have been */
-	contest->len = key.len;
-	memcpy(contest->text, key.p, key.len);
+	contest->id = slot->stake.id;
+	contest->cap = slot->cap;
+	contest->kind = slot->write.ref.kind;
+	contest->timer.fire = due;
+	contest->space_len = space.len;
+	contest->len = space.len + name.len;
+	if (space.len)
+		memcpy(contest->text, space.p, space.len);
+	if (name.len)
+		memcpy(contest->text + space.len, name.p, name.len);
 	if (fl_hmap_put(&loop->contests, contest, NULL) < 0) {
 		fl_free(contest);
 		return NULL;
@@ -88,55 +236,118 @@ static struct contest *contest_new(struct fl_loop *loop, const struct fl_write *
 	return contest;
 }
 
-/* "status.capacity and 2 more are taken away by somebody each time 'fairlead-capacity' writes them" */
-static void describe(struct contest *contest, const struct fl_write *write, const struct fl_str_list *paths)
+static void put_paths(struct fl_buf *buf, const struct fl_str_list *paths)
 {
-	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(FL_PLAN_TEXT);
-
 	for (uint32_t i = 0; i < paths->len && i < 3; i++)
-		fl_buf_printf(&buf, "%s%.*s", i ? ", " : "", FL_ARG(paths->at[i]));
+		fl_buf_printf(buf, "%s%.*s", i ? ", " : "", FL_ARG(paths->at[i]));
 	if (paths->len > 3)
-		fl_buf_printf(&buf, " and %u more", paths->len - 3);
-	fl_buf_printf(&buf,
-		      ": taken away by somebody each time %s writes it; find out who in metadata.managedFields, or "
-		      "which "
-		      "webhook changes it",
-		      write->owner->manager);
-	fl_free((char *)(uintptr_t)contest->words.p);
-	contest->words = fl_str(buf.failed ? NULL : fl_strdup(fl_buf_view(&buf)));
-	if (!contest->words.p)
-		contest->words = (struct fl_str){ NULL, 0 };
+		fl_buf_printf(buf, " and %u more", paths->len - 3);
 }
 
-bool contest_written(struct fl_loop *loop, const struct slot *slot, const struct fl_str_list *survives)
+static void put_item(struct fl_buf *buf, const struct slot *slot)
+{
+	fl_buf_printf(buf, "%s[", slot->write.shared->path);
+	fl_shared_name(slot->write.shared, slot->item, buf);
+	fl_buf_char(buf, ']');
+}
+
+/* "status.capacity and 2 more: taken away by somebody each time fairlead-capacity writes it; ..." */
+static void put_words(struct fl_buf *buf, const struct slot *slot, const struct fl_str_list *paths)
 {
 	const struct fl_write *write = &slot->write;
-	struct contest *contest = contest_find(loop, write->owner, write->ref.space, write->ref.name);
-	uint64_t now = fl_now(loop->io);
-	bool was;
 
+	switch (write->what) {
+	case FL_WANT_OBJECT:
+		put_paths(buf, paths);
+		fl_buf_printf(buf, ": taken away by somebody each time %s writes it", write->owner->manager);
+		break;
+	case FL_WANT_ITEM:
+		put_item(buf, slot);
+		fl_buf_printf(buf, ": taken away by somebody each time %s adds it", write->shared->manager);
+		break;
+	case FL_WANT_NO_ITEM:
+		put_item(buf, slot);
+		fl_buf_printf(buf, ": put back by somebody each time %s takes it out", write->shared->manager);
+		break;
+	case FL_WANT_GONE:
+		fl_buf_printf(buf, "made again by somebody each time %s deletes it", slot->cap->row->name);
+		break;
+	case FL_WANT_COUNT_:
+		break;
+	}
+	fl_buf_str(buf, FL_S("; find out who in metadata.managedFields, or which webhook changes it"));
+}
+
+/* The words, and the key that is to be planned when the verdict changes. False: refused. */
+static bool describe(struct contest *contest, const struct slot *slot, const struct fl_str_list *paths)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(FL_PLAN_TEXT);
+	char *words, *key;
+
+	put_words(&buf, slot, paths);
+	words = buf.failed ? NULL : fl_strdup(fl_buf_view(&buf));
+	key = words ? fl_alloc(slot->key->len) : NULL;
+	if (!key) {
+		fl_free(words);
+		return false;
+	}
+	memcpy(key, slot->key->text, slot->key->len);
+	fl_free(contest->words);
+	fl_free(contest->key);
+	contest->cap = slot->cap;
+	contest->words = words;
+	contest->key = key;
+	contest->key_len = slot->key->len;
+	contest->key_space = slot->key->space_len;
+	return true;
+}
+
+static void forgive_want(struct fl_loop *loop, const struct fl_want *want)
+{
+	struct contest *contest = find(loop, id_of(loop, want));
+
+	if (contest)
+		forgive(contest);
+}
+
+/* What we make ourselves is gone no more by our own wish, and the other way round: nobody took it away. */
+static void forgive_opposite(struct fl_loop *loop, const struct slot *slot)
+{
+	struct fl_want want = { .what = FL_WANT_GONE, .ref = slot->write.ref };
+
+	if (slot->write.what == FL_WANT_OBJECT && !slot->write.exists)
+		forgive_want(loop, &want);
+	if (slot->write.what != FL_WANT_GONE)
+		return;
+	want.what = FL_WANT_OBJECT;
+	for (const struct fl_owner *const *owner = slot->cap->row->owners; owner && *owner; owner++) {
+		want.owner = *owner;
+		if (want.owner->kind == want.ref.kind)
+			forgive_want(loop, &want);
+	}
+}
+
+void contest_written(struct fl_loop *loop, const struct slot *slot, bool survives, const struct fl_str_list *paths)
+{
+	struct contest *contest = find(loop, slot->stake.id);
+	uint64_t now = fl_now(loop->io);
+
+	forgive_opposite(loop, slot);
 	if (!contest) {
 		forget_old(loop, now);
-		contest = contest_new(loop, write);
+		contest = contest_new(loop, slot);
 	}
 	if (!contest)
-		return false;
-	was = contest->is;
-	if (contest->hash != slot->hash || (!was && now - contest->at > FL_CONTEST_WINDOW))
+		return;
+	if (contest->wish != slot->stake.wish || (!contest->is && now - contest->at > FL_CONTEST_WINDOW))
 		contest->tries = 0;
-	contest->hash = slot->hash;
+	contest->wish = slot->stake.wish;
 	contest->at = now;
 	contest->tries++;
 	unlist(loop, contest);
 	list_newest(loop, contest);
-	contest->is = survives->len || contest->tries >= FL_CONTEST_TRIES;
-	if (contest->is)
-		describe(contest, write, survives->len ? survives : &write->paths);
-	return contest->is && !was;
-}
-
-void contests_free(struct fl_loop *loop)
-{
-	while (loop->oldest)
-		contest_free(loop, loop->oldest);
+	if ((contest->is || survives || contest->tries >= FL_CONTEST_TRIES) && describe(contest, slot, paths))
+		judge(contest, true, now + (survives ? 2 * FL_CONTEST_REST : FL_CONTEST_HELD));
+	else if (!contest->is)
+		judge(contest, false, 0);
 }

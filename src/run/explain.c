@@ -129,14 +129,11 @@ static void explain_cap(const struct explaining *e, const struct cap *cap)
 
 	while ((key = fl_hmap_next(&cap->keys, &at)))
 		explain_key(e, key);
-	for (const struct fl_owner *const *owner = cap->row->owners; owner && *owner; owner++) {
-		const struct contest *contest = (*owner)->kind == e->kind ? contest_find(e->loop, *owner, e->space,
-			e->name) :
-									    NULL;
-
-		if (contest && contest->is)
-			fl_buf_printf(e->out, "%s: contested: %.*s\n", cap->row->name, FL_ARG(contest->words));
-	}
+	for (const struct contest *contest = e->loop->oldest; contest; contest = contest->next)
+		if (contest->is && contest->cap == cap &&
+		    about(e, contest->kind, (struct fl_str){ contest->text, contest->space_len },
+			  (struct fl_str){ contest->text + contest->space_len, contest->len - contest->space_len }))
+			fl_buf_printf(e->out, "%s: contested: %s\n", cap->row->name, contest->words);
 	if (!cap->active)
 		for (const struct fl_watched *watched = cap->row->watches; watched->kind; watched++)
 			if (watched->kind == e->kind)

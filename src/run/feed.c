@@ -134,6 +134,21 @@ void run_tell(struct fl_feed *feed, struct fl_entry *before, const struct fl_ent
 	tell_change(feed, before, NULL, now, after);
 }
 
+int run_tell_again(struct fl_feed *feed, struct fl_str space, struct fl_str name)
+{
+	const struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+	void *object = entry ? open_entry(feed, entry) :
+			       fl_arena_get(&feed->loop->feeding, feed->source.kind->root()->size);
+	int r = -FL_E_NOMEM;
+
+	if (object && !entry)
+		run_set_names(feed, object, space, name);
+	if (object)
+		r = tell(feed, entry ? object : NULL, object);
+	fl_arena_reset(&feed->loop->feeding);
+	return r;
+}
+
 bool run_tell_late(struct fl_loop *loop)
 {
 	struct untold *untold = loop->untold;

@@ -23,7 +23,7 @@ static struct fl_str contest_key(const void *contest_)
 {
 	const struct contest *contest = contest_;
 
-	return (struct fl_str){ contest->text, contest->len };
+	return (struct fl_str){ (const char *)&contest->id, sizeof contest->id };
 }
 
 static void work(struct fl_timer *timer);

@@ -94,6 +94,11 @@ struct cap {
 	struct fl_series *adds, *retries, *queued, *worked, *plans, *refused;
 };
 
+/* Hashes. id: of the thing that is wanted, as an owner's part of an object or an item; wish: of how it should be. */
+struct stake {
+	uint64_t id, wish;
+};
+
 /* A write on its way, or about to be. */
 struct slot {
 	struct fl_write write;
@@ -105,7 +110,8 @@ struct slot {
 	const void *laid;              /* ITEM, NO_ITEM: the object as it becomes */
 	struct fl_told_event *events;
 	uint32_t event_count;
-	uint64_t hash;                 /* of what is wanted */
+	struct stake stake;
+	const void *item;              /* ITEM, NO_ITEM: as wanted */
 	uint64_t began;
 	bool started;
 	struct slot *next, **from;
@@ -114,12 +120,18 @@ struct slot {
 /* What was written, for a while: to see that somebody takes it away. */
 struct contest {
 	struct contest *next, *before; /* by the time of the last write, oldest first */
-	uint64_t hash, at;
+	uint64_t id, wish, at;         /* at: the last write */
 	uint32_t tries;
 	bool is;                       /* contested: it rests */
-	struct fl_str words;           /* owned */
-	uint32_t len;
-	char text[];                   /* manager, NUL, kind, NUL, space, NUL, name */
+	bool told;                     /* what is known of `is` by those who read it */
+	uint64_t over;                 /* is: when it ends by itself */
+	struct fl_timer timer;         /* to tell of it, and to end it */
+	struct cap *cap;               /* who wrote it last */
+	const struct fl_kind *kind;
+	char *words, *key;             /* owned, of what is contested; key: as in struct key */
+	uint32_t key_space, key_len;
+	uint32_t space_len, len;
+	char text[];                   /* space, name */
 };
 
 struct fl_loop {
@@ -181,6 +193,8 @@ void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name);
  * the change was made. */
 bool run_may_change(struct fl_loop *loop);
 void run_tell(struct fl_feed *feed, struct fl_entry *before, const struct fl_entry *now, const void *after);
+/* Something that plans may have read with the object has changed, and is not in it. -FL_E_NOMEM: tell again. */
+int run_tell_again(struct fl_feed *feed, struct fl_str space, struct fl_str name);
 bool run_tell_late(struct fl_loop *loop);                      /* false: nothing is left to be told */
 void run_starve(struct fl_loop *loop);                         /* memory was refused: go on after a while */
 bool run_sweep(struct fl_feed *feed, uint32_t steps);          /* false: nothing left to sweep */
@@ -227,12 +241,13 @@ bool run_one_key(struct cap *cap);                 /* false: its queue is empty 
 void slots_free(struct fl_loop *loop);
 
 /* ---- contest.c ---- */
-struct contest *contest_find(const struct fl_loop *loop, const struct fl_owner *owner, struct fl_str space,
-			     struct fl_str name);
+int contest_stake(struct fl_loop *loop, const struct fl_want *want, struct stake *ret, struct fl_err *err);
 /* May this be written? False: it rests until *ret_at. */
-bool contest_may(struct fl_loop *loop, struct contest *contest, uint64_t hash, uint64_t *ret_at);
-/* It was written; `survives`: paths that differ still. True: it has just become contested. */
-bool contest_written(struct fl_loop *loop, const struct slot *slot, const struct fl_str_list *survives);
+bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_at);
+/* It was written; `survives`: it differs still, in these paths. */
+void contest_written(struct fl_loop *loop, const struct slot *slot, bool survives, const struct fl_str_list *paths);
+/* What somebody takes away of this want, if anybody does; .p NULL: nothing. */
+struct fl_str contest_words(struct fl_loop *loop, const struct fl_want *want);
 void contests_free(struct fl_loop *loop);
 
 /* ---- explain.c, numbers.c ---- */

@@ -53,8 +53,7 @@ static uint32_t count_contested(const struct cap *cap)
 	uint32_t count = 0;
 
 	for (const struct contest *contest = cap->loop->oldest; contest; contest = contest->next)
-		for (const struct fl_owner *const *owner = cap->row->owners; contest->is && owner && *owner; owner++)
-			count += strcmp(contest->text, (*owner)->manager) == 0;
+		count += contest->is && contest->cap == cap;
 	return count;
 }
 
@@ -107,7 +106,7 @@ static const struct fl_metric rows[] = {
 	[KEYS] = { "fairlead_keys", "Keys about which something is known: dirty, delayed, or talkative.", FL_GAUGE,
 		   { "name" },
 		   .collect = keys },
-	[CONTESTED] = { "fairlead_contested", "Objects of which somebody takes away what we write.", FL_GAUGE,
+	[CONTESTED] = { "fairlead_contested", "What we write, and somebody takes away each time.", FL_GAUGE,
 			{ "name" },
 			.collect = contested },
 	[OVERLAYS] = { "fairlead_overlays", "Own writes that have not been told back yet.", FL_GAUGE, { "kind" },

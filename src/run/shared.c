@@ -75,6 +75,27 @@ static bool as_wanted(const struct list *list, const void *element, const void *
 	return fl_equal(bind, part, want);
 }
 
+void fl_shared_name(const struct fl_shared *shared, const void *item, struct fl_buf *out)
+{
+	const struct fl_field *list = fl_shared_field(shared, NULL);
+	struct fl_str names = fl_str(shared->by ? shared->by : ""), name, value;
+	const char *between = "";
+
+	if (list->type != FL_T_OBJ) {
+		memcpy(&value, item, sizeof value);
+		fl_buf_str(out, value);
+	}
+	while (list->type == FL_T_OBJ && fl_str_split(&names, ',', &name)) {
+		const struct fl_field *field = fl_field_find(list->of(), name);
+
+		if (!field || !has(list->of(), item, field))
+			continue;
+		memcpy(&value, member(field, item), sizeof value);
+		fl_buf_printf(out, "%s%.*s=%.*s", between, FL_ARG(name), FL_ARG(value));
+		between = ",";
+	}
+}
+
 static int64_t find(const struct list *list, const void *like)
 {
 	for (uint32_t i = 0; i < list->len; i++)

@@ -161,12 +161,22 @@ uint32_t fl_each_array(struct fl_each *each, void **ret)
 	return len;
 }
 
+/* Read as a part of the object: who is told of its changes is told of a change of this. */
+struct fl_str fl_view_contested_want(struct fl_view *view, const struct fl_want *want)
+{
+	struct fl_feed *feed = feed_of(view, want->ref.kind);
+	struct fl_str space = want->ref.space, name = want->ref.name;
+
+	note(view, &(struct fl_read){ FL_READ_GET, want->ref.kind, .space = space, .name = name,
+				      .found = fl_cache_get(&feed->cache, space, name) != NULL });
+	return contest_words(view->loop, want);
+}
+
 struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,
 				struct fl_str name)
 {
-	const struct contest *contest = contest_find(view->loop, owner, space, name);
-
-	return contest && contest->is ? contest->words : (struct fl_str){ NULL, 0 };
+	return fl_view_contested_want(view, &(struct fl_want){ .what = FL_WANT_OBJECT, .owner = owner,
+							       .ref = { owner->kind, space, name, { "", 0 } } });
 }
 
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size)

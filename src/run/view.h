@@ -17,6 +17,7 @@
 
 struct fl_loop;
 struct fl_owner;
+struct fl_want;
 
 /* What was looked at; for tests, and for people who ask what a decision rests on. */
 struct fl_read {
@@ -70,9 +71,13 @@ struct fl_str fl_each_packed(struct fl_each *each);
 uint32_t fl_each_array(struct fl_each *each, void **ret);
 
 /* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing.
- * A fact from which a plan may make a condition. */
+ * A fact from which a plan may make a condition. It is read with the object, so the keys of the object's kind must name
+ * whoever asks; they are asked when it begins and when it ends. */
 struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,
 				struct fl_str name);
+/* The same of anything that can be wanted (plan.h): an item of a shared list, the absence of one, that of an object.
+ * What, who, where, and of an item what makes it the one that it is, are looked at. */
+struct fl_str fl_view_contested_want(struct fl_view *view, const struct fl_want *want);
 
 /* Room in the view's arena, zeroed; NULL: refused, and remembered. */
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size) FL_MUSTUSE;

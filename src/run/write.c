@@ -165,19 +165,10 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 
 /* ---- the difference ---- */
 
-static int hash_of(struct fl_loop *loop, const struct fl_want *want, uint64_t *ret, struct fl_err *err)
-{
-	fl_buf_clear(&loop->packing);
-	if (fl_pack(want->ref.kind->root(), want->object, NULL, &loop->packing, err) < 0)
-		return -(int)(err ? err->code : FL_E_NOMEM);
-	*ret = fl_siphash13(loop->options.seed, loop->packing.p, loop->packing.len);
-	return 0;
-}
-
 /* What a want changes. */
 struct change {
 	struct fl_str_list differs;    /* OBJECT: paths */
-	uint64_t hash;                 /* OBJECT: of what is wanted */
+	struct stake stake;
 	struct fl_str patch;           /* ITEM, NO_ITEM */
 	void *laid;
 };
@@ -198,7 +189,6 @@ static int fill_object(struct slot *slot, const struct fl_want *want, const void
 		if (!paths[i].p)
 			return no_memory(err, want);
 	}
-	slot->hash = change->hash;
 	slot->write.object = object;
 	slot->write.paths = (struct fl_str_list){ paths, change->differs.len };
 	r = fl_copy(root, want->object, arena, object, err);
@@ -208,13 +198,24 @@ static int fill_object(struct slot *slot, const struct fl_want *want, const void
 static int fill_item(struct slot *slot, const struct fl_want *want, const struct change *change, struct fl_err *err)
 {
 	const struct fl_bind *root = want->ref.kind->root();
-	void *laid = fl_arena_get(&slot->write.arena, root->size);
+	const struct fl_field *list = fl_shared_field(want->shared, NULL);
+	struct fl_arena *arena = &slot->write.arena;
+	void *laid = fl_arena_get(arena, root->size), *item = fl_arena_get(arena, list->size);
+	struct fl_str text;
+	int r;
 
-	slot->write.patch = fl_arena_str(&slot->write.arena, change->patch);
+	slot->write.patch = fl_arena_str(arena, change->patch);
 	slot->laid = laid;
-	if (!laid || !slot->write.patch.p)
+	slot->item = item;
+	if (!laid || !item || !slot->write.patch.p)
 		return no_memory(err, want);
-	return fl_copy(root, change->laid, &slot->write.arena, laid, err);
+	r = fl_copy(root, change->laid, arena, laid, err);
+	if (r < 0 || list->type == FL_T_OBJ)
+		return r < 0 ? r : fl_copy(list->of(), want->object, arena, item, err);
+	memcpy(&text, want->object, sizeof text);
+	text = fl_arena_str(arena, text);
+	memcpy(item, &text, sizeof text);
+	return text.p ? 0 : no_memory(err, want);
 }
 
 /* Does anything of it differ? A missing object differs in all that is wanted; a status has no object to be written
@@ -258,7 +259,6 @@ static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const s
 {
 	const struct overlay *overlay = overlay_find(feed, want->ref.space, want->ref.name);
 	struct fl_loop *loop = t->cap->loop;
-	struct contest *contest;
 	uint64_t at = 0;
 
 	if ((uint64_t)want->ref.space.len + 1 + want->ref.name.len > FL_RUN_NAME) {
@@ -271,14 +271,11 @@ static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const s
 		key_wait(t->key, overlay->slot);
 		return BUSY;
 	}
-	if (want->what == FL_WANT_OBJECT) {
-		if (hash_of(loop, want, &change->hash, err) < 0)
-			return REFUSED;
-		contest = contest_find(loop, want->owner, want->ref.space, want->ref.name);
-		if (contest && !contest_may(loop, contest, change->hash, &at)) {
-			fl_want_at(t->plan, at);
-			return RESTING;
-		}
+	if (contest_stake(loop, want, &change->stake, err) < 0)
+		return REFUSED;
+	if (!contest_may(loop, &change->stake, &at)) {
+		fl_want_at(t->plan, at);
+		return RESTING;
 	}
 	return loop->writing >= loop->options.writes ? FULL : PREPARED;
 }
@@ -293,6 +290,7 @@ static struct slot *prepare_slot(struct turn *t, struct fl_feed *feed, const str
 		(void)no_memory(err, want);
 		return NULL;
 	}
+	slot->stake = change->stake;
 	r = fill(slot, want, have, err);
 	if (r == 0 && want->what == FL_WANT_OBJECT)
 		r = fill_object(slot, want, have, change, err);
@@ -509,20 +507,24 @@ static void tell_people(const struct slot *slot)
 		options->event(options->arg, &slot->events[i]);
 }
 
-/* What of it is not so although it was written. As laid, all of it is. */
+/* What of it is not so although it was written? As laid, all of it is; of what has gone since, nobody takes a part.
+ * Without memory to see it, it is so. */
 static void look_at(struct slot *slot, const void *object, bool as_laid)
 {
-	struct fl_loop *loop = slot->cap->loop;
-	struct fl_str_list survives = { NULL, 0 };
+	struct fl_write *write = &slot->write;
+	struct fl_str_list paths = { NULL, 0 };
+	bool survives = false, look = object && !as_laid &&
+				      fl_cache_get(&slot->feed->cache, write->ref.space, write->ref.name);
+	struct fl_str patch;
+	void *laid;
 
-	if (slot->write.what != FL_WANT_OBJECT)
-		return;
-	if (object && !as_laid &&
-	    fl_owned_diff(slot->write.owner, slot->write.object, object, &slot->write.arena, &survives,
-			  NULL) < 0)
-		survives.len = 0;
-	if (contest_written(loop, slot, &survives))
-		key_enqueue(slot->key);
+	if (look && write->what == FL_WANT_OBJECT)
+		survives = fl_owned_diff(write->owner, write->object, object, &write->arena, &paths, NULL) == 0 &&
+			   paths.len;
+	else if (look && write->shared)
+		survives = fl_shared_change(write->shared, write->what, slot->item, object, FL_S(""), &write->arena,
+					    &laid, &patch, NULL) > 0;
+	contest_written(slot->cap->loop, slot, survives, survives ? &paths : &write->paths);
 }
 
 bool fl_write_seen(struct fl_write *write, struct fl_str version)
@@ -557,6 +559,8 @@ void fl_write_gone(struct fl_write *write)
 	struct slot *slot = slot_of(write);
 
 	run_count_write(slot->cap->loop, slot, "gone");
+	if (write->what == FL_WANT_GONE)
+		look_at(slot, NULL, true);
 	overlay_gone(slot->feed, slot->overlay, &write->ref);
 	fl_arena_reset(&slot->cap->loop->feeding);
 	end(slot);

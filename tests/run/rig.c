@@ -1,6 +1,7 @@
 #include "rig.h"
 #include "api/walk.h"
 #include "io/sys.h"
+#include "json/patch.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -250,6 +251,25 @@ const struct fl_demo *rig_see(struct rig *rig, const char *name, struct fl_arena
 	return rocket;
 }
 
+static int patched(const struct fl_write *write, const struct fl_demo *have, struct fl_arena *arena,
+		   struct fl_demo *ret)
+{
+	FL_AUTO(fl_buf) struct fl_buf before = FL_BUF(64 * FL_KIB), after = FL_BUF(64 * FL_KIB);
+	FL_AUTO(fl_json_space) struct fl_json_space space = { 0 };
+	yyjson_doc *doc, *patch;
+	yyjson_mut_doc *changed;
+	struct fl_jw w = FL_JW(&after);
+	int r = test_write(fl_demo_bind(), have, &before, NULL);
+
+	r = r < 0 ? r : fl_json_read(&space, fl_buf_view(&before), 0, &doc, NULL);
+	r = r < 0 ? r : fl_json_read(&space, write->patch, FL_JSON_STRICT, &patch, NULL);
+	r = r < 0 ? r : fl_patch_json(&space, yyjson_doc_get_root(doc), yyjson_doc_get_root(patch), &changed, NULL);
+	if (r < 0)
+		return r;
+	fl_jw_mut(&w, yyjson_mut_doc_get_root(changed));
+	return after.failed ? -FL_E_NOMEM : test_read(fl_demo_bind(), after.p, 0, arena, ret, NULL);
+}
+
 /* What the server makes of it; NULL: it is gone. */
 static int carry_out(struct rig *rig, const struct fl_write *write, struct fl_arena *arena, struct fl_demo *ret,
 		     bool *ret_gone)
@@ -267,9 +287,8 @@ static int carry_out(struct rig *rig, const struct fl_write *write, struct fl_ar
 		fl_entry_drop(&rig->truth, change.before);
 		return 0;
 	}
-	if (write->what != FL_WANT_OBJECT)
-		return -FL_E_UNSUPPORTED;
-	r = fl_owned_lay(write->owner, write->object, &have, arena, ret, NULL);
+	r = write->shared ? patched(write, &have, arena, ret) :
+			    fl_owned_lay(write->owner, write->object, &have, arena, ret, NULL);
 	if (r < 0)
 		return r;
 	FL_SET(FL_IN(ret, meta), name, write->ref.name);

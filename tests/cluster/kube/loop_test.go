@@ -274,7 +274,8 @@ func applyStatus(t *testing.T, c *cluster.Cluster, space, name, manager, status 
 
 func TestTaintsThatOthersChangeToo(t *testing.T) {
 	t.Parallel()
-	c := cluster.ForTest(t, cluster.Options{})
+	// A cluster of its own: the drivers of other tests know no Gadget of its name, and would take its taint out each time.
+	c := cluster.NewForTest(t, cluster.Options{})
 	defineGadgets(t, c)
 	ns := space(t, c, "taints")
 	node(t, c, "hammered", corev1.Taint{Key: "theirs", Value: "first", Effect: corev1.TaintEffectNoSchedule})
