@@ -63,6 +63,9 @@ static int pack_wish(struct fl_loop *loop, const struct fl_want *want, struct fl
 
 int contest_stake(struct fl_loop *loop, const struct fl_want *want, struct stake *ret, struct fl_err *err)
 {
+	*ret = (struct stake){ 0 };
+	if (want->what == FL_WANT_GONE && !want->ref.uid.len)
+		return 0;   /* no server's: what a feeder of ours tells again is news, and no fight */
 	ret->id = id_of(loop, want);
 	if (!ret->id)
 		return fl_fail(err, FL_E_NOMEM, "no memory to see whether anybody takes it away");
@@ -329,10 +332,12 @@ static void forgive_opposite(struct fl_loop *loop, const struct slot *slot)
 
 void contest_written(struct fl_loop *loop, const struct slot *slot, bool survives, const struct fl_str_list *paths)
 {
-	struct contest *contest = find(loop, slot->stake.id);
+	struct contest *contest = slot->stake.id ? find(loop, slot->stake.id) : NULL;
 	uint64_t now = fl_now(loop->io);
 
 	forgive_opposite(loop, slot);
+	if (!slot->stake.id)
+		return;
 	if (!contest) {
 		forget_old(loop, now);
 		contest = contest_new(loop, slot);

@@ -37,11 +37,13 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	return f->rocket || f->gone.p;
 }
 
-/* spec.replicas is what should be in status.capacity. A rocket that is armed should not be. spec.host says what of its
+/* spec.replicas is what should be in status.capacity. A rocket that is armed should not be; one with a serial is
+ * deleted by its name alone, as what our own feeders tell. spec.host says what of its
  * finalizers: hold, free, both. */
 static void plan_it(const void *facts_, struct fl_plan *plan)
 {
 	const struct facts *f = facts_;
+	struct fl_ref without_uid = { &fl_demo_kind, FL_S(""), f->ref.name, FL_S("") };
 	struct fl_demo want = { 0 };
 
 	if (f->contested.p)
@@ -53,7 +55,7 @@ static void plan_it(const void *facts_, struct fl_plan *plan)
 	if (!f->rocket)
 		return;
 	if (f->rocket->spec.armed)
-		fl_want_gone(plan, f->ref);
+		fl_want_gone(plan, f->rocket->spec.serial ? without_uid : f->ref);
 	if (fl_str_eq(f->rocket->spec.host, FL_S("hold")) || fl_str_eq(f->rocket->spec.host, FL_S("both")))
 		fl_want_item(plan, &finalizers, f->ref, &hold);
 	if (fl_str_eq(f->rocket->spec.host, FL_S("both")))
@@ -353,4 +355,18 @@ TEST(what_we_make_and_delete_ourselves_is_no_fight)
 		SURE_INT(rig.started, i + 1);
 	}
 	SURE(rig_metric(&rig, "fairlead_contested{name=\"cycle\"} ") == 0);
+}
+
+TEST(what_a_feeder_of_ours_tells_again_is_no_fight)
+{
+	RIG(rig, &all);
+
+	OK(rig_tell_all(&rig));
+	for (int i = 0; i < 3 * FL_CONTEST_TRIES; i++) {
+		OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"armed\":true,\"serial\":1}}"));
+		OK(rig_settle(&rig));
+		SURE_INT(rig.truth.len, 0);
+		SURE_INT(rig.started, i + 1);
+	}
+	SURE(rig_at_rest(&rig));
 }
