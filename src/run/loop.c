@@ -242,6 +242,7 @@ int fl_loop_capability(struct fl_loop *loop, const struct fl_capability *row, st
 
 void fl_loop_lead(struct fl_loop *loop, bool lead)
 {
+	loop->reign += lead && !loop->leading;
 	loop->leading = lead;
 	run_check_active(loop);
 }

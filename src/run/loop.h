@@ -149,7 +149,8 @@ struct fl_source {
 int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct fl_err *err) FL_MUSTUSE;
 int fl_loop_capability(struct fl_loop *loop, const struct fl_capability *capability, struct fl_err *err) FL_MUSTUSE;
 
-/* Lead, or stop leading: a standby keeps its caches warm and plans nothing. Writes on their way are not called back. */
+/* Lead, or stop leading: a standby keeps its caches warm and plans nothing. Writes on their way are not called back,
+ * but one that has not gone out yet may not do so any more, nor when this one leads again (fl_write_may). */
 void fl_loop_lead(struct fl_loop *loop, bool lead);
 
 int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, const void *request,

@@ -112,7 +112,7 @@ struct slot {
 	uint32_t event_count;
 	struct stake stake;
 	const void *item;              /* ITEM, NO_ITEM: as wanted */
-	uint64_t began;
+	uint64_t began, reign;         /* reign: the loop's when this was wanted */
 	bool started;
 	struct slot *next, **from;
 };
@@ -144,6 +144,7 @@ struct fl_loop {
 	struct fl_arena feeding;       /* of the change that is told */
 	struct fl_timer work;
 	bool leading;
+	uint64_t reign;                /* how often it has begun to lead */
 	bool starved;                  /* memory was refused to a key: give others time to let go of some */
 	uint32_t next_cap;
 	uint64_t chance;

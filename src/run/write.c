@@ -39,7 +39,8 @@ static struct slot *slot_new(struct turn *t, struct fl_feed *feed)
 		if (!slot)
 			return NULL;
 	}
-	*slot = (struct slot){ .cap = t->cap, .key = t->key, .feed = feed, .write = { .arena = arena, .loop = loop } };
+	*slot = (struct slot){ .cap = t->cap, .key = t->key, .feed = feed, .reign = loop->reign,
+			       .write = { .arena = arena, .loop = loop } };
 	slot->waiters.last = &slot->waiters.first;
 	return slot;
 }
@@ -469,10 +470,12 @@ bool fl_loop_try(struct fl_loop *loop, const struct fl_capability *capability, s
 
 bool fl_write_may(void *write_)
 {
-	const struct fl_write *write = write_;
-	const struct fl_loop_options *options = &write->loop->options;
+	const struct slot *slot = fl_container(write_, struct slot, write);
+	const struct fl_loop *loop = slot->cap->loop;
+	const struct fl_loop_options *options = &loop->options;
 
-	return write->loop->leading && (!options->may_write || options->may_write(options->arg));
+	/* What was wanted when we led before may be what nobody wants any more. */
+	return loop->leading && slot->reign == loop->reign && (!options->may_write || options->may_write(options->arg));
 }
 
 static void end(struct slot *slot)

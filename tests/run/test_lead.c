@@ -65,3 +65,26 @@ TEST(a_key_that_waits_for_its_own_write_outlives_the_end_of_leading)
 	rig_run(&rig);
 	CHECK(test_tortured() || rig.started == 2);
 }
+
+/* It was held back below, by a server that asked to wait: who led meanwhile may have decided otherwise. */
+TEST(what_was_wanted_under_a_former_lead_may_not_go_out_under_the_next)
+{
+	RIG(rig, &silent);
+
+	OK(rig_tell_all(&rig));
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":3}}"));
+	rig_run(&rig);
+	OK(rig.held ? 0 : -FL_E_NOMEM);
+	CHECK(fl_write_may(rig.writes[0]));
+	fl_loop_lead(rig.loop, true);   /* as before: nothing has changed */
+	CHECK(fl_write_may(rig.writes[0]));
+	fl_loop_lead(rig.loop, false);
+	CHECK(!fl_write_may(rig.writes[0]));
+	fl_loop_lead(rig.loop, true);
+	CHECK(!fl_write_may(rig.writes[0]));
+	rig_refuse(&rig, FL_E_DENIED);
+	rig_sleep(&rig, FL_NS_PER_S);
+	SURE_INT(rig.held, 1);   /* wanted anew */
+	SURE(!rig.held || fl_write_may(rig.writes[0]));
+	OK(rig_settle(&rig));
+}
