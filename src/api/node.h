@@ -371,6 +371,7 @@ FL_STRUCT(fl_health_status, FL_HEALTH_STATUS);
 	X(I32, index, "index", .help = "The card's place in the driver's list.") \
 	X(I32, minor, "minor", .help = "Of the card's /dev/nvidia<minor>.") \
 	X(BOOL, mig, "mig", .help = "Was the card in MIG mode?") \
+	X(I64, ecc, "eccUncorrected", .help = "Its uncorrected memory errors, as they were counted last.") \
 	X(OBJ(fl_partition), part, "partition", .help = "The partition; absent: it is a card.")
 FL_STRUCT(fl_identity, FL_IDENTITY);
 #define FL_HEALTH(X) \

@@ -294,16 +294,34 @@ static void look_at_fault(struct fl_plan *plan, const struct fl_card_fault *faul
 	}
 }
 
+/* Errors that were counted while nobody was there to hear of them. Those that a report goes with are that report's: an
+ * error that one application has paid for is no reason to keep the card away. */
+static void look_at_errors(const struct subject *s, const struct fl_health *before, struct verdict *v)
+{
+	static const struct fl_card_fault unheard = { .what = FL_FAULT_ECC };
+	const struct fl_card *card = s->facts->card;
+
+	if (before && before->identity.has.ecc && card->ecc > before->identity.ecc &&
+	    fl_str_eq(card->uuid, before->identity.uuid) && counts(s->facts->settings, &unheard))
+		look_at_fault(s->plan, &unheard, v);
+}
+
 static struct verdict judge(const struct subject *s, const struct fl_health *before)
 {
 	const struct fl_gpu_health_facts *facts = s->facts;
 	struct verdict v = { .remedy = "" };
+	bool reported = false;
 
 	look_at_driver(facts->driver, &v);
 	look_at_card(facts->card, before, &v);
-	for (uint32_t i = 0; i < facts->fault_len; i++)
-		if (concerns(&facts->faults[i], s->part) && !over(facts, &facts->faults[i]))
-			look_at_fault(s->plan, &facts->faults[i], &v);
+	for (uint32_t i = 0; i < facts->fault_len; i++) {
+		if (!concerns(&facts->faults[i], s->part) || over(facts, &facts->faults[i]))
+			continue;
+		look_at_fault(s->plan, &facts->faults[i], &v);
+		reported = true;
+	}
+	if (!reported)
+		look_at_errors(s, before, &v);
 	return v;
 }
 
@@ -421,6 +439,8 @@ static void set_identity(const struct subject *s, const struct fl_health *before
 		FL_SET(identity, minor, card->minor);
 	if (card->mig)
 		FL_SET(identity, mig, true);
+	if (card->has.ecc)
+		FL_SET(identity, ecc, card->ecc);
 	if (s->part)
 		FL_SET(identity, part, *s->part);
 }

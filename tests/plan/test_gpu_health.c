@@ -139,6 +139,27 @@ static const struct {
 	{ "a memory error was reported", READY, SOON,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Ecc\ncount: 1\nlast: 1\n",
 	  WAS("Healthy", ""), "", "", A ": Unhealthy Ecc since 100, warned: its memory had an error *\n" },
+	{ "memory errors were counted while nobody heard of them", READY, SOON "eccUncorrected: 3\n", "",
+	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "",
+	  A ": Unhealthy Ecc since 100, warned: its memory had an error *\n" },
+	{ "of which the next look knows", READY, SOON "eccUncorrected: 3\n", "",
+	  WAS("Unhealthy", "cause: Ecc\nidentity: {uuid: GPU-a, eccUncorrected: 3}"), "", "",
+	  A ": Recovering Ecc since 100, warned: *\n" },
+	{ "those that were there before we were are nobody's news", READY, FINE "eccUncorrected: 3\n", "",
+	  WAS("Healthy", ""), "", "", A ": Healthy since 50, told\n" },
+	{ "a driver that was loaded anew counts from nought", READY, FINE "eccUncorrected: 1\n", "",
+	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "", A ": Healthy since 50, told\n" },
+	{ "another card has counted by itself", READY, FINE "eccUncorrected: 3\n", "",
+	  WAS("Healthy", "identity: {uuid: GPU-b, eccUncorrected: 2}"), "", "", A ": Healthy since 50, told\n" },
+	{ "what is counted goes with the report", READY, SOON "eccUncorrected: 3\n", NEW_XID("94"),
+	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "",
+	  A ": Unhealthy Xid94 since 100, warned: XID 94: *\n" },
+	{ "a report that does not count explains nothing", READY, SOON "eccUncorrected: 3\n", XID("31"),
+	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "",
+	  "gone Fault " A "/xid-31\n" A ": Unhealthy Ecc since 100, warned: *\n" },
+	{ "nor is it looked at where nothing is", READY, SOON "eccUncorrected: 3\n", "",
+	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "healthChecks: false",
+	  A ": Healthy since 50, told\n" },
 	{ "the driver says that it cannot be used", READY, SOON,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Unavailable\ncount: 1\nlast: 1\n", WAS("Healthy", ""), "", "",
 	  A ": Unhealthy Unavailable since 100, warned: the driver says that it cannot be used: *\n" },
@@ -347,8 +368,10 @@ TEST(what_it_was_is_kept)
 	static const struct {
 		const char *says, *card, *before;
 		const char *cards, *part;      /* UUIDs that are kept; NULL: none */
+		int64_t ecc;
 	} kept[] = {
 		{ "of a card that answers", FINE, "", "GPU-a", NULL },
+		{ "with its errors", FINE "eccUncorrected: 3\n", "", "GPU-a", NULL, 3 },
 		{ "of its partitions", CUT, "", "GPU-a", "MIG-3" },
 		{ "of one that is lost", "metadata: {name: " A "}\nanswer: Lost\n",
 		  WAS("Healthy", "identity: {uuid: GPU-b, index: 1}\n"), "GPU-b", NULL },
@@ -377,6 +400,7 @@ TEST(what_it_was_is_kept)
 
 			CHECK_INT(want->what, FL_WANT_OBJECT);
 			CHECK_STR(health->identity.uuid, row->cards ? row->cards : "");
+			CHECK_INT(health->identity.ecc, row->ecc);
 			card |= !health->identity.has.part;
 			part |= health->identity.has.part && row->part &&
 				fl_str_eq(health->identity.part.uuid, fl_str(row->part));
