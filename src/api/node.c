@@ -47,6 +47,7 @@ FL_BIND(fl_settings, FL_SETTINGS)
 FL_BIND(fl_given_option, FL_GIVEN_OPTION)
 FL_BIND(fl_given, FL_GIVEN)
 FL_BIND(fl_config_file, FL_CONFIG_FILE)
+FL_BIND(fl_word, FL_WORD)
 FL_BIND(fl_pause, FL_PAUSE)
 FL_BIND(fl_hold, FL_HOLD)
 FL_BIND(fl_unit, FL_UNIT)
@@ -91,12 +92,16 @@ const struct fl_kind fl_settings_kind = {
 	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,
 	.help = "How this node hands out its GPUs.",
 };
+const struct fl_kind fl_word_kind = {
+	LOCAL, .kind = "Word", .plural = "words", .root = fl_word_bind,
+	.help = "What the operator has said of the driver last.",
+};
 const struct fl_kind fl_pause_kind = {
 	LOCAL, .kind = "Pause", .plural = "pauses", .root = fl_pause_bind,
 	.help = "A wish that the driver be let go of.",
 };
 const struct fl_kind fl_hold_kind = {
-	LOCAL, .kind = "Hold", .plural = "holds", .root = fl_hold_bind, .help = "The driver is let go of.",
+	LOCAL, .kind = "Hold", .plural = "holds", .root = fl_hold_bind, .help = "Whether the driver is let go of.",
 };
 const struct fl_kind fl_given_kind = {
 	LOCAL, .kind = "Given", .plural = "givens", .root = fl_given_bind,

@@ -311,7 +311,15 @@ extern const struct fl_kind fl_given_kind;
 FL_STRUCT(fl_config_file, FL_CONFIG_FILE);
 extern const struct fl_kind fl_config_file_kind;
 
-/* ---- Pause, Hold ---- */
+/* ---- Word, Pause, Hold ---- */
+#define FL_WORD(X) \
+	FL_LOCAL(X) \
+	X(BOOL, pause, "pause", .help = "Is the driver to be let go of? If not, it is to be taken up again.") \
+	X(STR, why, "why", .help = "What for, in words.")
+FL_STRUCT(fl_word, FL_WORD);
+extern const struct fl_kind fl_word_kind;
+
+/* Named after whose it is: "operator", or "node" of a label of our Node. It outlives the process. */
 #define FL_PAUSE(X) \
 	FL_LOCAL(X) \
 	X(STR, why, "why", .required = true, .help = "What for, in words.")
@@ -320,7 +328,8 @@ extern const struct fl_kind fl_pause_kind;
 
 #define FL_HOLD(X) \
 	FL_LOCAL(X) \
-	X(STR, why, "why", .required = true, .help = "At whose word.")
+	X(BOOL, held, "held", .required = true, .help = "Is the driver let go of? If not, it is used.") \
+	X(STR, why, "why", .help = "At whose word.")
 FL_STRUCT(fl_hold, FL_HOLD);
 extern const struct fl_kind fl_hold_kind;
 

@@ -65,7 +65,7 @@ static int resume_driver(const struct fl_call *call, struct fl_err *err)
 }
 
 const struct fl_command fl_cmd_pause = {
-	"pause", "Let the agent of this node let go of the GPU driver, so that it can be changed.", NULL,
+	"pause", "Let the agent of this node let go of the GPU driver until resume or the next boot.", NULL,
 	FL_COMMAND_OPTIONS(pause_options, struct pause), .run = pause_driver,
 };
 

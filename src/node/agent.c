@@ -13,7 +13,8 @@ const struct fl_capability *const fl_agent_capabilities[] = {
 const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
 	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
-	&fl_config_file_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_pause_kind, &fl_hold_kind, NULL,
+	&fl_config_file_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_word_kind, &fl_pause_kind,
+	&fl_hold_kind, NULL,
 };
 
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
@@ -34,9 +35,10 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
 		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
 		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
-		{ &fl_pause_kind, NULL, NULL, NULL },
+		{ &fl_word_kind, NULL, NULL, NULL },
 		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },
 	};
+	struct fl_source pauses;
 
 	agent->io = io;
 	agent->loop = loop;
@@ -44,6 +46,10 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 	agent->host.io = io;
 	agent->host.proc = options->gpu.proc;
 	fl_cdi_init(&agent->cdi, io, options->cdi_dir, options->log);
+	fl_holding_init(&agent->holding, io, options->control, options->log);
+	pauses = fl_holding_pauses(&agent->holding);
+	if (fl_loop_source(loop, &pauses, err) < 0)
+		return -(int)(err ? err->code : FL_E_INVALID);
 	for (uint32_t i = 0; i < FL_LEN(sources); i++)
 		if (fl_loop_source(loop, &sources[i], err) < 0)
 			return -(int)(err ? err->code : FL_E_INVALID);
@@ -76,7 +82,7 @@ static void be_asked(struct fl_agent *agent)
 	struct fl_err err = { 0 };
 
 	if (agent->options.control[0] && !agent->holding.server &&
-	    fl_holding_listen(&agent->holding, agent->options.control, &err) < 0)
+	    fl_holding_listen(&agent->holding, &err) < 0)
 		fl_log(agent->options.log, FL_WARN, "cannot be asked to let go of the driver, but by the Node's label",
 		       FL_KV_ERR(&err));
 }
@@ -179,10 +185,11 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 
 	gpu.log = options->log;
 	gpu.metrics = options->metrics;
+	gpu.wait = true;
 	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
 	if (!agent->gpu)
 		return -(int)(err ? err->code : FL_E_NOMEM);
-	fl_holding_start(&agent->holding, agent->io, agent->loop, &agent->gpu, options->log);
+	fl_holding_start(&agent->holding, agent->loop, &agent->gpu);
 	open_journal(agent);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);

@@ -532,6 +532,14 @@ void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *wh
 	gpu_wake(gpu);
 }
 
+void fl_gpu_begin(struct fl_gpu *gpu)
+{
+	if (!gpu->waits)
+		return;
+	gpu->waits = false;
+	gpu_wake(gpu);
+}
+
 void fl_gpu_resume(struct fl_gpu *gpu)
 {
 	if (gpu->pauses == 0 || --gpu->pauses > 0)
@@ -638,6 +646,7 @@ struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct f
 	gpu->io = io;
 	gpu->loop = loop;
 	gpu->options = *options;
+	gpu->waits = options->wait;
 	gpu->pace = whole(&options->pace);
 	gpu->drivers = fl_loop_feed(loop, &fl_driver_kind);
 	gpu->cards_feed = fl_loop_feed(loop, &fl_card_kind);

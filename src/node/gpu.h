@@ -37,6 +37,7 @@ struct fl_gpu_options {
 	const char *sysfs, *proc;     /* "/sys", "/proc": others in tests and with a containerised driver */
 	const char *const *env;       /* of the children; NULL: empty */
 	bool cuda;                    /* a deep check makes a CUDA context */
+	bool wait;                    /* leave the driver alone until fl_gpu_begin(): somebody may want it let go of */
 	struct fl_gpu_pace pace;
 	struct fl_log *log;
 	struct fl_metrics *metrics;
@@ -53,6 +54,8 @@ extern const struct fl_sink fl_gpu_fault_sink;     /* its self is a struct fl_gp
 
 /* Look at the bus, the driver's files and all cards now, as after a change that somebody knows of. */
 void fl_gpu_look(struct fl_gpu *gpu);
+
+void fl_gpu_begin(struct fl_gpu *gpu);             /* with `wait`; called again, it changes nothing */
 
 /* Let go of the driver, and take it up again. Pauses are counted: who pauses twice resumes twice, cancelled or not.
  * result: 0 when all children are gone; FL_E_TIMEOUT when one of them hangs in the kernel, and the driver cannot be

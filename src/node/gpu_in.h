@@ -79,6 +79,7 @@ struct fl_gpu {
 	struct gpu_kid kids[GPU_ROLE_COUNT_];
 	const char *argv[8];           /* theirs, while any is there */
 	char loaded[FL_GPU_PATH_MAX];  /* the library that is among them */
+	bool waits;                    /* for fl_gpu_begin() */
 	unsigned pauses;
 	struct fl_gpu_pause *waiting;
 	char why[FL_ERR_TEXT];         /* of the pause */

@@ -8,7 +8,7 @@ bool gpu_wanted(const struct fl_gpu *gpu)
 {
 	const struct fl_gpu_found *f = &gpu->found;
 
-	if (gpu->pauses || !f->library[0] || fl_now(gpu->io) < gpu->retry_at)
+	if (gpu->waits || gpu->pauses || !f->library[0] || fl_now(gpu->io) < gpu->retry_at)
 		return false;
 	/* Taking up the driver may load the kernel's part; somebody who has unloaded it does not want that. Where the
 	 * kernel does not tell of its drivers at all (some sandboxes), the device node must do. */

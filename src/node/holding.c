@@ -10,19 +10,32 @@
 #define PAUSED "paused-for-"
 
 static const struct fl_str settings_name = FL_S_INIT("settings"), operator_name = FL_S_INIT("operator"),
-			   driver_name = FL_S_INIT("driver");
+			   node_name = FL_S_INIT("node"), driver_name = FL_S_INIT("driver");
 
 /* ---- the decision ---- */
 
 struct facts {
-	const struct fl_pause *asked;          /* NULL: nobody has */
-	struct fl_str key, value;              /* the label that asks for it; empty: none */
+	const struct fl_word *word;                    /* NULL: the operator has said nothing to this process */
+	const struct fl_pause *by_operator, *by_node;  /* what is remembered; NULL: nothing */
+	bool node_known;
+	struct fl_str key, value;                      /* the Node's label that asks for it; empty: none */
 };
 
-static const struct fl_owner owner = {
-	.manager = "fairlead-hold", .kind = &fl_hold_kind, .paths = (const char *const[]){ "why", NULL },
-};
-static const struct fl_owner *const owners[] = { &owner, NULL };
+static const char *const hold_paths[] = { "held", "why", NULL }, *const pause_paths[] = { "why", NULL };
+static const struct fl_owner hold_owner = { "fairlead-hold", &fl_hold_kind, hold_paths },
+			     pause_owner = { "fairlead-hold", &fl_pause_kind, pause_paths };
+static const struct fl_owner *const owners[] = { &hold_owner, &pause_owner, NULL };
+
+static void look_at_labels(const struct fl_own_node *node, struct facts *facts)
+{
+	for (uint32_t i = 0; i < node->meta.labels.len; i++) {
+		if (!fl_str_starts(node->meta.labels.at[i].key, FL_S(LABELS)) ||
+		    !fl_str_starts(node->meta.labels.at[i].value, FL_S(PAUSED)))
+			continue;
+		facts->key = node->meta.labels.at[i].key;
+		facts->value = node->meta.labels.at[i].value;
+	}
+}
 
 static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
@@ -31,43 +44,70 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	struct facts *facts = facts_;
 
 	(void)key;
-	facts->asked = fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name);
-	if (settings && !fl_view_absent(view, &fl_own_node_kind))
+	if (!settings)
+		return false;   /* which Node is ours is not known yet */
+	facts->word = fl_view_get(view, &fl_word_kind, FL_S(""), operator_name);
+	facts->by_operator = fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name);
+	facts->by_node = fl_view_get(view, &fl_pause_kind, FL_S(""), node_name);
+	facts->node_known = !fl_view_absent(view, &fl_own_node_kind);
+	if (facts->node_known)
 		node = fl_view_get(view, &fl_own_node_kind, FL_S(""), settings->node);
-	for (uint32_t i = 0; node && i < node->meta.labels.len; i++) {
-		if (!fl_str_starts(node->meta.labels.at[i].key, FL_S(LABELS)) ||
-		    !fl_str_starts(node->meta.labels.at[i].value, FL_S(PAUSED)))
-			continue;
-		facts->key = node->meta.labels.at[i].key;
-		facts->value = node->meta.labels.at[i].value;
-	}
+	if (node)
+		look_at_labels(node, facts);
 	return true;
+}
+
+/* Why each of the two wants it; empty: it does not. Until they say something, what they said last holds. */
+static struct fl_str operators(const struct facts *facts)
+{
+	if (facts->word)
+		return facts->word->pause ? facts->word->why : FL_S("");
+	return facts->by_operator ? facts->by_operator->why : FL_S("");
+}
+
+static struct fl_str nodes(const struct facts *facts, struct fl_plan *plan)
+{
+	if (facts->key.len)
+		return fl_plan_printf(plan, "the Node's label %.*s is %.*s", FL_ARG(facts->key), FL_ARG(facts->value));
+	return !facts->node_known && facts->by_node ? facts->by_node->why : FL_S("");
+}
+
+static void remember(struct fl_plan *plan, struct fl_str whose, struct fl_str why)
+{
+	struct fl_ref ref = { &fl_pause_kind, FL_S(""), whose, FL_S("") };
+	struct fl_pause pause = { 0 };
+
+	if (!why.len) {
+		fl_want_gone(plan, ref);
+		return;
+	}
+	FL_SET(FL_IN(&pause, meta), name, whose);
+	FL_SET(&pause, why, why);
+	fl_want(plan, &pause_owner, ref, &pause);
 }
 
 static void plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct facts *facts = facts_;
 	struct fl_ref ref = { &fl_hold_kind, FL_S(""), driver_name, FL_S("") };
+	struct fl_str by_operator = operators(facts), by_node = nodes(facts, plan);
 	struct fl_hold hold = { 0 };
 
-	if (!facts->asked && !facts->key.len) {
-		fl_want_gone(plan, ref);
-		return;
-	}
+	remember(plan, operator_name, by_operator);
+	remember(plan, node_name, by_node);
 	FL_SET(FL_IN(&hold, meta), name, driver_name);
-	if (facts->asked)
-		FL_SET(&hold, why, facts->asked->why);
-	else
-		FL_SET(&hold, why,
-		       fl_plan_printf(plan, "the Node's label %.*s is %.*s", FL_ARG(facts->key),
-				      FL_ARG(facts->value)));
-	fl_want(plan, &owner, ref, &hold);
-	fl_say(plan, ref, "Held", "%.*s", FL_ARG(hold.why));
+	FL_SET(&hold, held, by_operator.len || by_node.len);
+	if (hold.held) {
+		FL_SET(&hold, why, by_operator.len ? by_operator : by_node);
+		fl_say(plan, ref, "Held", "%.*s", FL_ARG(hold.why));
+	}
+	fl_want(plan, &hold_owner, ref, &hold);
 }
 
 static const struct fl_watched watches[] = {
-	{ &fl_pause_kind, fl_one_key, false }, { &fl_own_node_kind, fl_one_key, true },
-	{ &fl_settings_kind, fl_one_key, false }, { &fl_hold_kind, fl_one_key, false }, { 0 },
+	{ &fl_word_kind, fl_one_key, false },     { &fl_pause_kind, fl_one_key, false },
+	{ &fl_own_node_kind, fl_one_key, true },  { &fl_settings_kind, fl_one_key, false },
+	{ &fl_hold_kind, fl_one_key, false },     { 0 },
 };
 
 const struct fl_capability fl_node_hold = {
@@ -75,12 +115,38 @@ const struct fl_capability fl_node_hold = {
 	.gather = gather, .plan = plan,
 };
 
+/* ---- what is remembered: a file each, which says why ---- */
+
+static int print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)
+{
+	(void)arg;
+	fl_buf_printf(out, "%.*s\n", FL_ARG(((const struct fl_pause *)object)->why));
+	return fl_buf_check(out, "a pause", err);
+}
+
+/* Whatever stands in the file, it is there. */
+static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *arena, void *object,
+		 struct fl_err *err)
+{
+	struct fl_str why = fl_str_trim(file->content);
+	struct fl_pause *pause = object;
+
+	(void)arg;
+	if (file->why)
+		why = fl_arena_printf(arena, "what for cannot be read: %s", file->why->text);
+	if (!why.p && file->why)
+		return fl_fail(err, FL_E_NOMEM, "no memory to read why the driver is let go of");
+	FL_SET(pause, why, why.len ? why : FL_S("nobody has written what for"));
+	return 1;
+}
+
 /* ---- who waits for it ---- */
 
 struct fl_holding_ask {
 	struct fl_holding *holding;
 	struct fl_http_req *req;
 	struct fl_holding_ask *next;
+	bool begun;                            /* what is carried out now was wanted after it came */
 	struct fl_gpu_pause again;             /* of one who asks for what was asked for before: is it so by now? */
 	struct fl_err why;
 };
@@ -148,11 +214,17 @@ static void look_again(struct fl_holding *holding, struct fl_http_req *req, stru
 }
 
 /* Those who look for themselves are answered by what they see. */
+static void begin_all(struct fl_holding *holding)
+{
+	for (struct fl_holding_ask *ask = holding->asks; ask; ask = ask->next)
+		ask->begun = !fl_op_busy(&ask->again.op);
+}
+
 static struct fl_holding_ask *next_ask(const struct fl_holding *holding)
 {
 	struct fl_holding_ask *ask = holding->asks;
 
-	while (ask && fl_op_busy(&ask->again.op))
+	while (ask && !ask->begun)
 		ask = ask->next;
 	return ask;
 }
@@ -189,34 +261,45 @@ static void let_go(struct fl_op *op)
 
 	if (why.code)
 		fl_log(holding->log, FL_WARN, "the driver is not free", FL_KV_ERR(&why));
-	if (it->write->what == FL_WANT_GONE)
-		fl_write_gone(it->write);
-	else
-		fl_write_done(it->write, NULL);
+	fl_write_done(it->write, NULL);
 	answer_all(holding, &why);
+}
+
+/* True: it->pause ends when it is carried out. */
+static bool carry_out(struct fl_holding *holding, struct letting_go *it, bool hold, const char *why)
+{
+	struct fl_gpu *gpu = *holding->gpu;
+
+	if (!gpu || hold == holding->held)
+		return false;
+	holding->held = hold;
+	if (hold) {
+		fl_log(holding->log, FL_INFO, "lets go of the driver", FL_KV_TEXT("why", why));
+		fl_gpu_pause(gpu, &it->pause, why);
+	} else {
+		fl_log(holding->log, FL_INFO, "takes the driver up again");
+		fl_gpu_resume(gpu);
+	}
+	return hold;
 }
 
 static void start(void *holding_, struct fl_write *write)
 {
+	const struct fl_hold *hold = write->object;
 	struct fl_holding *holding = holding_;
 	struct letting_go *it = write->held;
-	bool hold = write->what == FL_WANT_OBJECT;
-	char why[200] = "";
+	char why[200];
+	bool ends;
 
 	*it = (struct letting_go){ .pause.op.done = let_go, .holding = holding, .write = write };
 	it->pause.op.err = &it->why;
-	if (hold)
-		(void)snprintf(why, sizeof why, "%.*s", FL_ARG(((const struct fl_hold *)write->object)->why));
-	if (hold != holding->held && *holding->gpu) {
-		holding->held = hold;
-		if (hold) {
-			fl_log(holding->log, FL_INFO, "lets go of the driver", FL_KV_TEXT("why", why));
-			fl_gpu_pause(*holding->gpu, &it->pause, why);
-			return;
-		}
-		fl_log(holding->log, FL_INFO, "takes the driver up again");
-		fl_gpu_resume(*holding->gpu);
-	}
+	begin_all(holding);
+	(void)snprintf(why, sizeof why, "%.*s", FL_ARG(hold->why));
+	ends = carry_out(holding, it, hold->held, why);
+	if (*holding->gpu)
+		fl_gpu_begin(*holding->gpu);
+	if (ends)
+		return;
 	fl_op_begin(&it->pause.op, holding->io, NULL);
 	fl_op_end(&it->pause.op, 0);
 }
@@ -231,32 +314,53 @@ const struct fl_sink fl_holding_sink = { start, cancel, sizeof(struct letting_go
 
 /* ---- the operator's word ---- */
 
+static int say(struct fl_holding *holding, bool pause, struct fl_str why, struct fl_err *err)
+{
+	struct fl_word word = { 0 };
+
+	FL_SET(FL_IN(&word, meta), name, operator_name);
+	FL_SET(&word, pause, pause);
+	FL_SET(&word, why, why);
+	return fl_feed_put(fl_loop_feed(holding->loop, &fl_word_kind), &word, err);
+}
+
 static void asked_to_pause(struct fl_http_req *req)
 {
 	struct fl_holding *holding = fl_http_req_service(req);
 	struct fl_str words = fl_str_trim(fl_http_req_body(req));
-	struct fl_pause pause = { 0 };
 	struct fl_err err = { 0 };
 
-	FL_SET(FL_IN(&pause, meta), name, operator_name);
-	FL_SET(&pause, why, words.len ? words : FL_S("asked for by the operator"));
-	if (fl_feed_put(fl_loop_feed(holding->loop, &fl_pause_kind), &pause, &err) < 0)
+	if (!words.len)
+		words = FL_S("asked for by the operator");
+	if (say(holding, true, words, &err) < 0)
 		fl_http_req_say(req, 503, "%s", err.text);
 	else if (holding->held && *holding->gpu)
-		look_again(holding, req, pause.why);
+		look_again(holding, req, words);
 	else
 		(void)wait_for_it(holding, req);
+}
+
+/* Has the operator asked for a pause that still holds? */
+static bool has_asked(const struct fl_holding *holding)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(holding->loop, &arena);
+	const struct fl_word *word = fl_view_get(&view, &fl_word_kind, FL_S(""), operator_name);
+
+	if (word)
+		return word->pause;
+	return fl_view_get(&view, &fl_pause_kind, FL_S(""), operator_name);
 }
 
 static void asked_to_resume(struct fl_http_req *req)
 {
 	struct fl_holding *holding = fl_http_req_service(req);
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(holding->loop, &arena);
-	bool asked = fl_view_get(&view, &fl_pause_kind, FL_S(""), operator_name);
+	bool asked = has_asked(holding);
+	struct fl_err err = { 0 };
 
-	fl_feed_gone(fl_loop_feed(holding->loop, &fl_pause_kind), FL_S(""), operator_name);
-	if (asked)
+	if (asked && say(holding, false, FL_S(""), &err) < 0)
+		fl_http_req_say(req, 503, "%s", err.text);
+	else if (asked)
 		(void)wait_for_it(holding, req);
 	else if (holding->held)
 		fl_http_req_say(req, 409, "a label of the Node asks for it: take away its nvidia.com/gpu.deploy.* = "
@@ -272,16 +376,9 @@ static const struct fl_http_route routes[] = {
 
 /* ---- the start and the end ---- */
 
-void fl_holding_start(struct fl_holding *holding, struct fl_io *io, struct fl_loop *loop, struct fl_gpu **gpu,
-		      struct fl_log *log)
+static void make_folder(struct fl_io *io, const char *path)
 {
-	*holding = (struct fl_holding){ .io = io, .loop = loop, .gpu = gpu, .log = log };
-	fl_memory_begin(loop, &fl_pause_kind);
-	fl_memory_begin(loop, &fl_hold_kind);
-}
-
-static void make_folder(const struct fl_fs *fs, const char *path)
-{
+	const struct fl_fs *fs = fl_io_fs(io);
 	char dir[FL_GPU_PATH_MAX];
 	const char *slash = strrchr(path, '/');
 
@@ -292,19 +389,54 @@ static void make_folder(const struct fl_fs *fs, const char *path)
 	}
 }
 
-int fl_holding_listen(struct fl_holding *holding, const char *path, struct fl_err *err)
+void fl_holding_init(struct fl_holding *holding, struct fl_io *io, const char *path, struct fl_log *log)
+{
+	const char *slash = strrchr(path, '/');
+	int len = slash ? (int)(slash - path) : 0;
+
+	*holding = (struct fl_holding){
+		.path = path,
+		.log = log,
+		.files = { .io = io, .dir = holding->dir, .make = true, .mode = 0644, .print = print },
+		.folder = { .dir = holding->dir, .parse = parse },
+	};
+	if (slash && (size_t)len < sizeof holding->dir - sizeof "/paused")
+		(void)snprintf(holding->dir, sizeof holding->dir, "%.*s/paused", len, path);
+}
+
+struct fl_source fl_holding_pauses(struct fl_holding *holding)
+{
+	if (!holding->dir[0])
+		return (struct fl_source){ &fl_pause_kind, NULL, &fl_memory_sink, holding->files.io };
+	return (struct fl_source){ &fl_pause_kind, NULL, &fl_files_sink, &holding->files };
+}
+
+void fl_holding_start(struct fl_holding *holding, struct fl_loop *loop, struct fl_gpu **gpu)
+{
+	holding->io = holding->files.io;
+	holding->loop = loop;
+	holding->gpu = gpu;
+	fl_memory_begin(loop, &fl_word_kind);
+	fl_memory_begin(loop, &fl_hold_kind);
+	if (!holding->dir[0]) {
+		fl_memory_begin(loop, &fl_pause_kind);
+		return;
+	}
+	make_folder(holding->io, holding->dir);
+	fl_folder_start(holding->io, &holding->folder, fl_loop_feed(loop, &fl_pause_kind));
+}
+
+int fl_holding_listen(struct fl_holding *holding, struct fl_err *err)
 {
 	struct fl_http_server_options options = { .routes = routes, .route_count = FL_LEN(routes), .service = holding };
 	struct fl_addr addr;
 
-	if (fl_addr_unix(&addr, fl_str(path), err) < 0)
+	if (fl_addr_unix(&addr, fl_str(holding->path), err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
-	make_folder(fl_io_fs(holding->io), path);
+	make_folder(holding->io, holding->path);
 	holding->server = fl_http_server_new(holding->io, &options, err);
-	if (holding->server && fl_http_server_listen(holding->server, &addr, 0600, NULL, NULL, err) == 0) {
-		holding->path = path;
+	if (holding->server && fl_http_server_listen(holding->server, &addr, 0600, NULL, NULL, err) == 0)
 		return 0;
-	}
 	holding->server = fl_http_server_free(holding->server);
 	return -(int)(err ? err->code : FL_E_NOMEM);
 }
@@ -316,9 +448,10 @@ void fl_holding_stop(struct fl_holding *holding)
 	if (!holding->io)
 		return;
 	fs = fl_io_fs(holding->io);
-	if (holding->path)
+	if (holding->server)
 		(void)fs->unlink(fs, AT_FDCWD, holding->path, 0);
 	holding->server = fl_http_server_free(holding->server);
 	while (holding->asks)
 		forget(holding->asks);
+	fl_folder_stop(&holding->folder);
 }

@@ -2,13 +2,20 @@
  *
  * Asked for by a label of our Node, nvidia.com/gpu.deploy.* = paused-for-..., as the GPU Operator and its MIG manager
  * set it, or by the operator's word: POST /pause (the body says what for) and POST /resume on a unix socket, which
- * `fairlead pause` and `fairlead resume` send. Both are facts (Node, Pause); the plan wants Hold; its sink lets go.
+ * `fairlead pause` and `fairlead resume` send. Both are facts (Node, Word); the plan wants Hold; its sink lets go.
  * Pods keep what they have, and cards stay listed as they were.
  *
- *     fl_loop_source(loop, &(struct fl_source){ &fl_pause_kind }, err);
+ * A pause outlives the process: the plan wants Pause too, of each who asks, which is a file in `paused` beside the
+ * socket and says why. An agent that comes anew leaves the driver alone until it has read them, and holds to that of
+ * the Node until the API server tells of the Node. The socket's folder is the machine's for one boot (/run), and so are
+ * they: a boot ends every pause.
+ *
+ *     fl_holding_init(&holding, io, "/run/fairlead/node.sock", log);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_word_kind }, err);
+ *     pauses = fl_holding_pauses(&holding), fl_loop_source(loop, &pauses, err);
  *     fl_loop_source(loop, &(struct fl_source){ &fl_hold_kind, NULL, &fl_holding_sink, &holding }, err);
- *     fl_holding_start(&holding, io, loop, &gpu, log);
- *     fl_holding_listen(&holding, "/run/fairlead/node.sock", err);
+ *     fl_holding_start(&holding, loop, &gpu);
+ *     fl_holding_listen(&holding, err);
  *
  * A request is answered when it is carried out: 200 when all processes are gone from the driver, or it is taken up
  * again; 504 when one of them hangs there.
@@ -16,30 +23,39 @@
 #pragma once
 #include "http/server.h"
 #include "node/gpu.h"
+#include "node/gpu_find.h"
+#include "run/files_sink.h"
+#include "run/folder.h"
 
 struct fl_log;
 struct fl_holding_ask;
 
-/* Zeroed before the start, does not move until the stop. */
+/* Zeroed before the init, does not move until the stop. */
 struct fl_holding {
 	struct fl_io *io;                      /* NULL: not started */
+	char dir[FL_GPU_PATH_MAX];             /* of what is remembered; "": nowhere */
+	struct fl_files_sink files;
+	struct fl_folder folder;
 	struct fl_loop *loop;
 	struct fl_gpu **gpu;
 	struct fl_log *log;
 	bool held;                             /* the driver is let go of, or about to be */
 	struct fl_http_server *server;         /* NULL: nobody can ask */
-	const char *path;
+	const char *path;                      /* of its socket */
 	struct fl_holding_ask *asks;           /* requests that wait */
 };
 
 extern const struct fl_capability fl_node_hold;
 extern const struct fl_sink fl_holding_sink;   /* its self is a struct fl_holding */
 
-/* `gpu` is looked at when something is to be done. */
-void fl_holding_start(struct fl_holding *holding, struct fl_io *io, struct fl_loop *loop, struct fl_gpu **gpu,
-		      struct fl_log *log);
+/* `path` of the socket is borrowed; "": nobody can ask, and nothing is remembered. */
+void fl_holding_init(struct fl_holding *holding, struct fl_io *io, const char *path, struct fl_log *log);
+struct fl_source fl_holding_pauses(struct fl_holding *holding);
 
-/* The folder of the socket is made where it is missing; only root may ask. `path` is borrowed. */
-int fl_holding_listen(struct fl_holding *holding, const char *path, struct fl_err *err) FL_MUSTUSE;
+/* `gpu` is looked at when something is to be done. */
+void fl_holding_start(struct fl_holding *holding, struct fl_loop *loop, struct fl_gpu **gpu);
+
+/* The folder of the socket is made where it is missing; only root may ask. */
+int fl_holding_listen(struct fl_holding *holding, struct fl_err *err) FL_MUSTUSE;
 
 void fl_holding_stop(struct fl_holding *holding);   /* open requests are gone; one not started is left alone */

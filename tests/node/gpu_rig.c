@@ -115,6 +115,7 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 
 	options.pace = quick;
 	options.cuda = flags & RIG_CUDA;
+	options.wait = flags & RIG_WAIT;
 	if (flags & RIG_SELDOM)
 		options.pace.look_every = FL_GPU_LOOK_EVERY;
 	rig->gpu = fl_gpu_new(rig->io, rig->loop, &options, err);

@@ -29,8 +29,9 @@ struct gpu_rig {
 	uint64_t changes;              /* of cards, as told to a plan */
 };
 
-/* LATER: rig_start makes the feeder. SELDOM: looks are half a minute apart. CUDA: deep checks make a context. */
-enum { RIG_NO_LIBRARY = 1, RIG_LATER = 2, RIG_SELDOM = 4, RIG_CUDA = 8 };
+/* LATER: rig_start makes the feeder. SELDOM: looks are half a minute apart. CUDA: deep checks make a context. WAIT: the
+ * driver is left alone until fl_gpu_begin(). */
+enum { RIG_NO_LIBRARY = 1, RIG_LATER = 2, RIG_SELDOM = 4, RIG_CUDA = 8, RIG_WAIT = 16 };
 
 int rig_up(struct gpu_rig *rig, const char *topology, unsigned flags, struct fl_err *err);
 int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err);

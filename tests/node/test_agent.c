@@ -22,7 +22,8 @@ struct world {
 	struct fl_grpc_server *pods;
 	char *held;                    /* the device that the one Pod has; NULL: there is none */
 	struct fl_settings_given given;
-	char plugins[80], pod_dir[80], cdi[80], state[80], file[160];
+	char plugins[80], pod_dir[80], cdi[80], state[80], file[160], control[120];
+	bool opened;                   /* the driver, while nobody should have */
 	struct fl_err err;
 };
 
@@ -93,7 +94,7 @@ static int agent_up(struct world *w)
 			 .pace = { .look_every = 400 * FL_NS_PER_MS, .look_soon = 20 * FL_NS_PER_MS,
 				   .find_every = 20 * FL_NS_PER_MS } },
 		.state_dir = w->state, .plugins_dir = w->plugins, .pods_dir = w->pod_dir, .cdi_dir = w->cdi,
-		.runtime_socket = "/nowhere", .control = "", .log = &w->rig.log,
+		.runtime_socket = "/nowhere", .control = w->control, .log = &w->rig.log,
 	};
 
 	w->agent = (struct fl_agent){ 0 };
@@ -243,6 +244,27 @@ static bool first_reports(struct world *w, int arg)
 	return card && card->events;
 }
 
+static bool is_let_go(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+
+	(void)arg;
+	w->opened |= fl_gpu_state(w->agent.gpu).calls != 0;
+	return driver && driver->state == FL_DRIVER_PAUSED && fl_loop_idle(w->loop);
+}
+
+static int say(struct world *w, bool pause)
+{
+	struct fl_word word = { 0 };
+
+	FL_SET(FL_IN(&word, meta), name, FL_S("operator"));
+	FL_SET(&word, pause, pause);
+	FL_SET(&word, why, FL_S("an upgrade"));
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_word_kind), &word, &w->err);
+}
+
 static bool has_ended(struct world *w, int arg)
 {
 	(void)arg;
@@ -292,6 +314,51 @@ TEST_ONCE(a_restart_remembers_what_a_lost_card_was_while_a_pod_holds_it)
 	CHECK(until(&w, is_ready, 0));
 	CHECK_INT(listed(&w, 0), 'U');
 	OK_ERR(rig_say(&w.rig, "heal 0", &w.err), &w.err);
+}
+
+/* Nobody is told of it any more, but the card has counted it. */
+TEST_ONCE(an_error_of_memory_while_nobody_is_there_is_found_at_the_next_start)
+{
+	WORLD(w, "two-t4", 0);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, first_is, 'H'));
+	CHECK(until(&w, is_ready, 0));
+	agent_down(&w);
+	OK_ERR(rig_say(&w.rig, "ecc 0 uncorrected", &w.err), &w.err);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, first_is, 'U'));
+	CHECK(until(&w, first_is, 'H'));   /* by itself, when it has proven itself */
+}
+
+/* Somebody changes the driver, and we are killed or replaced meanwhile: whoever comes leaves it alone, from the first
+ * moment on. */
+TEST_ONCE(a_pause_holds_until_it_is_taken_back_whoever_is_there)
+{
+	char path[140];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(w.control, sizeof w.control, "%s/run/node.sock", w.rig.folder);
+	(void)snprintf(path, sizeof path, "%s/run/paused/operator", w.rig.folder);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H'));
+	w.held = w.rig.state->gpus[0].uuid;
+	OK_ERR(say(&w, true), &w.err);
+	CHECK(until(&w, is_let_go, 0));
+	CHECK(access(path, F_OK) == 0);
+	for (int i = 0; i < 2; i++) {
+		agent_down(&w);
+		w.opened = false;
+		OK_ERR(agent_up(&w), &w.err);
+		CHECK(until(&w, is_let_go, 0) && until(&w, first_is, 'U') && until(&w, is_ready, 0));
+		CHECK(!w.opened && fl_gpu_state(w.agent.gpu).calls == 0);
+	}
+	OK_ERR(say(&w, false), &w.err);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(access(path, F_OK) < 0);
+	agent_down(&w);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H'));
 }
 
 /* Somebody takes over at once: nothing of the one before may be left, however early it is told to end. */

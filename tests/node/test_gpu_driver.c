@@ -26,6 +26,22 @@ TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
 	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
 }
 
+/* Somebody may want it let go of, which is not known yet. */
+TEST_ONCE(it_is_left_alone_until_it_may_be_used)
+{
+	RIG(rig, "two-t4", RIG_WAIT);
+	CHECK(rig_driver(&rig, FL_DRIVER_STARTING));
+	rig_turn(&rig, 100 * FL_NS_PER_MS);
+	CHECK_INT(rig_see_driver(&rig)->state, FL_DRIVER_STARTING);
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_UNASKED);
+	CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
+	CHECK(!fake_in_use(rig.state->path));
+	fl_gpu_begin(rig.gpu);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	fl_gpu_begin(rig.gpu);
+	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+}
+
 /* A plan that is told of no cards takes what is remembered of them for past. */
 TEST_ONCE(before_a_look_has_succeeded_nothing_is_known)
 {

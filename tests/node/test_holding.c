@@ -8,24 +8,44 @@
 
 #define NODE(labels) "metadata: {name: n1, labels: {" labels "}}\n"
 
+#define LABEL "nvidia.com/gpu.deploy.device-plugin: paused-for-mig-change"
+#define SAID "the Node's label nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change"
+#define NOT(who) "gone Pause " who "\n"
+#define KEEP(who, why) "want Pause " who " by fairlead-hold {\"why\":\"" why "\"}\n"
+#define FREE "want Hold driver by fairlead-hold {\"held\":false}\n"
+#define HOLD(why) "want Hold driver by fairlead-hold {\"held\":true,\"why\":\"" why "\"}\n" \
+	"say Hold driver: Held: " why "\n"
+
 static const struct {
-	const char *says, *operator, *node, *plan;
+	const char *says;
+	const char *word;                      /* the operator's: "" to resume; NULL: nothing was said */
+	const char *by_operator, *by_node;     /* what is remembered */
+	const char *node, *plan;
 } rows[] = {
-	{ "nobody has asked", NULL, NODE("a: b"), "gone Hold driver\n" },
-	{ "nobody has, and there is no API server", NULL, NULL, "gone Hold driver\n" },
-	{ "the operator has", "an upgrade", NULL,
-	  "want Hold driver by fairlead-hold {\"why\":\"an upgrade\"}\nsay Hold driver: Held: an upgrade\n" },
-	{ "a label of the Node does", NULL, NODE("nvidia.com/gpu.deploy.device-plugin: paused-for-mig-change"),
-	  "want Hold driver by fairlead-hold {\"why\":\"the Node's label nvidia.com/gpu.deploy.device-plugin is "
-	  "paused-for-mig-change\"}\nsay Hold driver: Held: the Node's label nvidia.com/gpu.deploy.device-plugin is "
-	  "paused-for-mig-change\n" },
-	{ "the same label says that it is to run", NULL, NODE("nvidia.com/gpu.deploy.device-plugin: 'true'"),
-	  "gone Hold driver\n" },
-	{ "another label with that value is nobody's wish", NULL, NODE("example.com/x: paused-for-mig-change"),
-	  "gone Hold driver\n" },
-	{ "both: what the operator says is what people read", "an upgrade",
-	  NODE("nvidia.com/gpu.deploy.dcgm: paused-for-driver-upgrade"),
-	  "want Hold driver by fairlead-hold {\"why\":\"an upgrade\"}\nsay Hold driver: Held: an upgrade\n" },
+	{ "nobody has asked", NULL, NULL, NULL, NODE("a: b"), NOT("operator") NOT("node") FREE },
+	{ "nobody has, and there is no API server", NULL, NULL, NULL, NULL, NOT("operator") NOT("node") FREE },
+	{ "the operator has", "an upgrade", NULL, NULL, NULL,
+	  KEEP("operator", "an upgrade") NOT("node") HOLD("an upgrade") },
+	{ "a label of the Node does", NULL, NULL, NULL, NODE(LABEL),
+	  NOT("operator") KEEP("node", SAID) HOLD(SAID) },
+	{ "the same label says that it is to run", NULL, NULL, NULL,
+	  NODE("nvidia.com/gpu.deploy.device-plugin: 'true'"), NOT("operator") NOT("node") FREE },
+	{ "another label with that value is nobody's wish", NULL, NULL, NULL,
+	  NODE("example.com/x: paused-for-mig-change"), NOT("operator") NOT("node") FREE },
+	{ "both: what the operator says is what people read", "an upgrade", NULL, NULL, NODE(LABEL),
+	  KEEP("operator", "an upgrade") KEEP("node", SAID) HOLD("an upgrade") },
+	{ "the operator had asked one who was here before us", NULL, "an upgrade", NULL, NULL,
+	  KEEP("operator", "an upgrade") NOT("node") HOLD("an upgrade") },
+	{ "and takes it back", "", "an upgrade", NULL, NULL, NOT("operator") NOT("node") FREE },
+	{ "and asks for another one", "a repair", "an upgrade", NULL, NULL,
+	  KEEP("operator", "a repair") NOT("node") HOLD("a repair") },
+	{ "a label did when the Node was seen last", NULL, NULL, "the label", NULL,
+	  NOT("operator") KEEP("node", "the label") HOLD("the label") },
+	{ "it does no more", NULL, NULL, "the label", NODE("a: b"), NOT("operator") NOT("node") FREE },
+	{ "the Node is no more", NULL, NULL, "the label", "metadata: {name: n2}\n",
+	  NOT("operator") NOT("node") FREE },
+	{ "the operator takes back what is not theirs", "", NULL, "the label", NULL,
+	  NOT("operator") KEEP("node", "the label") HOLD("the label") },
 };
 
 struct world {
@@ -56,34 +76,55 @@ static int world_init(struct world *w, const char *node)
 	struct fl_loop_options options = { .seed = { 1, 2 } };
 	const struct fl_source sources[] = {
 		{ &fl_settings_kind, NULL, NULL, NULL }, { &fl_own_node_kind, NULL, NULL, NULL },
-		{ &fl_pause_kind, NULL, NULL, NULL },    { &fl_hold_kind, NULL, &fl_holding_sink, &w->holding },
+		{ &fl_word_kind, NULL, NULL, NULL },     { &fl_hold_kind, NULL, &fl_holding_sink, &w->holding },
 	};
+	struct fl_source pauses;
 
 	w->io = rig_clock();
 	w->loop = w->io ? fl_loop_new(w->io, &options, NULL) : NULL;
 	if (!w->loop)
+		return -FL_E_NOMEM;
+	fl_holding_init(&w->holding, w->io, "", NULL);
+	pauses = fl_holding_pauses(&w->holding);
+	if (fl_loop_source(w->loop, &pauses, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(sources); i++)
 		if (fl_loop_source(w->loop, &sources[i], NULL) < 0)
 			return -FL_E_NOMEM;
 	if (fl_loop_capability(w->loop, &fl_node_hold, NULL) < 0)
 		return -FL_E_NOMEM;
-	fl_holding_start(&w->holding, w->io, w->loop, &w->gpu, NULL);
+	fl_holding_start(&w->holding, w->loop, &w->gpu);
 	fl_feed_begin(fl_loop_feed(w->loop, &fl_settings_kind));
 	if (put(w, &fl_settings_kind, "metadata: {name: settings}\nnode: n1\n") < 0)
 		return -FL_E_NOMEM;
 	fl_feed_synced(fl_loop_feed(w->loop, &fl_settings_kind));
-	if (node)
-		return put(w, &fl_own_node_kind, node);
+	if (node) {
+		if (put(w, &fl_own_node_kind, node) < 0)
+			return -FL_E_NOMEM;
+		fl_feed_synced(fl_loop_feed(w->loop, &fl_own_node_kind));
+		return 0;
+	}
 	fl_feed_absent(fl_loop_feed(w->loop, &fl_own_node_kind));
 	return 0;
 }
 
 static int ask(struct world *w, const char *why)
 {
+	struct fl_word word = { 0 };
+
+	FL_SET(FL_IN(&word, meta), name, FL_S("operator"));
+	FL_SET(&word, pause, *why != '\0');
+	FL_SET(&word, why, fl_str(why));
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_word_kind), &word, NULL);
+}
+
+static int remember(struct world *w, const char *whose, const char *why)
+{
 	struct fl_pause pause = { 0 };
 
-	FL_SET(FL_IN(&pause, meta), name, FL_S("operator"));
+	if (!why)
+		return 0;
+	FL_SET(FL_IN(&pause, meta), name, fl_str(whose));
 	FL_SET(&pause, why, fl_str(why));
 	return fl_feed_put(fl_loop_feed(w->loop, &fl_pause_kind), &pause, NULL);
 }
@@ -98,8 +139,10 @@ TEST(at_whose_word)
 		bool planned;
 
 		OK(world_init(&w, row->node));
-		if (row->operator)
-			OK(ask(&w, row->operator));
+		if (row->word)
+			OK(ask(&w, row->word));
+		OK(remember(&w, "operator", row->by_operator));
+		OK(remember(&w, "node", row->by_node));
 		fl_plan_init(&plan, &arena);
 		planned = fl_loop_try(w.loop, &fl_node_hold, FL_S(""), FL_S(""), &plan, NULL, NULL);
 		OK(planned && !plan.failed ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
@@ -133,7 +176,9 @@ static bool held(struct world *w)
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_view view = fl_loop_view(w->loop, &arena);
 
-	return fl_view_get(&view, &fl_hold_kind, FL_S(""), FL_S("driver"));
+	const struct fl_hold *hold = fl_view_get(&view, &fl_hold_kind, FL_S(""), FL_S("driver"));
+
+	return hold && hold->held;
 }
 
 TEST(it_goes_round)
@@ -146,7 +191,7 @@ TEST(it_goes_round)
 	OK(ask(&w, "an upgrade"));
 	pass(&w);
 	CHECK(held(&w) || test_tortured());
-	fl_feed_gone(fl_loop_feed(w.loop, &fl_pause_kind), FL_S(""), FL_S("operator"));
+	OK(ask(&w, ""));
 	pass(&w);
 	CHECK(!held(&w) || test_tortured());
 	CHECK(fl_loop_idle(w.loop) || test_tortured());

@@ -6,6 +6,7 @@
 #include "test_io.h"
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct node {
@@ -36,13 +37,20 @@ static int up(struct node *n)
 {
 	const struct fl_source sources[] = {
 		{ &fl_settings_kind, NULL, NULL, NULL }, { &fl_own_node_kind, NULL, NULL, NULL },
-		{ &fl_pause_kind, NULL, NULL, NULL },    { &fl_hold_kind, NULL, &fl_holding_sink, &n->holding },
+		{ &fl_word_kind, NULL, NULL, NULL },     { &fl_hold_kind, NULL, &fl_holding_sink, &n->holding },
 	};
+	struct fl_source pauses;
 	struct fl_settings settings = { 0 };
-	int r = rig_up(&n->rig, "two-t4", 0, &n->err);
+	int r = rig_up(&n->rig, "two-t4", RIG_WAIT, &n->err);
 
 	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
 	FL_SET(&settings, node, FL_S("n1"));
+	(void)snprintf(n->path, sizeof n->path, "%s/run/node.sock", n->rig.folder);
+	(void)snprintf(n->url, sizeof n->url, "unix:%s", n->path);
+	fl_holding_init(&n->holding, n->rig.io, n->path, NULL);
+	pauses = fl_holding_pauses(&n->holding);
+	if (r == 0)
+		r = fl_loop_source(n->rig.loop, &pauses, &n->err);
 	for (uint32_t i = 0; r == 0 && i < FL_LEN(sources); i++)
 		r = fl_loop_source(n->rig.loop, &sources[i], &n->err);
 	if (r == 0)
@@ -52,10 +60,8 @@ static int up(struct node *n)
 	if (r < 0)
 		return r;
 	fl_feed_absent(fl_loop_feed(n->rig.loop, &fl_own_node_kind));
-	(void)snprintf(n->path, sizeof n->path, "%s/run/node.sock", n->rig.folder);
-	(void)snprintf(n->url, sizeof n->url, "unix:%s", n->path);
-	fl_holding_start(&n->holding, n->rig.io, n->rig.loop, &n->rig.gpu, NULL);
-	r = fl_holding_listen(&n->holding, n->path, &n->err);
+	fl_holding_start(&n->holding, n->rig.loop, &n->rig.gpu);
+	r = fl_holding_listen(&n->holding, &n->err);
 	if (r < 0)
 		return r;
 	n->client = fl_http_client_new(n->rig.io, &(struct fl_http_client_options){ .url = fl_str(n->url) }, &n->err);
@@ -119,6 +125,38 @@ TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	ASKED(n, "/resume", "", 409, "a label of the Node asks for it");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+}
+
+static const char *remembered(const struct gpu_rig *rig)
+{
+	return test_path(rig->folder, "run/paused/operator");
+}
+
+static bool is_remembered(struct gpu_rig *rig, int is)
+{
+	return (access(remembered(rig), F_OK) == 0) == is;
+}
+
+/* Two agents for a moment, or a person with a shell: who reads the file knows of the pause. */
+TEST_ONCE(what_is_remembered_is_a_file_that_says_why)
+{
+	NODE(n);
+	ASKED(n, "/pause", "an upgrade", 200, "the driver is let go of\n");
+	CHECK(rig_until(&n.rig, is_remembered, true));
+	CHECK_STR(test_read_file(remembered(&n.rig)), "an upgrade\n");
+	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK(rig_until(&n.rig, is_remembered, false));
+}
+
+TEST_ONCE(whoever_writes_the_file_asks_for_a_pause)
+{
+	NODE(n);
+	CHECK(mkdir(test_path(n.rig.folder, "run/paused"), 0755) == 0);
+	CHECK(test_write_file(remembered(&n.rig), "\n"));
+	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: nobody has written what for");
+	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK(rig_until(&n.rig, is_remembered, false));
 }
 
 TEST_ONCE(what_is_no_such_request_is_refused)
