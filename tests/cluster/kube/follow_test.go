@@ -226,6 +226,16 @@ func TestAServerWithoutInitialEventsIsListed(t *testing.T) {
 
 // Writers write on while the API server is killed again and again.
 func TestAKilledAPIServerUnderLoadLosesNothing(t *testing.T) {
+	loseNothing(t, (*cluster.Part).Kill)
+}
+
+// One that ends in order says so to those who watch, and answers some of what comes meanwhile.
+func TestAnAPIServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
+	loseNothing(t, (*cluster.Part).Terminate)
+}
+
+// loseNothing has an informer of client-go's see the same as we do, however the server ends.
+func loseNothing(t *testing.T, end func(*cluster.Part, context.Context) error) {
 	c := cluster.NewForTest(t, cluster.Options{})
 	store := informer(t, c)
 	d, short := follow(t, c), follow(t, c, "timeout=2", "list=1")
@@ -249,7 +259,7 @@ func TestAKilledAPIServerUnderLoadLosesNothing(t *testing.T) {
 	}
 	for range 3 {
 		time.Sleep(time.Second)
-		cluster.Must(t, c.APIServer.Kill(t.Context()))
+		cluster.Must(t, end(c.APIServer, t.Context()))
 		cluster.Must(t, c.APIServer.Start(t.Context()))
 	}
 	time.Sleep(time.Second)
