@@ -276,6 +276,14 @@ func TestTheDriverIsLetGoOfWhenAskedTo(t *testing.T) {
 			}
 			r.say("driver", "unload") // refused while anybody has it open
 			r.say("driver", "loaded")
+			r.must(r.agent.Kill(t.Context()))
+			r.must(r.agent.Start(t.Context()))
+			r.ready()
+			if state := r.driver(); !strings.HasPrefix(state, "Paused") || len(r.children()) > 0 {
+				t.Errorf("to the agent that comes anew the driver is %s, and its children are %v", state, r.children())
+			}
+			r.say("driver", "unload")
+			r.say("driver", "loaded")
 			r.must(row.goOn(r))
 			until(r, "the children are back", func() (bool, string) { return len(r.children()) >= 2, fmt.Sprint(r.children()) })
 			r.within(time.Minute).hasGPUs(8, 8)
