@@ -412,6 +412,12 @@
 #define FL_PLUGIN_WATCHED_WITHIN (2 * FL_NS_PER_S)   /* of being registered; it is a matter of ms */
 #define FL_PLUGIN_LOOK_EVERY (30 * FL_NS_PER_S)      /* into the folder, in case the kernel's hints were lost */
 #define FL_PLUGIN_PROBE_TIMEOUT (200 * FL_NS_PER_MS) /* of a socket that may be nobody's: the kernel answers at once */
+#define FL_PLUGIN_HURRY_FIRST (10 * FL_NS_PER_MS)    /* a socket at which nobody listens is looked at again, */
+#define FL_PLUGIN_HURRY_LAST (640 * FL_NS_PER_MS)    /* each time after twice as long */
+#define FL_PLUGIN_STRANGERS_EVERY (2 * FL_NS_PER_S)  /* into the folder while another plugin is there: it may die */
+#define FL_PLUGIN_COUNT_AFTER (100 * FL_NS_PER_MS)   /* a list, or a stream's end: the kubelet has seen it by then, */
+#define FL_PLUGIN_COUNT_AGAIN (1 * FL_NS_PER_S)      /* or a while later */
+#define FL_PLUGIN_HELPS_MAX 3                        /* for one socket of another plugin: it may have nothing to serve */
 #define FL_PLUGIN_SOCKETS_MAX 1024                   /* in the kubelet's folder: a leak is told, and not followed */
 
 #define FL_HOLDERS_EVERY (30 * FL_NS_PER_S)          /* what is not told to us otherwise is seen as late as this */

@@ -180,7 +180,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 {
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_gpu_options gpu = options->gpu;
-	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated, agent };
+	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated, agent,
+					      options->pods_dir };
 	struct fl_runtime_options runtime = { options->runtime_socket, options->log };
 
 	gpu.log = options->log;

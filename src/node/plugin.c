@@ -290,6 +290,13 @@ void plugin_socket_is_gone(struct plugin *plugin)
 	try_now(plugin);
 }
 
+void plugin_not_counted(struct plugin *plugin)
+{
+	fl_log(plugin->all->options.log, FL_WARN, "the kubelet has let go of a resource, and is told of it again",
+	       FL_KV_STR("resource", plugin->name));
+	try_now(plugin);
+}
+
 /* ---- a resource's life ---- */
 
 static struct plugin *find(const struct fl_plugins *all, struct fl_str name)
@@ -469,6 +476,12 @@ static int set_up(struct fl_plugins *all, struct fl_err *err)
 	if (snprintf(all->kubelet.path, sizeof all->kubelet.path, "%s/kubelet.sock", all->options.dir) >=
 	    (int)sizeof all->kubelet.path)
 		return fl_fail(err, FL_E_TOOBIG, "the path '%s' leaves no room for a socket", all->options.dir);
+	if (all->options.pods_dir)
+		all->pods.kind = FL_ADDR_UNIX;
+	if (all->options.pods_dir &&
+	    snprintf(all->pods.path, sizeof all->pods.path, "%s/kubelet.sock", all->options.pods_dir) >=
+		    (int)sizeof all->pods.path)
+		return fl_fail(err, FL_E_TOOBIG, "the path '%s' leaves no room for a socket", all->options.pods_dir);
 	if (fl_random(all->io, all->seed, sizeof all->seed, err) < 0 ||
 	    fl_random(all->io, &process, sizeof process, err) < 0)
 		return -(int)err->code;
@@ -507,8 +520,10 @@ bool fl_plugins_drain(struct fl_plugins *all)
 {
 	bool done = true;
 
-	if (!all->drains)
+	if (!all->drains) {
 		plugins_folder_stop(all);
+		plugins_count_stop(all);
+	}
 	for (struct plugin *plugin = all->first; plugin; plugin = plugin->next) {
 		if (!all->drains) {
 			stop_asking(plugin);
@@ -528,10 +543,12 @@ struct fl_plugins *fl_plugins_free(struct fl_plugins *all)
 	if (!all)
 		return NULL;
 	plugins_folder_stop(all);
+	plugins_count_stop(all);
 	while (all->first)
 		plugin_free(all->first);
 	fl_arena_free(&all->scratch);
 	fl_vec_free(&all->seen);
+	fl_vec_free(&all->strangers);
 	fl_free(all);
 	return NULL;
 }

@@ -17,7 +17,9 @@
  * later, whenever the newest ListAndWatch has ended and it was not us who ended it, the kubelet's socket has been made
  * anew, the options have changed, or ours is gone from the folder. Before that our side of older streams is ended: the
  * kubelet takes the end of any for the end of all. Where another process serves a resource of ours it takes turns with
- * nobody: see fl_plugin_socket_kind, a fact for the plan.
+ * nobody: see fl_plugin_socket_kind, a fact for the plan. Whom such an end has hit says nothing and hears of nothing,
+ * so the kubelet is asked what it counts, after each change in its folder and twice a minute: what it has let go of is
+ * registered again, be it ours or NVIDIA's plugin's, which does so but once.
  *
  * Allocate, GetPreferredAllocation and PreStartContainer are answered from the very Resource whose list was sent last
  * (plan/gpu_hand_out.h), kept unpacked; they write nothing.
@@ -35,6 +37,7 @@ struct fl_plugins_options {
 	struct fl_metrics *metrics;   /* NULL: none are kept; one struct fl_plugins a registry */
 	void (*allocated)(void *arg); /* after each Allocate: PodResources will say who has what. NULL: nobody */
 	void *arg;
+	const char *pods_dir;         /* of PodResources, borrowed; NULL: the kubelet is not asked what it counts */
 };
 
 /* The loop must have a source for fl_resource_kind with fl_plugin_sink, and one for fl_plugin_socket_kind. Feeds both:

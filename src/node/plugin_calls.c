@@ -192,6 +192,7 @@ void plugin_send_all(struct plugin *plugin)
 	}
 	if (made)
 		plugin_count(plugin, PLUGIN_LISTS);
+	plugin->sent = fl_now(plugin->all->io);
 	fl_arena_free(arena);
 }
 
@@ -227,6 +228,7 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 			watcher->next->from = &watcher->next;
 		plugin->watchers = watcher;
 		plugin->lost = false;
+		plugin->sent = fl_now(plugin->all->io);
 		fl_grpc_call_on_gone(call, watcher_gone, watcher);
 		fl_grpc_call_send(call, &list.base);
 		plugin_count(plugin, PLUGIN_LISTS);

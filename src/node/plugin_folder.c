@@ -144,11 +144,13 @@ static void look_due(struct fl_timer *timer)
 /* The kubelet writes its checkpoint with each list and each Allocate: no news of sockets. */
 static void changed(struct fl_notify *notify, const char *name)
 {
+	struct fl_plugins *all = fl_container(notify, struct fl_plugins, notify);
 	struct fl_str text = fl_str(name);
 
 	if (fl_str_starts(text, FL_S(".")) || fl_str_starts(text, FL_S("kubelet_internal_checkpoint")))
 		return;
-	look_now(fl_container(notify, struct fl_plugins, notify));
+	all->hurry = FL_PLUGIN_HURRY_FIRST;
+	look_now(all);
 }
 
 /* ---- what was seen ---- */
@@ -212,17 +214,33 @@ static int tell_one(struct fl_plugins *all, const struct folder_socket *sock)
 	return fl_feed_put(all->sockets, &object, NULL);
 }
 
+/* Bound and not yet listened at, it is news that nobody tells; and so is that somebody has died. */
+static uint64_t next_look(struct fl_plugins *all, bool dead)
+{
+	uint64_t hurry = all->hurry;
+
+	if (!dead || !hurry || hurry > FL_PLUGIN_HURRY_LAST)
+		return all->strangers.len ? FL_PLUGIN_STRANGERS_EVERY : FL_PLUGIN_LOOK_EVERY;
+	all->hurry *= 2;
+	return hurry;
+}
+
 static void tell(struct fl_plugins *all)
 {
+	bool dead = false;
 	int r = 0;
 
+	plugins_see_strangers(all);
 	fl_feed_begin(all->sockets);
-	fl_vec_each (sock, &all->seen)
-		if (r == 0 && sock->name[0] != '.' && !is_kubelet(sock))
-			r = tell_one(all, sock);
+	fl_vec_each (sock, &all->seen) {
+		if (r < 0 || sock->name[0] == '.' || is_kubelet(sock))
+			continue;
+		r = tell_one(all, sock);
+		dead |= !sock->live;
+	}
 	if (r == 0)
 		fl_feed_synced(all->sockets);
-	rest(all, r < 0 ? FL_PLUGIN_RETRY_LAST : FL_PLUGIN_LOOK_EVERY);
+	rest(all, r < 0 ? FL_PLUGIN_RETRY_LAST : next_look(all, dead));
 }
 
 /* ---- does anybody answer there? ---- */

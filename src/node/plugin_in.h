@@ -1,7 +1,7 @@
 /* plugin_in.h - the inside of the device plugin: for plugin*.c only.
  *
  * plugin.c has the whole, the sink and the registration; plugin_calls.c answers the kubelet; plugin_folder.c looks at
- * what is in its folder.
+ * what is in its folder; plugin_counts.c asks whether the kubelet counts what it was told.
  */
 #pragma once
 #include "api/node.h"
@@ -46,6 +46,7 @@ struct plugin {
 	struct fl_err err, why;            /* why: what went wrong last, FL_OK: nothing since the last success */
 	int64_t asked_wall;                /* when the Register that holds, or is on its way, was begun */
 	uint64_t asked;                    /* the same by the loop's clock */
+	uint64_t sent;                     /* when the list was, last */
 	bool lost;                         /* the newest stream has ended, and none has come since */
 	bool changed;                      /* so has something that a Register tells, while one was on its way */
 	struct fl_timer again;
@@ -60,6 +61,13 @@ struct folder_socket {
 	uint64_t ino;
 	int64_t made;
 	bool live;
+};
+
+/* A socket of NVIDIA's plugin at which somebody answers. */
+struct stranger {
+	char name[FL_NAME_MAX + 1];
+	uint64_t ino;
+	uint32_t helped;                   /* how often we have told the kubelet of it */
 };
 
 struct fl_plugins {
@@ -89,6 +97,17 @@ struct fl_plugins {
 	FL_VEC(struct folder_socket) seen;
 	uint32_t probing;                  /* the one of `seen` that is asked whether anybody answers */
 	struct fl_connect probe;
+	uint64_t hurry;                    /* until the next look where a socket is about to be listened at */
+
+	/* ---- what the kubelet counts ---- */
+	struct fl_addr pods;               /* where it tells; an empty path: it is not asked */
+	FL_VEC(struct stranger) strangers;
+	struct fl_timer count_timer;
+	struct fl_grpc_client *count_client, *help_client;   /* only while a request is on its way */
+	struct fl_grpc_request count, help;
+	struct fl_err count_err;
+	uint64_t counted;                  /* when it was asked last */
+	bool count_again;
 };
 
 /* ---- plugin.c ---- */
@@ -98,6 +117,7 @@ void plugin_watchers_changed(struct plugin *plugin);
 void plugin_lost(struct plugin *plugin, uint64_t lived);   /* its newest stream, after so long, and not by us */
 void plugins_kubelet_is_new(struct fl_plugins *all, int64_t made);        /* its socket has been made then */
 void plugin_socket_is_gone(struct plugin *plugin);
+void plugin_not_counted(struct plugin *plugin);   /* the kubelet has let go of it and said nothing */
 
 /* ---- plugin_calls.c ---- */
 extern const struct fl_grpc_handler plugin_handlers[5];
@@ -107,6 +127,11 @@ bool plugin_same_list(const struct fl_resource *a, const struct fl_resource *b);
 int plugin_check_list(const struct fl_resource *resource, struct fl_err *err);
 void plugin_send_all(struct plugin *plugin);
 void plugin_end_watchers(struct plugin *plugin, const char *why);
+
+/* ---- plugin_counts.c ---- */
+void plugins_see_strangers(struct fl_plugins *all);   /* `seen` is known, and who answers there */
+void plugins_count_soon(struct fl_plugins *all);
+void plugins_count_stop(struct fl_plugins *all);
 
 /* ---- plugin_folder.c ---- */
 void plugins_folder_start(struct fl_plugins *all);

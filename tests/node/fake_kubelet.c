@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
+#include "grpc/podresources.pb-c.h"
 #include <stdio.h>
 
 static const void *as(const ProtobufCMessage *message)
@@ -138,6 +139,7 @@ static void do_register(struct fl_grpc_call *call, const ProtobufCMessage *reque
 	char path[sizeof kubelet->dir + sizeof stream->endpoint];
 	struct fl_addr addr;
 
+	kubelet->asked++;
 	(void)snprintf(path, sizeof path, "%s/%s", kubelet->dir, request->endpoint);
 	if (kubelet->refuses || !stream || fl_addr_unix(&addr, fl_str(path), NULL) < 0 ||
 	    strcmp(request->version, "v1beta1") != 0) {
@@ -172,8 +174,48 @@ int fake_kubelet_start(struct fake_kubelet *kubelet, struct fl_io *io, const cha
 	return kubelet->server ? 0 : -(int)(err ? err->code : FL_E_IO);
 }
 
+/* One device stands for all that are healthy. */
+static void count(struct fl_grpc_call *call, const ProtobufCMessage *request)
+{
+	struct fake_kubelet *kubelet = fl_grpc_call_service(call);
+	V1__AllocatableResourcesResponse reply = V1__ALLOCATABLE_RESOURCES_RESPONSE__INIT;
+	V1__ContainerDevices devices[FAKE_STREAMS], *at[FAKE_STREAMS];
+	char *ids[FAKE_STREAMS];
+
+	(void)request;
+	kubelet->counted++;
+	for (int i = 0; i < FAKE_STREAMS; i++) {
+		struct fake_stream *stream = &kubelet->streams[i];
+		V1__ContainerDevices *here = &devices[reply.n_devices];
+
+		if (!stream->current || !stream->lists || !stream->devices[0])
+			continue;
+		v1__container_devices__init(here);
+		here->resource_name = stream->resource;
+		ids[i] = stream->devices;
+		here->device_ids = &ids[i];
+		here->n_device_ids = 1;
+		at[reply.n_devices++] = here;
+	}
+	reply.devices = at;
+	fl_grpc_call_reply(call, &reply.base);
+}
+
+static const struct fl_grpc_handler count_handlers[] = { { &fl_pods_allocatable, count } };
+
+int fake_kubelet_counts(struct fake_kubelet *kubelet, const char *dir, struct fl_err *err)
+{
+	struct fl_grpc_server_options how = { .addr.kind = FL_ADDR_UNIX, .handlers = count_handlers,
+					      .handler_count = FL_LEN(count_handlers), .service = kubelet };
+
+	(void)snprintf(how.addr.path, sizeof how.addr.path, "%s/kubelet.sock", dir);
+	kubelet->pods = fl_grpc_server_new(kubelet->io, &how, err);
+	return kubelet->pods ? 0 : -(int)(err ? err->code : FL_E_IO);
+}
+
 void fake_kubelet_stop(struct fake_kubelet *kubelet)
 {
+	kubelet->pods = fl_grpc_server_free(kubelet->pods);
 	kubelet->server = fl_grpc_server_free(kubelet->server);
 	for (int i = 0; i < FAKE_STREAMS; i++)
 		stream_free(&kubelet->streams[i]);

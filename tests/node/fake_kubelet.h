@@ -2,7 +2,7 @@
  * back and asks for the options from within, and then watches the list.
  *
  * As the real one it knows one client a resource. When a stream ends, whoever is the resource's client by then is let
- * go. It never dials again by itself.
+ * go. It never dials again by itself, and counts a resource's devices for as long as it has a client.
  */
 #pragma once
 #include "base/buf.h"
@@ -30,16 +30,18 @@ struct fake_stream {
 struct fake_kubelet {
 	struct fl_io *io;
 	char dir[80];
-	struct fl_grpc_server *server;
+	struct fl_grpc_server *server, *pods;
 	uint64_t slow;                     /* ns from Register until the plugin is asked for its options */
 	uint64_t late;                     /* ns from its answer until it watches */
 	bool refuses;                      /* each Register */
 	struct fake_stream streams[FAKE_STREAMS];
-	int registered, refused, lists, repeated, ended;
+	int registered, refused, lists, repeated, ended, counted, asked;
 };
 
 /* Listens at DIR/kubelet.sock when it returns 0. Zero-initialise before, set what it is like after. */
 int fake_kubelet_start(struct fake_kubelet *kubelet, struct fl_io *io, const char *dir, struct fl_err *err);
+/* It says at DIR/kubelet.sock what it counts of each resource (GetAllocatableResources). */
+int fake_kubelet_counts(struct fake_kubelet *kubelet, const char *dir, struct fl_err *err);
 void fake_kubelet_stop(struct fake_kubelet *kubelet);   /* dies: all connections are gone */
 static inline void fake_kubelet_auto_(struct fake_kubelet *kubelet)
 {

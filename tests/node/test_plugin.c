@@ -10,7 +10,7 @@
 #include "wishes.h"
 #include <stdio.h>
 
-static const char dir[] = "/plugins";
+static const char dir[] = "/plugins", pods_dir[] = "/pods";
 
 struct world {
 	struct node_world node;
@@ -38,7 +38,8 @@ static void was_allocated(void *world)
 /* The agent; without a kubelet. */
 static int agent_start(struct world *w)
 {
-	const struct fl_plugins_options options = { .dir = dir, .allocated = was_allocated, .arg = w };
+	const struct fl_plugins_options options = { .dir = dir, .allocated = was_allocated, .arg = w,
+						    .pods_dir = pods_dir };
 
 	w->loop = fl_loop_new(w->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
 	if (!w->loop || wishes_sources(w->loop, &w->plugins, &w->err) < 0)
@@ -52,7 +53,8 @@ static int world_start(struct world *w)
 	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
 		return -FL_E_IO;
 	w->io = w->node.io;
-	if (sim_file_put(w->node.host, "/plugins/DEPRECATION", "", 0) < 0)
+	if (sim_file_put(w->node.host, "/plugins/DEPRECATION", "", 0) < 0 ||
+	    sim_file_put(w->node.host, "/pods/other", "", 0) < 0)
 		return -FL_E_IO;
 	return agent_start(w);
 }
@@ -313,7 +315,7 @@ static void comes_back(const struct happening *row)
 	CHECK(comes(&w, GPU, "GPU-0 GPU-1!", FL_NS_PER_S));
 }
 
-TEST_ONCE(whatever_happens_the_resource_comes_back)   /* nine worlds; one of them is tortured below */
+TEST_ONCE(whatever_happens_the_resource_comes_back)   /* ten worlds; one of them is tortured below */
 {
 	EACH_ROW (row, happenings) {
 		comes_back(row);
@@ -451,6 +453,137 @@ TEST_ONCE(a_folder_whose_path_is_too_long_is_refused)
 	deep[sizeof deep - 1] = 0;
 	CHECK(!fl_plugins_new(w.io, w.loop, &options, &err));
 	CHECK_INT(err.code, FL_E_TOOBIG);
+}
+
+/* ---- another plugin ---- */
+
+/* NVIDIA's: it registers once, and does not know whether the kubelet listens. */
+struct stranger_there {
+	struct fl_io *io;
+	struct fl_grpc_server *server;
+	struct fl_grpc_client *client;
+	struct fl_grpc_request request;
+	struct fl_err err;
+};
+
+static void theirs_auto_(struct stranger_there *theirs)
+{
+	fl_op_cancel(&theirs->request.op);
+	fl_arena_free(&theirs->request.arena);
+	theirs->client = fl_grpc_client_free(theirs->client);
+	theirs->server = fl_grpc_server_free(theirs->server);
+}
+
+static void their_options(struct fl_grpc_call *call, const ProtobufCMessage *request)
+{
+	V1beta1__DevicePluginOptions options = V1BETA1__DEVICE_PLUGIN_OPTIONS__INIT;
+
+	(void)request;
+	fl_grpc_call_reply(call, &options.base);
+}
+
+static void their_list(struct fl_grpc_call *call, const ProtobufCMessage *request)
+{
+	char id[] = "THEIRS", health[] = "Healthy";
+	V1beta1__Device device = V1BETA1__DEVICE__INIT, *devices[] = { &device };
+	V1beta1__ListAndWatchResponse list = V1BETA1__LIST_AND_WATCH_RESPONSE__INIT;
+
+	(void)request;
+	device.id = id;
+	device.health = health;
+	list.devices = devices;
+	list.n_devices = 1;
+	fl_grpc_call_send(call, &list.base);
+}
+
+static const struct fl_grpc_handler their_handlers[] = { { &fl_plugin_options, their_options },
+							 { &fl_plugin_list_and_watch, their_list } };
+
+static void their_register_done(struct fl_op *op)
+{
+	(void)op;
+}
+
+static int theirs_start(struct stranger_there *theirs, struct world *w)
+{
+	static const struct fl_grpc_server_options how = {
+		.addr = { .kind = FL_ADDR_UNIX, .path = "/plugins/nvidia-gpu.sock" },
+		.handlers = their_handlers, .handler_count = FL_LEN(their_handlers),
+	};
+	const struct fl_addr kubelet = { .kind = FL_ADDR_UNIX, .path = "/plugins/kubelet.sock" };
+	V1beta1__RegisterRequest message = V1BETA1__REGISTER_REQUEST__INIT;
+	char version[] = "v1beta1", endpoint[] = "nvidia-gpu.sock", name[] = GPU;
+
+	theirs->server = fl_grpc_server_new(w->io, &how, &w->err);
+	theirs->client = theirs->server ? fl_grpc_client_new(w->io, &kubelet, &w->err) : NULL;
+	if (!theirs->client)
+		return -(int)w->err.code;
+	message.version = version;
+	message.endpoint = endpoint;
+	message.resource_name = name;
+	theirs->request = (struct fl_grpc_request){ .method = &fl_kubelet_register, .message = &message.base };
+	theirs->request.op = (struct fl_op){ .done = their_register_done, .err = &theirs->err };
+	fl_grpc_start(theirs->client, &theirs->request);
+	return 0;
+}
+
+#define COUNTS(w) OK_ERR(fake_kubelet_counts(&(w).kubelet, pods_dir, &(w).err), &(w).err)
+
+/* The end of our stream takes away what they have: they are told to the kubelet anew. */
+TEST(who_is_made_way_for_is_not_lost)
+{
+	WORLD(w);
+	FL_AUTO(theirs) struct stranger_there theirs = { 0 };
+
+	KUBELET(w);
+	COUNTS(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	OK_ERR(theirs_start(&theirs, &w), &w.err);
+	CHECK(comes(&w, GPU, "THEIRS", SOON) || test_tortured());
+	pass(&w, 30 * FL_NS_PER_MS);
+	WISH(w, "[]");
+	pass(&w, 30 * FL_NS_PER_MS);
+	CHECK(test_tortured() || !fake_kubelet_find(&w.kubelet, GPU));
+	pass(&w, 2 * FL_PLUGIN_LOOK_EVERY);
+	CHECK_STR(fl_str(fake_kubelet_devices(&w.kubelet, GPU)), "THEIRS");
+	CHECK(test_tortured() || w.kubelet.registered == 3);
+}
+
+/* The end of theirs takes away what we have, and our stream goes on for nobody. */
+TEST(who_has_gone_takes_nothing_with_them)
+{
+	WORLD(w);
+	FL_AUTO(theirs) struct stranger_there theirs = { 0 };
+
+	KUBELET(w);
+	COUNTS(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	OK_ERR(theirs_start(&theirs, &w), &w.err);
+	pass(&w, FL_NS_PER_S);
+	CHECK(comes(&w, GPU, "THEIRS", 0) || test_tortured());
+	theirs_auto_(&theirs);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", FL_NS_PER_S) || test_tortured());
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", 2 * FL_PLUGIN_LOOK_EVERY));
+	pass(&w, 2 * FL_PLUGIN_LOOK_EVERY);
+	CHECK(test_tortured() || w.kubelet.registered == 3);
+}
+
+/* A plugin whose devices are all sick is not registered for ever. */
+TEST_ONCE(a_resource_that_is_sick_as_a_whole_is_not_told_of_again)
+{
+	static const struct fl_addr theirs = { .kind = FL_ADDR_UNIX, .path = "/plugins/nvidia-mig-1g.10gb.sock" };
+	WORLD(w);
+
+	KUBELET(w);
+	COUNTS(w);
+	CHECK(fl_listen(w.io, &theirs, 0600, NULL) >= 0);
+	WISH(w, "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"units\":[]}]");
+	CHECK(comes(&w, GPU, "", SOON));
+	pass(&w, 20 * FL_PLUGIN_REGISTER_TIMEOUT);
+	CHECK_INT(w.kubelet.asked, 1 + FL_PLUGIN_HELPS_MAX);
+	CHECK(w.kubelet.counted > 10);
 }
 
 /* ---- who gets what ---- */
