@@ -254,7 +254,7 @@
 #define FL_CONTEST_REST (600 * FL_NS_PER_S)
 /* A write that nobody has taken away for as long ends the contest: whoever is slower is no fight to us either. */
 #define FL_CONTEST_HELD FL_CONTEST_WINDOW
-#define FL_CONTEST_MAX 4096          /* writes that are remembered for this, 250 bytes each; the oldest goes */
+#define FL_CONTEST_MAX 4096          /* writes that are remembered for this, 64 bytes each; the oldest goes */
 /* A directory whose files are objects: hints may be lost without a word, so it is read once a minute. */
 #define FL_FOLDER_POLL (60 * FL_NS_PER_S)
 #define FL_FOLDER_FILE_MAX (1 * FL_MIB)       /* the kubelet's checkpoint of 110 Pods, CDI specs of 16 GPUs: a tenth */

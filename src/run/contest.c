@@ -21,8 +21,7 @@ static uint64_t id_of(struct fl_loop *loop, const struct fl_want *want)
 	struct fl_buf *buf = &loop->packing;
 
 	fl_buf_clear(buf);
-	put_part(buf, fl_str(want->ref.kind->group));
-	put_part(buf, fl_str(want->ref.kind->plural));
+	fl_buf_put(buf, &want->ref.kind, sizeof want->ref.kind);
 	put_part(buf, want->ref.space);
 	put_part(buf, want->ref.name);
 	switch (want->what) {
@@ -85,7 +84,7 @@ struct fl_str contest_words(struct fl_loop *loop, const struct fl_want *want)
 {
 	const struct contest *contest = loop->contests.len ? find(loop, id_of(loop, want)) : NULL;
 
-	return contest && contest->is ? fl_str(contest->words) : (struct fl_str){ NULL, 0 };
+	return contest && contest_fight(contest) ? fl_str(contest->fight->words) : (struct fl_str){ NULL, 0 };
 }
 
 /* ---- all of them ---- */
@@ -104,13 +103,21 @@ static void list_newest(struct fl_loop *loop, struct contest *contest)
 	loop->newest = contest;
 }
 
+static void fight_free(struct fl_loop *loop, struct fight *fight)
+{
+	if (!fight)
+		return;
+	fl_timer_stop(loop->io, &fight->timer);
+	fl_free(fight->words);
+	fl_free(fight->key);
+	fl_free(fight);
+}
+
 static void contest_free(struct fl_loop *loop, struct contest *contest)
 {
 	(void)fl_hmap_del(&loop->contests, (struct fl_str){ (const char *)&contest->id, sizeof contest->id });
-	fl_timer_stop(loop->io, &contest->timer);
+	fight_free(loop, contest->fight);
 	unlist(loop, contest);
-	fl_free(contest->words);
-	fl_free(contest->key);
 	fl_free(contest);
 }
 
@@ -128,7 +135,7 @@ static void forget_old(struct fl_loop *loop, uint64_t now)
 
 		if (now - contest->at <= FL_CONTEST_WINDOW && loop->contests.len < FL_CONTEST_MAX)
 			return;
-		if (contest->is || contest->told) {
+		if (contest->fight && (contest->fight->is || contest->fight->told)) {
 			unlist(loop, contest);
 			list_newest(loop, contest);
 		} else {
@@ -139,58 +146,59 @@ static void forget_old(struct fl_loop *loop, uint64_t now)
 
 /* ---- the verdict: told to all whose plans may have read it, whenever it changes ---- */
 
-static int tell(const struct contest *contest)
+static int tell(const struct fight *fight)
 {
-	struct cap *cap = contest->cap;
-	struct fl_str space = { contest->text, contest->space_len };
-	struct fl_str name = { contest->text + contest->space_len, contest->len - contest->space_len };
-	int r = run_tell_again(run_feed(cap->loop, contest->kind), space, name);
+	struct cap *cap = fight->cap;
+	struct fl_str space = { fight->text, fight->space_len };
+	struct fl_str name = { fight->text + fight->space_len, fight->len - fight->space_len };
+	int r = run_tell_again(run_feed(cap->loop, fight->kind), space, name);
 	int own = 0;
 
 	if (cap->active)   /* else all of its keys are planned when it is */
-		own = key_dirty(cap, (struct fl_str){ contest->key, contest->key_space },
-				(struct fl_str){ contest->key + contest->key_space + 1,
-						 contest->key_len - contest->key_space - 1 });
+		own = key_dirty(cap, (struct fl_str){ fight->key, fight->key_space },
+				(struct fl_str){ fight->key + fight->key_space + 1,
+						 fight->key_len - fight->key_space - 1 });
 	return r < 0 ? r : own;
 }
 
 static void due(struct fl_timer *timer)
 {
-	struct contest *contest = fl_container(timer, struct contest, timer);
-	struct fl_loop *loop = contest->cap->loop;
+	struct fight *fight = fl_container(timer, struct fight, timer);
+	struct fl_loop *loop = fight->cap->loop;
 	uint64_t now = fl_now(loop->io);
 
-	if (now >= contest->over)
-		contest->is = false;
-	if (contest->is != contest->told && tell(contest) < 0) {
+	if (now >= fight->over)
+		fight->is = false;
+	if (fight->is != fight->told && tell(fight) < 0) {
 		fl_timer_set(loop->io, timer, now + FL_RUN_RETRY_FIRST);
 		return;
 	}
-	contest->told = contest->is;
-	if (contest->is)
-		fl_timer_set(loop->io, timer, contest->over);
+	fight->told = fight->is;
+	if (fight->is)
+		fl_timer_set(loop->io, timer, fight->over);
 	else
-		contest_free(loop, contest);
+		contest_free(loop, fight->contest);
 }
 
-static void judge(struct contest *contest, bool is, uint64_t over)
+static void judge(struct fight *fight, bool is, uint64_t over)
 {
-	struct fl_loop *loop = contest->cap->loop;
+	struct fl_loop *loop = fight->cap->loop;
 
-	contest->is = is;
-	contest->over = over;
-	if (is != contest->told)
-		fl_timer_set(loop->io, &contest->timer, fl_now(loop->io));
+	fight->is = is;
+	fight->over = over;
+	if (is != fight->told)
+		fl_timer_set(loop->io, &fight->timer, fl_now(loop->io));
 	else if (is)
-		fl_timer_set(loop->io, &contest->timer, over);
+		fl_timer_set(loop->io, &fight->timer, over);
 	else
-		fl_timer_stop(loop->io, &contest->timer);
+		fl_timer_stop(loop->io, &fight->timer);
 }
 
 static void forgive(struct contest *contest)
 {
 	contest->tries = 0;
-	judge(contest, false, 0);
+	if (contest->fight)
+		judge(contest->fight, false, 0);
 }
 
 bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_at)
@@ -203,10 +211,11 @@ bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_
 		forgive(contest);   /* something else is wanted by now */
 		contest->wish = stake->wish;
 	}
-	if (!contest->is)
+	if (!contest_fight(contest))
 		return true;
 	*ret_at = contest->at + FL_CONTEST_REST;
-	judge(contest, true, *ret_at + FL_CONTEST_REST);   /* it has not held; without a plan that writes it, it ends */
+	/* It has not held; without a plan that writes it, it ends. */
+	judge(contest->fight, true, *ret_at + FL_CONTEST_REST);
 	return fl_now(loop->io) >= *ret_at;
 }
 
@@ -214,23 +223,11 @@ bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_
 
 static struct contest *contest_new(struct fl_loop *loop, const struct slot *slot)
 {
-	struct fl_str space = slot->write.ref.space, name = slot->write.ref.name;
-	struct contest *contest = loop->contests.len < FL_CONTEST_MAX ? fl_zalloc(sizeof *contest + space.len +
-		name.len) :
-									NULL;
+	struct contest *contest = loop->contests.len < FL_CONTEST_MAX ? fl_zalloc(sizeof *contest) : NULL;
 
 	if (!contest)
 		return NULL;   /* a fight is seen later than it might have been */
 	contest->id = slot->stake.id;
-	contest->cap = slot->cap;
-	contest->kind = slot->write.ref.kind;
-	contest->timer.fire = due;
-	contest->space_len = space.len;
-	contest->len = space.len + name.len;
-	if (space.len)
-		memcpy(contest->text, space.p, space.len);
-	if (name.len)
-		memcpy(contest->text + space.len, name.p, name.len);
 	if (fl_hmap_put(&loop->contests, contest, NULL) < 0) {
 		fl_free(contest);
 		return NULL;
@@ -281,27 +278,50 @@ static void put_words(struct fl_buf *buf, const struct slot *slot, const struct 
 	fl_buf_str(buf, FL_S("; find out who in metadata.managedFields, or which webhook changes it"));
 }
 
+static struct fight *fight_new(struct contest *contest, const struct slot *slot)
+{
+	struct fl_str space = slot->write.ref.space, name = slot->write.ref.name;
+	struct fight *fight = fl_zalloc(sizeof *fight + space.len + name.len);
+
+	if (!fight)
+		return NULL;
+	fight->contest = contest;
+	fight->kind = slot->write.ref.kind;
+	fight->timer.fire = due;
+	fight->space_len = space.len;
+	fight->len = space.len + name.len;
+	if (space.len)
+		memcpy(fight->text, space.p, space.len);
+	if (name.len)
+		memcpy(fight->text + space.len, name.p, name.len);
+	return fight;
+}
+
 /* The words, and the key that is to be planned when the verdict changes. False: refused. */
 static bool describe(struct contest *contest, const struct slot *slot, const struct fl_str_list *paths)
 {
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(FL_PLAN_TEXT);
+	struct fight *fight;
 	char *words, *key;
 
 	put_words(&buf, slot, paths);
 	words = buf.failed ? NULL : fl_strdup(fl_buf_view(&buf));
 	key = words ? fl_alloc(slot->key->len) : NULL;
-	if (!key) {
+	fight = !key ? NULL : contest->fight ? contest->fight : fight_new(contest, slot);
+	if (!fight) {
 		fl_free(words);
+		fl_free(key);
 		return false;
 	}
 	memcpy(key, slot->key->text, slot->key->len);
-	fl_free(contest->words);
-	fl_free(contest->key);
-	contest->cap = slot->cap;
-	contest->words = words;
-	contest->key = key;
-	contest->key_len = slot->key->len;
-	contest->key_space = slot->key->space_len;
+	fl_free(fight->words);
+	fl_free(fight->key);
+	fight->cap = slot->cap;
+	fight->words = words;
+	fight->key = key;
+	fight->key_len = slot->key->len;
+	fight->key_space = slot->key->space_len;
+	contest->fight = fight;
 	return true;
 }
 
@@ -334,6 +354,7 @@ void contest_written(struct fl_loop *loop, const struct slot *slot, bool survive
 {
 	struct contest *contest = slot->stake.id ? find(loop, slot->stake.id) : NULL;
 	uint64_t now = fl_now(loop->io);
+	bool is;
 
 	forgive_opposite(loop, slot);
 	if (!slot->stake.id)
@@ -344,15 +365,16 @@ void contest_written(struct fl_loop *loop, const struct slot *slot, bool survive
 	}
 	if (!contest)
 		return;
-	if (contest->wish != slot->stake.wish || (!contest->is && now - contest->at > FL_CONTEST_WINDOW))
+	is = contest_fight(contest) != NULL;
+	if (contest->wish != slot->stake.wish || (!is && now - contest->at > FL_CONTEST_WINDOW))
 		contest->tries = 0;
 	contest->wish = slot->stake.wish;
 	contest->at = now;
 	contest->tries++;
 	unlist(loop, contest);
 	list_newest(loop, contest);
-	if ((contest->is || survives || contest->tries >= FL_CONTEST_TRIES) && describe(contest, slot, paths))
-		judge(contest, true, now + (survives ? 2 * FL_CONTEST_REST : FL_CONTEST_HELD));
-	else if (!contest->is)
-		judge(contest, false, 0);
+	if ((is || survives || contest->tries >= FL_CONTEST_TRIES) && describe(contest, slot, paths))
+		judge(contest->fight, true, now + (survives ? 2 * FL_CONTEST_REST : FL_CONTEST_HELD));
+	else if (!is && contest->fight)
+		judge(contest->fight, false, 0);
 }

@@ -129,11 +129,14 @@ static void explain_cap(const struct explaining *e, const struct cap *cap)
 
 	while ((key = fl_hmap_next(&cap->keys, &at)))
 		explain_key(e, key);
-	for (const struct contest *contest = e->loop->oldest; contest; contest = contest->next)
-		if (contest->is && contest->cap == cap &&
-		    about(e, contest->kind, (struct fl_str){ contest->text, contest->space_len },
-			  (struct fl_str){ contest->text + contest->space_len, contest->len - contest->space_len }))
-			fl_buf_printf(e->out, "%s: contested: %s\n", cap->row->name, contest->words);
+	for (const struct contest *contest = e->loop->oldest; contest; contest = contest->next) {
+		const struct fight *fight = contest_fight(contest);
+
+		if (fight && fight->cap == cap &&
+		    about(e, fight->kind, (struct fl_str){ fight->text, fight->space_len },
+			  (struct fl_str){ fight->text + fight->space_len, fight->len - fight->space_len }))
+			fl_buf_printf(e->out, "%s: contested: %s\n", cap->row->name, fight->words);
+	}
 	if (!cap->active)
 		for (const struct fl_watched *watched = cap->row->watches; watched->kind; watched++)
 			if (watched->kind == e->kind)

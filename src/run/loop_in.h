@@ -117,11 +117,17 @@ struct slot {
 	struct slot *next, **from;
 };
 
-/* What was written, for a while: to see that somebody takes it away. */
+/* What was written, for a while: to see that somebody takes it away. One for each write: small. */
 struct contest {
 	struct contest *next, *before; /* by the time of the last write, oldest first */
 	uint64_t id, wish, at;         /* at: the last write */
 	uint32_t tries;
+	struct fight *fight;           /* NULL: it has not been contested */
+};
+
+/* What there is to know of a contest that is one, or was. */
+struct fight {
+	struct contest *contest;
 	bool is;                       /* contested: it rests */
 	bool told;                     /* what is known of `is` by those who read it */
 	uint64_t over;                 /* is: when it ends by itself */
@@ -247,6 +253,11 @@ int contest_stake(struct fl_loop *loop, const struct fl_want *want, struct stake
 bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_at);
 /* It was written; `survives`: it differs still, in these paths. */
 void contest_written(struct fl_loop *loop, const struct slot *slot, bool survives, const struct fl_str_list *paths);
+/* The fight that goes on about it, or NULL. */
+static inline struct fight *contest_fight(const struct contest *contest)
+{
+	return contest->fight && contest->fight->is ? contest->fight : NULL;
+}
 /* What somebody takes away of this want, if anybody does; .p NULL: nothing. */
 struct fl_str contest_words(struct fl_loop *loop, const struct fl_want *want);
 void contests_free(struct fl_loop *loop);

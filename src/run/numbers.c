@@ -53,7 +53,7 @@ static uint32_t count_contested(const struct cap *cap)
 	uint32_t count = 0;
 
 	for (const struct contest *contest = cap->loop->oldest; contest; contest = contest->next)
-		count += contest->is && contest->cap == cap;
+		count += contest_fight(contest) && contest->fight->cap == cap;
 	return count;
 }
 
