@@ -173,7 +173,8 @@ static int set_up(struct fl_tls_context *context, const struct fl_tls_config *co
 	SSL_CTX_set_options(context->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 						  SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set_num_tickets(context->ssl, 0);
-	SSL_CTX_set_mode(context->ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE);
+	/* A server may have many that say nothing; a client has few, and would take and give back 16 KiB a record. */
+	SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | (config->server ? SSL_MODE_RELEASE_BUFFERS : 0));
 	if (config->server)
 		SSL_CTX_set_alpn_select_cb(context->ssl, choose_protocol, protocols);
 	else if (SSL_CTX_set_alpn_protos(context->ssl, protocols, len) != 0)
