@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-static const size_t first_cap = 64;
+static const size_t first_cap = 256;
 
 void *fl_buf_room(struct fl_buf *buf, size_t len)
 {
@@ -51,7 +51,8 @@ void fl_buf_put(struct fl_buf *buf, const void *bytes, size_t len)
 		return;
 	if (len)
 		memcpy(room, bytes, len);
-	fl_buf_added(buf, len);
+	buf->len += len;
+	buf->p[buf->len] = 0;
 }
 
 void fl_buf_str(struct fl_buf *buf, struct fl_str s)

@@ -40,9 +40,15 @@ uint64_t fl_siphash13(const uint64_t seed[2], const void *bytes, size_t len)
 		memcpy(&word, p + i, 8);
 		sip_word(v, word);
 	}
-	word = (uint64_t)len << 56;
-	for (size_t k = 0; i + k < len; k++)
-		word |= (uint64_t)p[i + k] << (8 * k);
+	word = 0;
+	if (i == len || len < 8) {
+		for (size_t k = 0; i + k < len; k++)
+			word |= (uint64_t)p[i + k] << (8 * k);
+	} else {   /* the last bytes, with some before them that are pushed out again */
+		memcpy(&word, p + len - 8, 8);
+		word >>= 8 * (i + 8 - len);
+	}
+	word |= (uint64_t)len << 56;
 	sip_word(v, word);
 	v[2] ^= 0xff;
 	for (int k = 0; k < 3; k++)

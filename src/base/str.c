@@ -33,17 +33,6 @@ int64_t fl_str_find(struct fl_str s, char byte)
 	return at ? at - s.p : -1;
 }
 
-struct fl_str fl_str_sub(struct fl_str s, uint32_t from, uint32_t len)
-{
-	if (s.len == 0)
-		return s;
-	if (from > s.len)
-		from = s.len;
-	if (len > s.len - from)
-		len = s.len - from;
-	return (struct fl_str){ s.p + from, len };
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -37,7 +37,16 @@ bool fl_str_ends(struct fl_str s, struct fl_str suffix);
 int64_t fl_str_find(struct fl_str s, char byte);
 
 /* From `from`, at most `len` bytes; out of range is cut. */
-struct fl_str fl_str_sub(struct fl_str s, uint32_t from, uint32_t len);
+static inline struct fl_str fl_str_sub(struct fl_str s, uint32_t from, uint32_t len)
+{
+	if (s.len == 0)
+		return s;
+	if (from > s.len)
+		from = s.len;
+	if (len > s.len - from)
+		len = s.len - from;
+	return (struct fl_str){ s.p + from, len };
+}
 
 /* Without ASCII blanks, tabs and line ends at both ends. */
 struct fl_str fl_str_trim(struct fl_str s);

@@ -7,10 +7,11 @@ FL_BIND(fl_fault, FL_FAULT)
 
 const struct fl_field *fl_field_find(const struct fl_bind *bind, struct fl_str json)
 {
-	const uint8_t *at = bind->lengths, *end = at + bind->len;
+	const uint8_t *at = bind->tags, *end = at + bind->len;
+	int tag = FL_TAG(json.len, json.len ? (unsigned char)json.p[0] : 0);
 
-	while (json.len <= UINT8_MAX && (at = memchr(at, (int)json.len, (size_t)(end - at)))) {
-		const struct fl_field *f = &bind->fields[at++ - bind->lengths];
+	while ((at = memchr(at, tag, (size_t)(end - at)))) {
+		const struct fl_field *f = &bind->fields[at++ - bind->tags];
 
 		if (fl_str_eq(f->json, json) && !f->local)
 			return f;
@@ -82,11 +83,10 @@ static int cmp_object(const struct fl_bind *bind, const void *a, const void *b)
 
 	if (fl_bits(a) != fl_bits(b))
 		return fl_bits(a) < fl_bits(b) ? -1 : 1;
-	fl_each_field (f, bind) {
-		if (fl_has(bind, a, f))
-			order = cmp_member(f, fl_member(f, a), fl_member(f, b));
-		if (order)
-			break;
+	for (uint64_t bits = fl_bits(a); bits && !order; bits &= bits - 1) {
+		const struct fl_field *f = fl_first_row(bind, bits);
+
+		order = cmp_member(f, fl_member(f, a), fl_member(f, b));
 	}
 	return order;
 }
@@ -218,11 +218,11 @@ static bool copy_seq(struct fl_arena *arena, const struct fl_field *f, void *mem
 
 static bool copy_object(struct fl_arena *arena, const struct fl_bind *bind, void *object)
 {
-	fl_each_field (f, bind) {
+	/* What is not there has a default: a literal, if it is a text. */
+	for (uint64_t bits = fl_bits(object); bits; bits &= bits - 1) {
+		const struct fl_field *f = fl_first_row(bind, bits);
 		void *member = fl_member(f, object);
 
-		if (!fl_has(bind, object, f))
-			continue;   /* a default: a literal, if it is a text */
 		if (!(f->shape == FL_ONE ? copy_value(arena, f, member) : copy_seq(arena, f, member)))
 			return false;
 	}

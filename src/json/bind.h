@@ -110,7 +110,7 @@ struct fl_bind {
 	const char *name;
 	uint32_t size, len;
 	const struct fl_field *fields;
-	const uint8_t *lengths;                  /* of the fields' names: a name is looked for among these */
+	const uint8_t *tags;                     /* of the fields' names: a name is looked for among these */
 	bool atomic;                             /* one value to server-side apply, such as a LabelSelector */
 	struct fl_rule rules[FL_RULES];          /* about the object as a whole, wherever it stands */
 };
@@ -182,14 +182,17 @@ struct fl_bind {
 	{ \
 		typedef struct s self; \
 		static const struct fl_field fields[] = { TABLE(FL_ROW_FIELD) }; \
-		static const uint8_t lengths[] = { TABLE(FL_ROW_LENGTH) }; \
-		static const struct fl_bind bind = { #s, sizeof(self), FL_LEN(fields), fields, lengths, __VA_ARGS__ }; \
+		static const uint8_t tags[] = { TABLE(FL_ROW_TAG) }; \
+		static const struct fl_bind bind = { #s, sizeof(self), FL_LEN(fields), fields, tags, __VA_ARGS__ }; \
 		_Static_assert(FL_LEN(fields) <= 64, #s ": has.bits is full"); \
 		return &bind; \
 	}
 #define FL_ROW_FIELD(type, member, name, ...) \
 	{ .json = FL_S_INIT(name), .offset = offsetof(self, member), FL_D_##type, __VA_ARGS__ },
-#define FL_ROW_LENGTH(type, member, name, ...) sizeof(name) - 1,
+#define FL_ROW_TAG(type, member, name, ...) FL_TAG(sizeof(name) - 1, (unsigned char)name[0]),
+
+/* Of a name: few in one object share it. */
+#define FL_TAG(len, first) ((uint8_t)((len) << 5 | ((first) & 31)))
 
 /* Set a member and say that it is there. */
 #define FL_SET(object, member, value) ((object)->has.member = 1, (object)->member = (value))

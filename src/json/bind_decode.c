@@ -428,7 +428,7 @@ static const struct fl_field *row_of(const struct fl_bind *bind, struct fl_str n
 {
 	const struct fl_field *f = &bind->fields[*next];
 
-	if (*next == bind->len || bind->lengths[*next] != name.len || !fl_str_eq(f->json, name) || f->local)
+	if (*next == bind->len || !fl_str_eq(f->json, name) || f->local)
 		f = fl_field_find(bind, name);
 	if (f)
 		*next = (uint32_t)(f - bind->fields) + 1;

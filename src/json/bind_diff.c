@@ -133,7 +133,8 @@ static void diff_object(struct diff *d, const struct fl_step *up, const struct f
 {
 	struct fl_step step = { .up = up, .kind = FL_STEP_FIELD };
 
-	fl_each_field (f, bind) {
+	for (uint64_t bits = fl_bits(a) | fl_bits(b); bits; bits &= bits - 1) {
+		const struct fl_field *f = fl_first_row(bind, bits);
 		bool in_a = fl_has(bind, a, f), in_b = fl_has(bind, b, f);
 
 		if (d->nomem || (d->ours && (f->stamped || f->local)))

@@ -66,8 +66,10 @@ void fl_field_encode(const struct fl_field *f, const void *member, struct fl_jw 
 
 void fl_members_encode(const struct fl_bind *bind, const void *object, struct fl_jw *w)
 {
-	fl_each_field (f, bind) {
-		if (!fl_has(bind, object, f) || f->local)
+	for (uint64_t bits = fl_bits(object); bits; bits &= bits - 1) {
+		const struct fl_field *f = fl_first_row(bind, bits);
+
+		if (f->local)
 			continue;
 		fl_jw_key(w, f->json);
 		fl_field_encode(f, fl_member(f, object), w);

@@ -78,6 +78,12 @@ static inline void fl_has_set(const struct fl_bind *bind, void *object, const st
 	memcpy(object, &bits, sizeof bits);
 }
 
+/* The first of the rows that these bits stand for. */
+static inline const struct fl_field *fl_first_row(const struct fl_bind *bind, uint64_t bits)
+{
+	return &bind->fields[__builtin_ctzll(bits)];
+}
+
 static inline void *fl_member(const struct fl_field *f, const void *object)
 {
 	return (char *)(uintptr_t)object + f->offset;

@@ -13,18 +13,23 @@ void fl_kind_api_version(const struct fl_kind *kind, struct fl_buf *buf)
 
 static bool unreserved(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~", c) != NULL;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+	       c == '_' || c == '~';
+}
+
+void fl_url_put(struct fl_buf *buf, struct fl_str text)
+{
+	for (uint32_t i = 0; i < text.len; i++)
+		if (unreserved(text.p[i]))
+			fl_buf_char(buf, text.p[i]);
+		else
+			fl_buf_printf(buf, "%%%02X", (unsigned char)text.p[i]);
 }
 
 static void put_segment(struct fl_buf *buf, struct fl_str segment)
 {
 	fl_buf_char(buf, '/');
-	for (uint32_t i = 0; i < segment.len; i++) {
-		if (segment.p[i] && unreserved(segment.p[i]))
-			fl_buf_char(buf, segment.p[i]);
-		else
-			fl_buf_printf(buf, "%%%02X", (unsigned char)segment.p[i]);
-	}
+	fl_url_put(buf, segment);
 }
 
 void fl_kind_path(const struct fl_kind *kind, struct fl_str space, struct fl_str name, const char *subresource,

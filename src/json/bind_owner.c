@@ -55,11 +55,13 @@ static bool first_part(const struct fl_bind *bind, struct fl_str path, struct pa
 
 	while (n < path.len && !ends_name(path.p[n]))
 		n++;
-	*ret = (struct part){ .field = fl_field_find(bind, fl_str_sub(path, 0, n)) };
+	*ret = (struct part){ .field = fl_field_find(bind, (struct fl_str){ path.p, n }) };
 	ret->rest = fl_str_sub(path, n, UINT32_MAX);
 	if (!ret->field || bind->atomic)
 		return false;
-	if (fl_str_starts(ret->rest, FL_S("["))) {
+	if (!ret->rest.len)
+		return true;
+	if (ret->rest.p[0] == '[') {
 		end = fl_str_find(ret->rest, ']');
 		if (end < 0 || (ret->field->shape != FL_MAP && !ret->field->list_key))
 			return false;
@@ -70,7 +72,7 @@ static bool first_part(const struct fl_bind *bind, struct fl_str path, struct pa
 	}
 	if (!ret->rest.len)
 		return true;
-	if (!fl_str_starts(ret->rest, FL_S(".")) || ret->field->type != FL_T_OBJ ||
+	if (ret->rest.p[0] != '.' || ret->field->type != FL_T_OBJ ||
 	    (ret->field->shape != FL_ONE && !ret->inside.p))
 		return false;
 	ret->rest = fl_str_sub(ret->rest, 1, UINT32_MAX);
@@ -278,13 +280,13 @@ static void take(struct take *t, const struct fl_bind *bind, struct fl_str path,
 		fl_has_set(bind, to, f, true);
 }
 
+/* *ret is zeroed. */
 static int owned(const struct fl_owner *owner, const void *object, bool frame, struct fl_arena *arena, void *ret,
 		 struct fl_err *err)
 {
 	struct take t = { .arena = arena, .frame = frame };
 	const struct fl_bind *bind = owner->kind->root();
 
-	memset(ret, 0, bind->size);
 	for (const char *const *path = owner->paths; *path; path++)
 		take(&t, bind, fl_str(*path), object, ret);
 	return t.nomem ? fl_fail(err, FL_E_NOMEM, "no memory for the fields of %s", owner->manager) : 0;
@@ -293,6 +295,7 @@ static int owned(const struct fl_owner *owner, const void *object, bool frame, s
 int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_arena *arena, void *ret,
 		  struct fl_err *err)
 {
+	memset(ret, 0, owner->kind->root()->size);
 	return owned(owner, object, false, arena, ret, err);
 }
 

@@ -38,33 +38,29 @@ static void put_signed(struct fl_buf *out, int64_t value)
 	put_varint(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+/* Where each byte's two digits stand in the text of a UUID, and where its dashes do. */
+static const uint8_t uuid_digits[16] = { 0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34 };
+static const uint8_t uuid_dashes[4] = { 8, 13, 18, 23 };
 
-static bool is_dash(uint32_t i)
-{
-	return i == 8 || i == 13 || i == 18 || i == 23;
-}
+/* The value of a digit plus one; 0: it is none. */
+static const uint8_t hex_values[256] = {
+	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
+	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+};
 
 /* Only the form that printing gives back. */
 static bool read_uuid(const char *text, uint8_t ret[16])
 {
-	uint32_t digit = 0;
-
-	for (uint32_t i = 0; i < UUID_TEXT; i++) {
-		int value = hex_digit(text[i]);
-
-		if (is_dash(i)) {
-			if (text[i] != '-')
-				return false;
-			continue;
-		}
-		if (value < 0)
+	for (uint32_t i = 0; i < sizeof uuid_dashes; i++)
+		if (text[uuid_dashes[i]] != '-')
 			return false;
-		ret[digit / 2] = (uint8_t)(digit % 2 ? ret[digit / 2] | value : value << 4);
-		digit++;
+	for (uint32_t i = 0; i < sizeof uuid_digits; i++) {
+		unsigned high = hex_values[(uint8_t)text[uuid_digits[i]]];
+		unsigned low = hex_values[(uint8_t)text[uuid_digits[i] + 1]];
+
+		if (!high || !low)
+			return false;
+		ret[i] = (uint8_t)((high - 1) << 4 | (low - 1));
 	}
 	return true;
 }
@@ -205,12 +201,11 @@ static void put_key(struct pack *p, const struct fl_field *f, struct fl_str key)
 static void put_object(struct pack *p, const struct fl_bind *bind, const void *object)
 {
 	put_varint(p->out, fl_bits(object));
-	fl_each_field (f, bind) {
+	for (uint64_t bits = fl_bits(object); bits; bits &= bits - 1) {
+		const struct fl_field *f = fl_first_row(bind, bits);
 		const void *member = fl_member(f, object);
 		struct fl_seq seq;
 
-		if (!fl_has(bind, object, f))
-			continue;
 		if (f->shape == FL_ONE) {
 			put_value(p, f, member);
 			continue;
@@ -293,7 +288,6 @@ static struct fl_str get_uuid(struct unpack *u, const char *prefix)
 {
 	static const char digits[] = "0123456789abcdef";
 	struct fl_str bytes = get_bytes(u, 16), text = { NULL, 0 };
-	uint32_t digit = 0;
 	char *at;
 
 	if (u->bad || !(at = get_room(u, UUID_TEXT + UUID_PREFIX + 1)))
@@ -301,15 +295,11 @@ static struct fl_str get_uuid(struct unpack *u, const char *prefix)
 	text = (struct fl_str){ at, (uint32_t)strlen(prefix) + UUID_TEXT };
 	memcpy(at, prefix, strlen(prefix));
 	at += strlen(prefix);
-	for (uint32_t i = 0; i < UUID_TEXT; i++) {
-		uint8_t byte = (uint8_t)bytes.p[digit / 2];
-
-		if (is_dash(i)) {
-			at[i] = '-';
-			continue;
-		}
-		at[i] = digits[digit % 2 ? byte & 15 : byte >> 4];
-		digit++;
+	for (uint32_t i = 0; i < sizeof uuid_dashes; i++)
+		at[uuid_dashes[i]] = '-';
+	for (uint32_t i = 0; i < sizeof uuid_digits; i++) {
+		at[uuid_digits[i]] = digits[(uint8_t)bytes.p[i] >> 4];
+		at[uuid_digits[i] + 1] = digits[bytes.p[i] & 15];
 	}
 	return text;
 }
@@ -512,7 +502,7 @@ static void get_object(struct unpack *u, const struct fl_bind *bind, void *ret)
 	u->depth++;
 	memcpy(ret, &bits, sizeof bits);
 	for (; bits && !u->bad && !u->nomem; bits &= bits - 1) {
-		const struct fl_field *f = &bind->fields[__builtin_ctzll(bits)];
+		const struct fl_field *f = fl_first_row(bind, bits);
 
 		get_member(u, f, fl_member(f, ret));
 	}
@@ -600,7 +590,7 @@ static void skip_object(struct unpack *u, const struct fl_bind *bind)
 		u->bad = true;
 	u->depth++;
 	for (; bits && !u->bad; bits &= bits - 1)
-		skip_member(u, &bind->fields[__builtin_ctzll(bits)]);
+		skip_member(u, fl_first_row(bind, bits));
 	u->depth--;
 }
 
@@ -729,4 +719,19 @@ bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset,
 	if (f)
 		found = get_text(&u);
 	return !u.bad && fl_str_eq(found, text);
+}
+
+bool fl_peek_begins(const struct fl_bind *bind, struct fl_str packed, size_t offset, const struct fl_str *texts,
+		    uint32_t len)
+{
+	struct unpack u = { .p = packed.p, .end = packed.p + packed.len };
+	const struct fl_field *row = NULL, *f = seek(&u, bind, offset, &row);
+	uint64_t bits = f ? get_bits(&u, f->of()) : 0;
+	char room[UUID_TEXT + UUID_PREFIX + 1];
+	bool same = true;
+
+	u.room = room;
+	for (uint32_t i = 0; i < len && same; i++)
+		same = fl_str_eq(bits >> i & 1 ? get_text(&u) : (struct fl_str){ NULL, 0 }, texts[i]);
+	return same && !u.bad;
 }

@@ -42,3 +42,7 @@ struct fl_str fl_peek_raw(const struct fl_bind *bind, struct fl_str packed, size
 
 /* Is the text of a member just this? Needs no memory. An absent one is the empty text. */
 bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset, struct fl_str text);
+
+/* Are these the texts of the first rows of the member object at that offset? In one go. */
+bool fl_peek_begins(const struct fl_bind *bind, struct fl_str packed, size_t offset, const struct fl_str *texts,
+		    uint32_t len);

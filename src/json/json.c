@@ -203,12 +203,11 @@ yyjson_val *fl_json_get(yyjson_val *object, struct fl_str key)
 
 bool fl_json_str(const yyjson_val *val, struct fl_str *ret)
 {
-	size_t len = yyjson_get_len((yyjson_val *)(uintptr_t)val);
-	const char *p = yyjson_get_str((yyjson_val *)(uintptr_t)val);
+	yyjson_val *v = (yyjson_val *)(uintptr_t)val;
 
-	if (!p || len > UINT32_MAX)
+	if (!yyjson_is_str(v) || unsafe_yyjson_get_len(v) > UINT32_MAX)
 		return false;
-	*ret = (struct fl_str){ p, (uint32_t)len };
+	*ret = (struct fl_str){ unsafe_yyjson_get_str(v), (uint32_t)unsafe_yyjson_get_len(v) };
 	return true;
 }
 

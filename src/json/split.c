@@ -100,12 +100,22 @@ static uint64_t parity_up_to(uint64_t bits)
 	return bits;
 }
 
+/* The compiler's own is a call where the processor has no instruction for it for sure. */
+static uint32_t count(uint64_t bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555u;
+	bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (uint32_t)(bits * 0x0101010101010101u >> 56);
+}
+
 /* Go through one block, of which `len` bytes count and the others are zero. Returns how many of them belong to the
  * object; depth is 0 when it ends with the last of these. */
 static uint32_t scan_block(struct fl_split *s, const char *p, uint32_t len)
 {
 	struct masks m = look(p);
 	uint64_t text, both, behind;
+	uint32_t closed;
 
 	if (m.backslash || s->escaped) {
 		behind = escaped_bytes(m.backslash, &s->escaped);
@@ -117,8 +127,9 @@ static uint32_t scan_block(struct fl_split *s, const char *p, uint32_t len)
 	m.open &= ~text;
 	m.close &= ~text;
 	s->in_text = (uint64_t)((int64_t)text >> (BLOCK - 1));
-	if (s->depth > (uint32_t)__builtin_popcountll(m.close)) {
-		s->depth += (uint32_t)__builtin_popcountll(m.open) - (uint32_t)__builtin_popcountll(m.close);
+	closed = count(m.close);
+	if (s->depth > closed) {
+		s->depth += count(m.open) - closed;
 		return len;
 	}
 	for (both = m.open | m.close; both; both &= both - 1) {

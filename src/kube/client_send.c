@@ -24,24 +24,13 @@ struct query {
 	bool begun;
 };
 
-static void put_escaped(struct fl_buf *buf, struct fl_str s)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
-
-	for (uint32_t i = 0; i < s.len; i++)
-		if (s.p[i] && strchr(plain, s.p[i]))
-			fl_buf_char(buf, s.p[i]);
-		else
-			fl_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)s.p[i]);
-}
-
 static void ask(struct query *q, const char *name, struct fl_str value)
 {
 	fl_buf_char(q->buf, q->begun ? '&' : '?');
 	q->begun = true;
 	fl_buf_str(q->buf, fl_str(name));
 	fl_buf_char(q->buf, '=');
-	put_escaped(q->buf, value);
+	fl_url_put(q->buf, value);
 }
 
 static void ask_if(struct query *q, const char *name, struct fl_str value)

@@ -35,13 +35,16 @@ static struct fl_str bucket_key(const void *bucket_)
 	return (struct fl_str){ bucket->text, bucket->len };
 }
 
-static size_t offset_of(const struct fl_kind *kind, const char *name)
+/* Where the root has its metadata, and that its name and namespace. */
+static void find_names(struct fl_cache *cache)
 {
-	const struct fl_field *meta = fl_field_find(kind->root(), FL_S("metadata"));
-	const struct fl_field *field = meta ? fl_field_find(meta->of(), fl_str(name)) : NULL;
+	const struct fl_field *meta = fl_field_find(cache->kind->root(), FL_S("metadata"));
+	const struct fl_field *rows = meta ? meta->of()->fields : NULL;
 
-	assert(field);
-	return meta->offset + field->offset;
+	assert(rows && fl_str_eq(rows[0].json, FL_S("name")) && fl_str_eq(rows[1].json, FL_S("namespace")));
+	cache->meta_at = meta->offset;
+	cache->name_at = meta->offset + rows[0].offset;
+	cache->space_at = meta->offset + rows[1].offset;
 }
 
 void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const struct fl_index *by,
@@ -49,8 +52,7 @@ void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const str
 {
 	*cache = (struct fl_cache){ .kind = kind, .interns = interns, .seed = { seed[0], seed[1] } };
 	cache->packing = FL_BUF(FL_PACKED_MAX);
-	cache->name_at = offset_of(kind, "name");
-	cache->space_at = offset_of(kind, "namespace");
+	find_names(cache);
 	for (; by && by->name; by++) {
 		assert(cache->index_count < FL_INDEXES);
 		fl_hmap_init(&cache->buckets[cache->index_count], bucket_key, seed);
@@ -148,10 +150,9 @@ static uint32_t hash_of(const struct fl_cache *cache, struct fl_str space, struc
 static bool is_named(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_str space,
 		     struct fl_str name)
 {
-	const struct fl_bind *root = cache->kind->root();
-	struct fl_str packed = fl_entry_packed(cache, entry);
+	const struct fl_str names[] = { name, space };
 
-	return fl_peek_is(root, packed, cache->name_at, name) && fl_peek_is(root, packed, cache->space_at, space);
+	return fl_peek_begins(cache->kind->root(), fl_entry_packed(cache, entry), cache->meta_at, names, 2);
 }
 
 /* The slot where it is, or the empty one where it would go. There are slots. */

@@ -33,7 +33,7 @@ struct fl_cache {
 	uint64_t bytes;             /* of blocks; tables come on top: fl_cache_bytes */
 
 	/* Private: entries and their hashes by place, a table of places, and the buckets of each index. */
-	size_t name_at, space_at;   /* offsets in the kind's root */
+	size_t meta_at, name_at, space_at;   /* offsets in the kind's root */
 	FL_VEC(struct fl_entry *) entries;
 	FL_VEC(uint32_t) hashes;
 	uint32_t *slots, slot_count;

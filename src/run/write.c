@@ -141,9 +141,12 @@ static bool is_news(const struct fl_condition *before, const struct fl_condition
 static int stamp(struct slot *slot, const struct fl_want *want, void *object, const void *have, struct fl_err *err)
 {
 	struct fl_condition_list now = conditions_of(want->ref.kind, object);
-	struct fl_condition_list before = conditions_of(want->ref.kind, have);
+	struct fl_condition_list before;
 	int64_t wall = fl_wall(slot->cap->loop->io) / 1000000000 * 1000000;   /* seconds, as they are printed */
 
+	if (!now.len)
+		return 0;
+	before = conditions_of(want->ref.kind, have);
 	slot->events = fl_arena_get_n(&slot->write.arena, now.len, sizeof *slot->events);
 	if (!slot->events)
 		return no_memory(err, want);

@@ -154,8 +154,8 @@ TEST(explain_tells_of_one_field)
 	static const struct fl_bind *name##_bind(void) \
 	{ \
 		static const struct fl_field fields[] = { { .json = FL_S_INIT("a"), .size = 16, __VA_ARGS__ } }; \
-		static const uint8_t lengths[] = { 1 }; \
-		static const struct fl_bind bind = { #name, 64, FL_LEN(fields), fields, lengths }; \
+		static const uint8_t tags[] = { FL_TAG(1, 'a') }; \
+		static const struct fl_bind bind = { #name, 64, FL_LEN(fields), fields, tags }; \
 		return &bind; \
 	} \
 	_Static_assert(1, "")
