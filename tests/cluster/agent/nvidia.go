@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,6 +91,18 @@ func (c *counted) take(reply *podresources.AllocatableResourcesResponse) {
 	if c.now != len(ids) {
 		c.now, c.since = len(ids), time.Now()
 	}
+}
+
+// comesTo waits until so many cards can be handed out, and says since when that is so.
+func (c *counted) comesTo(count int) (since time.Time) {
+	c.r.Helper()
+	until(c.r, fmt.Sprint("a kubelet that counts ", count), func() (bool, string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		since = c.since
+		return c.now == count, fmt.Sprint(c.now)
+	})
+	return since
 }
 
 // stays waits until all eight cards can be handed out and have been for a while, and nobody has registered meanwhile:
