@@ -23,7 +23,7 @@ struct overlay {
 	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
 	uint32_t asked;                /* full states that had been asked for when it was done */
 	uint32_t told_in;              /* the cache's mark after which it was told last */
-	uint64_t version;              /* that the write made; 0: not known */
+	uint64_t version;              /* that the last write to be answered made; 0: not known, or told since */
 	uint32_t space_len, len;
 	char text[];                   /* space, NUL, name */
 };
@@ -223,7 +223,7 @@ bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str v
 bool overlay_seen(struct fl_feed *feed, struct overlay *overlay, struct fl_str version);
 /* *ret_as_laid: the object has become what was laid over it, to the letter. */
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid);
-bool overlay_failed(struct fl_feed *feed, struct overlay *overlay);   /* false: it is shown again later */
+bool overlay_failed(struct fl_feed *feed, struct overlay *overlay);   /* true: the overlay is gone */
 void overlay_synced(struct fl_feed *feed);
 bool overlay_undo(struct fl_feed *feed);           /* false: nothing is left to be shown again */
 uint64_t run_version(struct fl_str text);

@@ -158,7 +158,6 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen
 
 	overlay->fresh = overlay->gone = overlay->seen = false;
 	overlay->whole = laid;
-	overlay->version = 0;
 	if (overlay->undone) {   /* what was shown was never told: what was, is kept since the write that failed */
 		overlay->undone = false;
 		fl_entry_drop(&feed->cache, change.before);
@@ -199,6 +198,7 @@ static void told_gone(struct fl_feed *feed, struct overlay *overlay)
 {
 	forget_told(feed, overlay);
 	overlay->laid = overlay->undone = false;
+	overlay->version = 0;
 	overlay->gone = overlay->slot != NULL;
 	run_remove(feed, space_of(overlay), name_of(overlay));
 	if (!overlay->slot)
@@ -218,11 +218,27 @@ static int told_whole(struct fl_feed *feed, struct overlay *overlay, const void 
 	return 0;
 }
 
+/* While another write is on its way: is the answer to the one before it newer than all that was told? Not what a full
+ * state says that was asked for later: if that is older, the server has been set back. */
+static bool answer_stands(const struct fl_feed *feed, const struct overlay *overlay)
+{
+	return overlay->slot && overlay->version && overlay->asked == feed->asked;
+}
+
+static void keep_named(struct fl_feed *feed, const struct overlay *overlay)
+{
+	struct fl_entry *entry = fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
+
+	if (entry)
+		fl_cache_keep(&feed->cache, entry);
+}
+
 /* A feeder has told of the object; NULL: it is gone. */
 int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
 {
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	void *laid;
+	int r;
 
 	overlay->told_in = feed->cache.round;
 	if (!object) {
@@ -230,11 +246,14 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 		return 0;
 	}
 	if (!overlay->slot && (!overlay->version || !version || version >= overlay->version)) {
-		int r = run_put(feed, object, NULL, err);
-
+		r = run_put(feed, object, NULL, err);
 		if (r == 0)
 			overlay_drop(feed, overlay);
 		return r;
+	}
+	if (answer_stands(feed, overlay) && version && version < overlay->version) {
+		keep_named(feed, overlay);
+		return 0;
 	}
 	overlay->gone = false;
 	/* Still on its way, or older than what we wrote: the plans go on seeing what we wrote. */
@@ -242,8 +261,12 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 	if (!laid)
 		return fl_fail(err, FL_E_NOMEM, "%s: no memory to lay a write over it", feed->source.kind->kind);
 	if (overlay->slot && fl_equal(feed->source.kind->root(), laid, object))
-		return told_whole(feed, overlay, object, err);
-	return tell_below(feed, overlay, object, laid, err);
+		r = told_whole(feed, overlay, object, err);
+	else
+		r = tell_below(feed, overlay, object, laid, err);
+	if (r == 0 && overlay->slot)
+		overlay->version = 0;
+	return r;
 }
 
 bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str version)
@@ -291,15 +314,19 @@ void overlay_gone(struct fl_feed *feed, struct overlay *overlay, const struct fl
 		run_remove(feed, ref->space, ref->name);
 }
 
-/* Without memory it shows what we wanted for a while longer; true: it is gone. */
+/* Without memory it shows what we wanted for a while longer. What the write before it made is shown again where nobody
+ * has told of that yet, and stays laid over what is older; true: the overlay is gone. */
 bool overlay_failed(struct fl_feed *feed, struct overlay *overlay)
 {
 	overlay->slot = NULL;
-	overlay->version = 0;
 	overlay->undone = restore(feed, overlay) < 0;
 	fl_arena_reset(&feed->loop->feeding);
 	if (overlay->undone) {
 		undo_later(feed);
+		return false;
+	}
+	if (overlay->version) {
+		overlay->laid = true;
 		return false;
 	}
 	overlay_drop(feed, overlay);
@@ -389,9 +416,12 @@ void overlay_synced(struct fl_feed *feed)
 	uint32_t at = 0;
 
 	while ((overlay = fl_hmap_next(&feed->overlays, &at))) {
-		if (overlay->laid && overlay->told_in != feed->cache.round)
+		if (overlay->laid && overlay->told_in != feed->cache.round && !answer_stands(feed, overlay))
 			forget_told(feed, overlay);
-		if (!overlay->slot && overlay->asked != feed->asked && overlay_failed(feed, overlay))
+		if (overlay->slot || overlay->asked == feed->asked)
+			continue;
+		overlay->version = 0;
+		if (overlay_failed(feed, overlay))
 			at--;
 	}
 }

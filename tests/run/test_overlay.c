@@ -345,3 +345,162 @@ TEST(what_is_the_same_in_a_full_state_is_named)
 	SURE(!rig_see(&rig, "b", &arena));
 	SURE_INT(rig.started, 2);
 }
+
+/* ---- two writes of one object, one after the other ---- */
+
+static const struct fl_owner namer = {
+	.manager = "fairlead-namer", .kind = &fl_demo_kind, .paths = (const char *const[]){ "spec.displayName", NULL },
+};
+static const struct fl_owner *const both_owners[] = { &owner, &namer, NULL };
+
+static void plan_both(const void *facts, struct fl_plan *plan)
+{
+	const struct fl_demo *rocket = ((const struct facts *)facts)->rocket;
+	struct fl_demo want = { 0 };
+
+	plan_it(facts, plan);
+	FL_SET(FL_IN(&want, spec), name, FL_S("rocket"));
+	fl_want(plan, &namer, FL_REF(&fl_demo_kind, rocket), &want);
+}
+
+static const struct fl_capability two_parts = { .name = "parts", .watches = watches, .key = &fl_demo_kind,
+						.owners = both_owners, .facts_size = sizeof(struct facts),
+						.gather = gather, .plan = plan_both };
+
+/* Somebody's write from before ours, told only now. */
+static int tell_older(struct rig *rig)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_demo rocket = { 0 };
+
+	FL_SET(FL_IN(&rocket, meta), name, FL_S("a"));
+	FL_SET(&rocket.meta, uid, FL_S("uid-1"));
+	FL_SET(&rocket.meta, resource_version, FL_S("2"));
+	FL_SET(FL_IN(&rocket, spec), replicas, 3);
+	return fl_feed_put(rig->rockets, &rocket, NULL);
+}
+
+static bool shows_total(struct rig *rig, int32_t total)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_demo *rocket = rig_see(rig, "a", &arena);
+
+	return rocket && rocket->status.capacity.total == total;
+}
+
+static bool has_overlays(struct rig *rig, int count)
+{
+	return (int)rig_metric(rig, "fairlead_overlays{kind=\"Rocket\"} ") == count;
+}
+
+TEST(what_is_older_than_an_answer_is_not_shown_while_another_write_is_on_its_way_nor_when_it_fails)
+{
+	RIG(rig, &two_parts);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	rig.mute = true;
+	rig.version += 10;
+	OK(rig_serve(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.started, 2);
+	SURE_INT(rig.held, 1);
+	SURE(rig.held && rig.writes[0]->owner == &namer);
+	OK(tell_older(&rig));
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	OK(tell_older(&rig));
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	SURE(has_overlays(&rig, 1));
+	/* The echo comes, and the second write goes again: that one alone. */
+	OK(rig_tell(&rig, "a"));
+	SURE(has_overlays(&rig, 0));
+	rig_sleep(&rig, FL_NS_PER_S);
+	SURE_INT(rig.held, 1);
+	SURE(rig.held && rig.writes[0]->owner == &namer);
+	rig.mute = false;
+	OK(rig_settle(&rig));
+	SURE_INT(rig.started, 3);
+	SURE(rig_at_rest(&rig));
+}
+
+/* A server that was set back tells what is older than our answer, and that is so by now. */
+TEST(a_full_state_that_was_asked_for_after_an_answer_is_true_under_another_write_too)
+{
+	RIG(rig, &two_parts);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	rig.mute = true;
+	rig.version += 10;
+	OK(rig_serve(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	fl_feed_asked(rig.rockets);
+	fl_feed_begin(rig.rockets);
+	OK(tell_older(&rig));
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 0));
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 0) || (rig.held && rig.writes[0]->owner == &owner));
+}
+
+/* A full state that was asked for before the answer names it as it was: it stays, and is not swept out. */
+TEST(a_full_state_that_names_an_older_one_under_another_write_leaves_it_there)
+{
+	RIG(rig, &two_parts);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	rig.mute = true;
+	rig.version += 10;
+	fl_feed_asked(rig.rockets);
+	OK(rig_serve(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	fl_feed_begin(rig.rockets);
+	OK(tell_older(&rig));
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	OK(rig_tell(&rig, "a"));
+	SURE(has_overlays(&rig, 0));
+}
+
+/* ... and one that does not name it, as it was not there yet, does not take it away. */
+TEST(a_full_state_from_before_an_answer_says_nothing_of_what_that_made)
+{
+	RIG(rig, &two_parts);
+
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	rig.mute = true;
+	rig.version += 10;
+	fl_feed_asked(rig.rockets);
+	OK(rig_serve(&rig));
+	rig_run(&rig);
+	fl_feed_begin(rig.rockets);
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE(shows_total(&rig, 3));
+	SURE(has_overlays(&rig, 0));
+}
