@@ -189,7 +189,8 @@ static uint64_t due(const struct series *series)
 {
 	if (series->count == series->written)
 		return FL_NEVER;
-	return series->created ? series->wrote + FL_EVENT_SERIES_EVERY : 0;
+	/* What has failed once is tried again soon: mostly it was one server, or a moment. */
+	return series->created && series->tries != 1 ? series->wrote + FL_EVENT_SERIES_EVERY : 0;
 }
 
 static void look(struct fl_events *events)

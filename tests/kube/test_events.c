@@ -147,6 +147,7 @@ TEST(a_long_note_is_cut_between_characters)
 #define CREATED_35 CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5
 #define BUSY { CREATE, 503, "{}" }
 #define GROWN EVENTS "/a.*"
+#define NOT_GROWN { GROWN, 503, "{}" }
 #define MS FL_NS_PER_MS
 #define S FL_NS_PER_S
 
@@ -179,8 +180,13 @@ static const struct row {
 	{ "one try that goes well is enough, and what was said meanwhile is in it",
 	  { BUSY, CREATED }, { { 1, S, 1 }, { 1, 2 * S, 2 }, { 0, 100 * S, 2 } }, .last = "\"series\":{\"count\":2," },
 	{ "tries are counted anew after one that went well",
-	  { BUSY, BUSY, BUSY, CREATED, { GROWN, 503, "{}" }, { GROWN, 200, "{}" } },
-	  { { 1, 20 * S, 4 }, { 1, 70 * S, 5 }, { 0, 60 * S, 6 } }, .last = "{\"series\":{\"count\":2," },
+	  { BUSY, BUSY, BUSY, CREATED, NOT_GROWN, { GROWN, 200, "{}" } },
+	  { { 1, 20 * S, 4 }, { 1, 55 * S, 5 }, { 0, 2 * S, 6 } }, .last = "{\"series\":{\"count\":2," },
+	{ "a series whose word fails is written again soon, then once a minute as ever, and is dropped in the end",
+	  { CREATED, NOT_GROWN, NOT_GROWN, NOT_GROWN, NOT_GROWN },
+	  { { 1, S, 1 }, { 1, 60 * S, 2 }, { 0, 2 * S, 3 }, { 0, 58 * S, 3 }, { 0, 2 * S, 4 }, { 0, 60 * S, 5 },
+	    { 0, 100 * S, 5 } },
+	  .dropped = 1 },
 };
 
 struct world {
@@ -286,4 +292,9 @@ TEST(a_second_try)
 TEST(tries_begin_anew)
 {
 	run(&rows[5]);
+}
+
+TEST(a_series_whose_word_fails)
+{
+	run(&rows[6]);
 }
