@@ -63,6 +63,7 @@ void plugins_see_strangers(struct fl_plugins *all)
 		memcpy(stranger.name, sock->name, sizeof stranger.name);
 		others |= fl_vec_push(&all->strangers, stranger) == 0;   /* else the next look knows it */
 	}
+	all->count_again |= others;   /* a kubelet under load hears of a stream's end late */
 	if (others || fl_now(all->io) - all->counted >= FL_PLUGIN_LOOK_EVERY)
 		plugins_count_soon(all);
 }
@@ -178,7 +179,6 @@ void plugins_count_soon(struct fl_plugins *all)
 {
 	if (!all->pods.path[0])
 		return;
-	all->count_again = true;   /* a kubelet under load hears of a stream's end late */
 	all->count_timer.fire = count_now;
 	fl_timer_set(all->io, &all->count_timer, fl_now(all->io) + FL_PLUGIN_COUNT_AFTER);
 }
