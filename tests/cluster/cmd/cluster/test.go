@@ -15,14 +15,33 @@ import (
 	"fairlead/tests/cluster"
 )
 
-// test runs the Go tests of this module, in the current folder, and closes with the line that counts them.
-func test(ctx context.Context, names []string) error {
-	for _, name := range names {
-		if strings.HasPrefix(name, "-") {
-			return fmt.Errorf("cluster test: %s is not understood; it takes names of tests only; %w", name, errUsage)
+// testArgs takes the option for the long forms out of the names of tests.
+func testArgs(args []string) (names []string, long bool, err error) {
+	for _, arg := range args {
+		switch {
+		case arg == "--long":
+			long = true
+		case strings.HasPrefix(arg, "-"):
+			return nil, false, fmt.Errorf("cluster test: %s is not understood; it takes --long and names of tests; %w", arg, errUsage)
+		default:
+			names = append(names, arg)
 		}
 	}
-	args := []string{"test", "-json", "-p=1", "-count=1", "-timeout=30m"}
+	return names, long, nil
+}
+
+// test runs the Go tests of this module, in the current folder, and closes with the line that counts them.
+func test(ctx context.Context, args []string) error {
+	names, long, err := testArgs(args)
+	if err != nil {
+		return err
+	}
+	limit := "30m"
+	if long {
+		limit = "90m"
+		os.Setenv("FAIRLEAD_LONG", "1") // what the tests look at
+	}
+	args = []string{"test", "-json", "-p=1", "-count=1", "-timeout=" + limit}
 	if len(names) > 0 {
 		pattern, err := testPattern(ctx, names)
 		if err != nil {

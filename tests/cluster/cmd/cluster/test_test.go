@@ -6,6 +6,27 @@ import (
 	"testing"
 )
 
+func TestTheLongFormsAreAskedForByAnOption(t *testing.T) {
+	for _, try := range []struct {
+		args  []string
+		names string
+		long  bool
+		fails bool
+	}{
+		{nil, "", false, false},
+		{[]string{"Reboot", "Churn"}, "Reboot Churn", false, false},
+		{[]string{"--long"}, "", true, false},
+		{[]string{"Reboot", "--long", "Churn"}, "Reboot Churn", true, false},
+		{[]string{"--longer"}, "", false, true},
+		{[]string{"Reboot", "-v"}, "", false, true},
+	} {
+		names, long, err := testArgs(try.args)
+		if strings.Join(names, " ") != try.names || long != try.long || (err != nil) != try.fails {
+			t.Errorf("%q gives %q, long=%v, %v", try.args, names, long, err)
+		}
+	}
+}
+
 func TestResultsAreCounted(t *testing.T) {
 	for _, try := range []struct {
 		name   string
