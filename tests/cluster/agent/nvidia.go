@@ -19,8 +19,9 @@ import (
 	"fairlead/tests/cluster/gpus"
 )
 
-// nvidias is NVIDIA's own plugin for the rig's node, not yet started; it ends with the test.
-func (r *rig) nvidias() *cluster.Part {
+// nvidias is NVIDIA's own plugin for the rig's node, not yet started; it ends with the test. Without flags it hands out
+// device nodes.
+func (r *rig) nvidias(flags ...string) *cluster.Part {
 	r.Helper()
 	build := exec.CommandContext(r.Context(), filepath.Join(gpus.Build(), "..", "tests", "peer", "build"),
 		"../bench/go_nvidia", "github.com/NVIDIA/k8s-device-plugin/cmd/nvidia-device-plugin")
@@ -31,8 +32,12 @@ func (r *rig) nvidias() *cluster.Part {
 		r.Skipf("skipped: %s", failed.Stderr)
 	}
 	r.must(err)
-	plugin := r.n.Part(strings.TrimSpace(string(said)), "--device-discovery-strategy=nvml", "--pass-device-specs=true",
-		"--nvidia-driver-root="+gpus.Root, "--container-driver-root="+gpus.Root)
+	if len(flags) == 0 {
+		flags = []string{"--pass-device-specs=true"}
+	}
+	words := []string{"LD_LIBRARY_PATH=" + gpus.Root + "/usr/lib/x86_64-linux-gnu", strings.TrimSpace(string(said)),
+		"--device-discovery-strategy=nvml", "--nvidia-driver-root=" + gpus.Root, "--container-driver-root=" + gpus.Root}
+	plugin := r.n.Part("env", append(words, flags...)...)
 	plugin.Name = "nvidia"
 	r.Cleanup(func() {
 		if plugin.Running() {

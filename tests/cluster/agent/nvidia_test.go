@@ -145,3 +145,31 @@ func TestTheKubeletRestartsWhileNVIDIAsPluginAndOursAreThere(t *testing.T) {
 	r.ours(c)
 	r.takes("next")
 }
+
+// Both write the same CDI file under the same names: what the kubelet was told by one of them is found by a container that
+// starts anew while the other one serves.
+func TestNVIDIAsPluginAndOursFindTheCDINamesOfOneAnother(t *testing.T) {
+	r := oneNode(t)
+	r.heals()
+	// What it takes for the answer of a card that could have instances and has none.
+	r.say("fail", "nvmlDeviceGetMigDeviceHandleByIndex", "NOT_FOUND")
+	c := r.kubeletCounts()
+	theirs := r.nvidias("--device-list-strategy=cdi-cri", "--nvidia-cdi-hook-path=/bin/true") // there are no hooks here
+	startsAnew := func(pod, id string, times int32) {
+		r.toldToEnd(pod)
+		r.restarted(pod, times)
+		r.sees(pod, id)
+	}
+	r.runs(mortal("by-ours"))
+	ours := r.only("by-ours/main")
+	r.must(theirs.Start(t.Context()))
+	r.theirs(c)
+	r.runs(mortal("by-theirs"))
+	other := r.only("by-theirs/main")
+	r.sees("by-theirs", other)
+	startsAnew("by-ours", ours, 1)
+	r.must(theirs.Terminate(t.Context()))
+	r.ours(c)
+	startsAnew("by-theirs", other, 1)
+	r.takes("next")
+}
