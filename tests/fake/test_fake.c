@@ -273,8 +273,9 @@ TEST_ONCE(compute_instances)
 	uint32_t got = 0;
 
 	OK_ERR(node_up(&n, "dgx-h100", &err), &err);
-	SAY(n, "mig 0 on");
 	CHECK_INT(n.nv.by_index(0, &d), 0);
+	CHECK_INT(n.nv.mig_by_index(d, 0, &mig), FL_NV_NOT_FOUND);   /* it could have some */
+	SAY(n, "mig 0 on");
 	CHECK_INT(n.nv.gi_create(d, 5, &gi), 0);
 	CHECK_INT(n.nv.ci_profile(gi, FL_NV_CI_3, 0, &info), FL_NV_NOT_SUPPORTED);
 	CHECK_INT(n.nv.ci_profile(gi, FL_NV_CI_7, 0, &info), FL_NV_NOT_SUPPORTED);

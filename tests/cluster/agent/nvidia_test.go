@@ -151,8 +151,6 @@ func TestTheKubeletRestartsWhileNVIDIAsPluginAndOursAreThere(t *testing.T) {
 func TestNVIDIAsPluginAndOursFindTheCDINamesOfOneAnother(t *testing.T) {
 	r := oneNode(t)
 	r.heals()
-	// What it takes for the answer of a card that could have instances and has none.
-	r.say("fail", "nvmlDeviceGetMigDeviceHandleByIndex", "NOT_FOUND")
 	c := r.kubeletCounts()
 	theirs := r.nvidias("--device-list-strategy=cdi-cri", "--nvidia-cdi-hook-path=/bin/true") // there are no hooks here
 	startsAnew := func(pod, id string, times int32) {

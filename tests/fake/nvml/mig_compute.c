@@ -252,11 +252,11 @@ int nvmlDeviceGetMigDeviceHandleByIndex(struct fl_nv_device *d, uint32_t index, 
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(mig_by_index), d);
 	if (c.code)
 		return c.code;
-	if (!c.gpu->model.slices || !c.gpu->mig)
+	if (!c.gpu->model.slices)
 		return FL_NV_NOT_SUPPORTED;
 	if (index >= c.gpu->model.slices)
 		return FL_NV_INVALID_ARGUMENT;
-	for (uint32_t g = 0; g < FAKE_GIS; g++)
+	for (uint32_t g = 0; c.gpu->mig && g < FAKE_GIS; g++)
 		for (uint32_t i = 0; c.gpu->gis[g].used && i < FAKE_CIS; i++)
 			if (c.gpu->gis[g].cis[i].used && c.gpu->gis[g].cis[i].index == index) {
 				*mig = mig_handle(c.index, c.gpu, &c.gpu->gis[g], &c.gpu->gis[g].cis[i]);
