@@ -417,6 +417,7 @@
 #define FL_PLUGIN_STRANGERS_EVERY (2 * FL_NS_PER_S)  /* into the folder while another plugin is there: it may die */
 #define FL_PLUGIN_COUNT_AFTER (100 * FL_NS_PER_MS)   /* a list, or a stream's end: the kubelet has seen it by then, */
 #define FL_PLUGIN_COUNT_AGAIN (1 * FL_NS_PER_S)      /* or a while later */
+#define FL_PLUGIN_COUNT_EVERY (300 * FL_NS_PER_S)    /* where no other plugin has been for as long */
 #define FL_PLUGIN_HELPS_MAX 3                        /* for one socket of another plugin: it may serve nothing */
 #define FL_PLUGIN_SOCKETS_MAX 1024                   /* in the kubelet's folder: a leak is told, and not followed */
 

@@ -413,6 +413,8 @@ struct fl_source fl_holding_pauses(struct fl_holding *holding)
 
 void fl_holding_start(struct fl_holding *holding, struct fl_loop *loop, struct fl_gpu **gpu)
 {
+	const struct fl_fs *fs = fl_io_fs(holding->files.io);
+
 	holding->io = holding->files.io;
 	holding->loop = loop;
 	holding->gpu = gpu;
@@ -423,6 +425,7 @@ void fl_holding_start(struct fl_holding *holding, struct fl_loop *loop, struct f
 		return;
 	}
 	make_folder(holding->io, holding->dir);
+	(void)fs->mkdir(fs, AT_FDCWD, holding->dir, 0755);   /* one that is missing is looked for each second */
 	fl_folder_start(holding->io, &holding->folder, fl_loop_feed(loop, &fl_pause_kind));
 }
 

@@ -48,6 +48,7 @@ static bool is_known(const struct fl_plugins *all, const struct folder_socket *s
 
 void plugins_see_strangers(struct fl_plugins *all)
 {
+	uint64_t now = fl_now(all->io), every;
 	bool others = false;
 
 	for (uint32_t i = all->strangers.len; i-- > 0;)
@@ -64,7 +65,11 @@ void plugins_see_strangers(struct fl_plugins *all)
 		others |= fl_vec_push(&all->strangers, stranger) == 0;   /* else the next look knows it */
 	}
 	all->count_again |= others;   /* a kubelet under load hears of a stream's end late */
-	if (others || fl_now(all->io) - all->counted >= FL_PLUGIN_LOOK_EVERY)
+	if (others)
+		all->others_at = now;
+	every = all->strangers.len || now - all->others_at < FL_PLUGIN_COUNT_EVERY ? FL_PLUGIN_LOOK_EVERY :
+										     FL_PLUGIN_COUNT_EVERY;
+	if (others || now - all->counted >= every)
 		plugins_count_soon(all);
 }
 

@@ -107,6 +107,7 @@ struct fl_plugins {
 	struct fl_grpc_request count, help;
 	struct fl_err count_err;
 	uint64_t counted;                  /* when it was asked last */
+	uint64_t others_at;                /* when another plugin came or went, last */
 	bool count_again;
 };
 

@@ -6,7 +6,6 @@
 #include "test_io.h"
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct node {
@@ -151,7 +150,6 @@ TEST_ONCE(what_is_remembered_is_a_file_that_says_why)
 TEST_ONCE(whoever_writes_the_file_asks_for_a_pause)
 {
 	NODE(n);
-	CHECK(mkdir(test_path(n.rig.folder, "run/paused"), 0755) == 0);
 	CHECK(test_write_file(remembered(&n.rig), "\n"));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: nobody has written what for");
