@@ -42,7 +42,7 @@ static bool is_qualified(struct fl_str s)
 {
 	int64_t slash = fl_str_find(s, '/');
 
-	if (slash >= 0) {
+	if (s.p && slash >= 0) {
 		if (!is_subdomain(fl_str_sub(s, 0, (uint32_t)slash)))
 			return false;
 		s = fl_str_sub(s, (uint32_t)slash + 1, s.len);

@@ -213,6 +213,16 @@ TEST_ONCE(lost_changes_mean_look_everywhere)
 	CHECK(w.changes > 16000);
 }
 
+static bool heals(struct fl_io *io, const struct watcher *watcher)
+{
+	uint64_t until = fl_clock(io) + 5 * FL_NS_PER_S;
+
+	while (watcher->notify.hint.code != FL_OK && fl_clock(io) < until)
+		if (fl_io_turn(io, until, NULL) < 0)
+			break;
+	return watcher->notify.hint.code == FL_OK;
+}
+
 /* Takes all instances that a user has: not at the same time as others. */
 TEST_ONCE(without_watches_the_directory_is_looked_at)
 {
@@ -236,6 +246,5 @@ TEST_ONCE(without_watches_the_directory_is_looked_at)
 	if (code == FL_OK)
 		SKIP("this machine does not run out of inotify instances");
 	CHECK_INT(code, FL_E_RETRY);
-	OK(test_turns(io, &w.all, 3));   /* there are watches again: it heals */
-	CHECK_INT(w.notify.hint.code, FL_OK);
+	CHECK(heals(io, &w));   /* there are watches again, and there may have been before: others end */
 }

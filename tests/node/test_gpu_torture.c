@@ -64,6 +64,7 @@ static bool fault_is_told_or_gone_with_a_child(struct gpu_rig *rig, int pid)
 TEST(whatever_fails_all_that_children_tell_arrives)
 {
 	FL_AUTO(gpu_rig) struct gpu_rig rig = { 0 };
+	const struct fl_card *other;
 	struct fl_err err = { 0 };
 	struct fl_io *io;
 	int listens;
@@ -84,7 +85,8 @@ TEST(whatever_fails_all_that_children_tell_arrives)
 	CHECK(rig_until(&rig, fault_is_told, 1));
 	OK_ERR(rig_say(&tree, "lose 0", &err), &err);
 	CHECK(rig_until(&rig, is_lost, 0));
-	CHECK_INT(rig_see_card(&rig, 1) ? (int)rig_see_card(&rig, 1)->answer : FL_CARD_ANSWERS, FL_CARD_ANSWERS);
+	other = rig_see_card(&rig, 1);   /* the look may be refused memory */
+	CHECK(!other || other->answer == FL_CARD_ANSWERS);
 }
 
 int atexit(void (*)(void));
