@@ -28,7 +28,7 @@ static bool is_part(struct fl_str s, bool (*letter)(char), const char *between)
 
 static bool is_subdomain(struct fl_str s)
 {
-	struct fl_str rest = s.p ? s : FL_S(""), label;
+	struct fl_str rest = s, label;
 
 	if (s.len > SUBDOMAIN_MAX)
 		return false;
@@ -42,7 +42,7 @@ static bool is_qualified(struct fl_str s)
 {
 	int64_t slash = fl_str_find(s, '/');
 
-	if (s.p && slash >= 0) {
+	if (slash >= 0) {
 		if (!is_subdomain(fl_str_sub(s, 0, (uint32_t)slash)))
 			return false;
 		s = fl_str_sub(s, (uint32_t)slash + 1, s.len);
@@ -52,6 +52,8 @@ static bool is_qualified(struct fl_str s)
 
 bool fl_name_ok(enum fl_name_rule rule, struct fl_str s)
 {
+	if (!s.p)
+		s = FL_S("");
 	switch (rule) {
 	case FL_NAME_LABEL:
 		return s.len <= PART_MAX && is_part(s, is_lower, "-");

@@ -8,24 +8,19 @@
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
 #include "node/plugin_in.h"
+#include "plan/gpu_ids.h"
 #include <stdio.h>
 
-/* NVIDIA's plugin calls the socket of nvidia.com/NAME nvidia-NAME.sock. */
-static struct fl_str stranger_of(const char *socket)
+static struct fl_str served_by(const struct stranger *stranger)
 {
-	struct fl_str name = fl_str(socket), first = FL_S("nvidia-"), last = FL_S(".sock");
-
-	if (!fl_str_starts(name, first) || !fl_str_ends(name, last) || name.len <= first.len + last.len)
-		return FL_S("");
-	return fl_str_sub(name, first.len, name.len - first.len - last.len);
+	return fl_gpu_socket_of(fl_str(stranger->name));
 }
 
 static bool is_of(const char *resource, const struct stranger *stranger)
 {
-	struct fl_str name = fl_str(resource), domain = FL_S("nvidia.com/");
+	struct fl_str name = fl_str(resource), domain = FL_S(FL_GPU_DOMAIN);
 
-	return fl_str_starts(name, domain) &&
-	       fl_str_eq(fl_str_sub(name, domain.len, name.len), stranger_of(stranger->name));
+	return fl_str_starts(name, domain) && fl_str_eq(fl_str_sub(name, domain.len, name.len), served_by(stranger));
 }
 
 /* ---- who else is there ---- */
@@ -59,7 +54,7 @@ void plugins_see_strangers(struct fl_plugins *all)
 	fl_vec_each (sock, &all->seen) {
 		struct stranger stranger = { .ino = sock->ino };
 
-		if (!sock->live || !stranger_of(sock->name).len || is_known(all, sock))
+		if (!sock->live || !fl_gpu_socket_of(fl_str(sock->name)).len || is_known(all, sock))
 			continue;
 		memcpy(stranger.name, sock->name, sizeof stranger.name);
 		others |= fl_vec_push(&all->strangers, stranger) == 0;   /* else the next look knows it */
@@ -131,10 +126,9 @@ static bool should_count(const struct plugin *plugin)
 static void judge_stranger(struct fl_plugins *all, struct stranger *stranger,
 			   const V1__AllocatableResourcesResponse *reply)
 {
-	struct fl_str name = stranger_of(stranger->name);
-	char resource[sizeof stranger->name + 12];
+	char resource[sizeof stranger->name + sizeof FL_GPU_DOMAIN];
 
-	(void)snprintf(resource, sizeof resource, "nvidia.com/%.*s", FL_ARG(name));
+	(void)snprintf(resource, sizeof resource, FL_GPU_DOMAIN "%.*s", FL_ARG(served_by(stranger)));
 	if (stranger->helped == FL_PLUGIN_HELPS_MAX || fl_op_busy(&all->help.op) || counts(reply, resource))
 		return;
 	for (const struct plugin *plugin = all->first; plugin; plugin = plugin->next)

@@ -44,3 +44,12 @@ const struct fl_unit *fl_gpu_id_unit(const struct fl_resource *resource, struct 
 		*ret_replica = replica < 0 ? 0 : (uint32_t)replica;
 	return unit;
 }
+
+struct fl_str fl_gpu_socket_of(struct fl_str socket)
+{
+	struct fl_str first = FL_S("nvidia-"), last = FL_S(".sock");
+
+	if (!fl_str_starts(socket, first) || !fl_str_ends(socket, last) || socket.len <= first.len + last.len)
+		return FL_S("");
+	return fl_str_sub(socket, first.len, socket.len - first.len - last.len);
+}

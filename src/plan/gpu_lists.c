@@ -546,19 +546,17 @@ static bool claimed(const struct lists *l, struct fl_str name)
 	return false;
 }
 
-/* NVIDIA's plugin calls the socket of nvidia.com/NAME nvidia-NAME.sock. */
-static const struct fl_plugin_socket *foreign(struct lists *l, struct fl_str name)
+static const struct fl_plugin_socket *foreign(const struct lists *l, struct fl_str name)
 {
-	struct fl_str domain = FL_S("nvidia.com/"), file;
+	struct fl_str domain = FL_S(FL_GPU_DOMAIN);
 
-	if (!fl_str_starts(name, domain))
+	if (!fl_str_starts(name, domain) || name.len == domain.len)
 		return NULL;
 	name = fl_str_sub(name, domain.len, name.len);
-	file = fl_plan_printf(l->plan, "nvidia-%.*s.sock", FL_ARG(name));
 	for (uint32_t i = 0; i < l->facts->socket_len; i++) {
 		const struct fl_plugin_socket *socket = &l->facts->sockets[i];
 
-		if (socket->live && !socket->ours && fl_str_eq(socket->meta.name, file))
+		if (socket->live && !socket->ours && fl_str_eq(fl_gpu_socket_of(socket->meta.name), name))
 			return socket;
 	}
 	return NULL;

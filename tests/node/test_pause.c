@@ -157,6 +157,22 @@ TEST_ONCE(whoever_writes_the_file_asks_for_a_pause)
 	CHECK(rig_until(&n.rig, is_remembered, false));
 }
 
+/* What for is not known, which is no reason to take the driver from whoever has written it. */
+TEST_ONCE(a_file_that_cannot_be_read_is_a_pause)
+{
+	const char *fresh;
+
+	NODE(n);
+	fresh = test_path(n.rig.folder, "run/paused/.new");
+	CHECK(test_write_file(fresh, "") && truncate(fresh, 2 * FL_FOLDER_FILE_MAX) == 0);
+	CHECK(rename(fresh, remembered(&n.rig)) == 0);
+	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+	CHECK(fl_str_starts(rig_see_driver(&n.rig)->message, FL_S("let go of: what for cannot be read: ")));
+	ASKED(n, "/resume", "", 200, "");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+	CHECK(rig_until(&n.rig, is_remembered, false));
+}
+
 TEST_ONCE(what_is_no_such_request_is_refused)
 {
 	char long_words[200];

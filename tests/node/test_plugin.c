@@ -570,6 +570,27 @@ TEST(who_has_gone_takes_nothing_with_them)
 	CHECK(test_tortured() || w.kubelet.registered == 3);
 }
 
+/* Where no other plugin is, it is asked for seldom; what it has let go of all the same comes back by itself. */
+TEST_ONCE(what_the_kubelet_lets_go_of_in_silence_is_registered_again)
+{
+	int before;
+	WORLD(w);
+
+	KUBELET(w);
+	COUNTS(w);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+	pass(&w, 2 * FL_PLUGIN_COUNT_EVERY);
+	before = w.kubelet.counted;
+	pass(&w, 10 * FL_PLUGIN_COUNT_EVERY);
+	CHECK(w.kubelet.counted >= before + 9 && w.kubelet.counted <= before + 11);
+	CHECK_INT(w.kubelet.registered, 1);
+	fake_kubelet_find(&w.kubelet, GPU)->current = false;
+	CHECK(!fake_kubelet_find(&w.kubelet, GPU));
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", FL_PLUGIN_COUNT_EVERY + 2 * FL_PLUGIN_LOOK_EVERY));
+	CHECK_INT(w.kubelet.registered, 2);
+}
+
 /* A plugin whose devices are all sick is not registered for ever. */
 TEST_ONCE(a_resource_that_is_sick_as_a_whole_is_not_told_of_again)
 {
