@@ -28,7 +28,8 @@ const (
 	polls         = 100_000
 	warmPart      = 10 // growth is counted from this part of a load on: what was touched the first time is there by then
 	settle        = 2 * time.Second
-	cardDeadline  = 4 * time.Second // FL_GPU_CARD_DEADLINE
+	byTheClock    = 60 * time.Second // FL_FOLDER_POLL, the rarest look of an agent's first minutes
+	cardDeadline  = 4 * time.Second  // FL_GPU_CARD_DEADLINE
 	mib           = 12.0
 	growth        = 0.1
 )
@@ -43,6 +44,13 @@ func (n *node) memory(when string) (used, error) {
 		row("agent and its children, 8 GPUs, without the fake driver: "+when, now.pss, "MiB Pss", mib)
 	}
 	return now, err
+}
+
+// warm is what growth is counted from. What the agent does by the clock it has done once by then: its first time takes
+// memory too, and would be taken for the load's if it happened to come in the midst of it.
+func (n *node) warm() (used, error) {
+	time.Sleep(max(settle, time.Until(n.began.Add(byTheClock+settle))))
+	return n.used()
 }
 
 // grown prints both rows after a load: what there is, and by how much that grew since a tenth of it.
@@ -271,8 +279,7 @@ func loaded(n *node, ids []string) error {
 	if err := n.allocates(ids, many/warmPart); err != nil {
 		return err
 	}
-	time.Sleep(settle)
-	before, err := n.used()
+	before, err := n.warm()
 	if err != nil {
 		return err
 	}
@@ -288,8 +295,7 @@ func loaded(n *node, ids []string) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(settle)
-	if before, err = n.used(); err != nil {
+	if before, err = n.warm(); err != nil {
 		return err
 	}
 	took, err := n.restarts(registrations - registrations/warmPart)
