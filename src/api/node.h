@@ -315,7 +315,8 @@ extern const struct fl_kind fl_config_file_kind;
 #define FL_WORD(X) \
 	FL_LOCAL(X) \
 	X(BOOL, pause, "pause", .help = "Is the driver to be let go of? If not, it is to be taken up again.") \
-	X(STR, why, "why", .help = "What for, in words.")
+	X(STR, why, "why", .help = "What for, in words.") \
+	X(I64, asked, "asked", .help = "The how-manieth that is, so that each is answered.")
 FL_STRUCT(fl_word, FL_WORD);
 extern const struct fl_kind fl_word_kind;
 
@@ -329,7 +330,8 @@ extern const struct fl_kind fl_pause_kind;
 #define FL_HOLD(X) \
 	FL_LOCAL(X) \
 	X(BOOL, held, "held", .required = true, .help = "Is the driver let go of? If not, it is used.") \
-	X(STR, why, "why", .help = "At whose word.")
+	X(STR, why, "why", .help = "At whose word.") \
+	X(I64, asked, "asked", .help = "The word that was the last one by then.")
 FL_STRUCT(fl_hold, FL_HOLD);
 extern const struct fl_kind fl_hold_kind;
 

@@ -21,7 +21,7 @@ struct facts {
 	struct fl_str key, value;                      /* the Node's label that asks for it; empty: none */
 };
 
-static const char *const hold_paths[] = { "held", "why", NULL }, *const pause_paths[] = { "why", NULL };
+static const char *const hold_paths[] = { "held", "why", "asked", NULL }, *const pause_paths[] = { "why", NULL };
 static const struct fl_owner hold_owner = { "fairlead-hold", &fl_hold_kind, hold_paths },
 			     pause_owner = { "fairlead-hold", &fl_pause_kind, pause_paths };
 static const struct fl_owner *const owners[] = { &hold_owner, &pause_owner, NULL };
@@ -97,6 +97,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	remember(plan, node_name, by_node);
 	FL_SET(FL_IN(&hold, meta), name, driver_name);
 	FL_SET(&hold, held, by_operator.len || by_node.len);
+	if (facts->word)
+		FL_SET(&hold, asked, facts->word->asked);
 	if (hold.held) {
 		FL_SET(&hold, why, by_operator.len ? by_operator : by_node);
 		fl_say(plan, ref, "Held", "%.*s", FL_ARG(hold.why));
@@ -146,6 +148,7 @@ struct fl_holding_ask {
 	struct fl_holding *holding;
 	struct fl_http_req *req;
 	struct fl_holding_ask *next;
+	bool pause;                            /* that is what was asked for */
 	bool begun;                            /* what is carried out now was wanted after it came */
 	struct fl_gpu_pause again;             /* of one who asks for what was asked for before: is it so by now? */
 	struct fl_err why;
@@ -172,7 +175,7 @@ static void gone(void *ask)
 
 static const struct fl_http_req_user user = { .gone = gone };
 
-static struct fl_holding_ask *wait_for_it(struct fl_holding *holding, struct fl_http_req *req)
+static struct fl_holding_ask *wait_for_it(struct fl_holding *holding, struct fl_http_req *req, bool pause)
 {
 	struct fl_holding_ask *ask = fl_alloc(sizeof *ask);
 
@@ -180,7 +183,8 @@ static struct fl_holding_ask *wait_for_it(struct fl_holding *holding, struct fl_
 		fl_http_req_say(req, 503, "no memory to wait for it; it is on its way");
 		return NULL;
 	}
-	*ask = (struct fl_holding_ask){ .holding = holding, .req = req, .next = holding->asks };
+	*ask = (struct fl_holding_ask){ .holding = holding, .req = req, .next = holding->asks,
+					.pause = pause };
 	holding->asks = ask;
 	fl_http_req_on(req, &user, ask);
 	return ask;
@@ -203,7 +207,7 @@ static void looked_again(struct fl_op *op)
 /* What was asked for before may be on its way still, or have failed: a process that hung there may have ended since. */
 static void look_again(struct fl_holding *holding, struct fl_http_req *req, struct fl_str words)
 {
-	struct fl_holding_ask *ask = wait_for_it(holding, req);
+	struct fl_holding_ask *ask = wait_for_it(holding, req, true);
 	char why[200];
 
 	if (!ask)
@@ -229,18 +233,44 @@ static struct fl_holding_ask *next_ask(const struct fl_holding *holding)
 	return ask;
 }
 
+/* Has the operator asked for a pause that still holds? */
+static bool has_asked(const struct fl_holding *holding)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(holding->loop, &arena);
+	const struct fl_word *word = fl_view_get(&view, &fl_word_kind, FL_S(""), operator_name);
+
+	if (word)
+		return word->pause;
+	return fl_view_get(&view, &fl_pause_kind, FL_S(""), operator_name);
+}
+
+static const char the_opposite[] = "somebody asked for the opposite at the same time";
+static const char of_the_node[] = "a label of the Node asks for it: take away its nvidia.com/gpu.deploy.* = "
+				  "paused-for-...";
+
+static void answer(const struct fl_holding *holding, struct fl_http_req *req, bool pause, const struct fl_err *why)
+{
+	bool held = holding->held, by_node = held && !has_asked(holding);
+
+	if (why->code)
+		fl_http_req_say(req, 504, "%s", why->text);
+	else if (pause == held)
+		fl_http_req_say(req, 200, held ? "the driver is let go of" : "the driver is taken up");
+	else
+		fl_http_req_say(req, 409, "%s", by_node ? of_the_node : the_opposite);
+}
+
 static void answer_all(struct fl_holding *holding, const struct fl_err *why)
 {
 	struct fl_holding_ask *ask;
 
 	while ((ask = next_ask(holding))) {
 		struct fl_http_req *req = ask->req;
+		bool pause = ask->pause;
 
 		forget(ask);
-		if (why->code)
-			fl_http_req_say(req, 504, "%s", why->text);
-		else
-			fl_http_req_say(req, 200, holding->held ? "the driver is let go of" : "the driver is taken up");
+		answer(holding, req, pause, why);
 	}
 }
 
@@ -321,6 +351,7 @@ static int say(struct fl_holding *holding, bool pause, struct fl_str why, struct
 	FL_SET(FL_IN(&word, meta), name, operator_name);
 	FL_SET(&word, pause, pause);
 	FL_SET(&word, why, why);
+	FL_SET(&word, asked, ++holding->asked);
 	return fl_feed_put(fl_loop_feed(holding->loop, &fl_word_kind), &word, err);
 }
 
@@ -337,19 +368,7 @@ static void asked_to_pause(struct fl_http_req *req)
 	else if (holding->held && *holding->gpu)
 		look_again(holding, req, words);
 	else
-		(void)wait_for_it(holding, req);
-}
-
-/* Has the operator asked for a pause that still holds? */
-static bool has_asked(const struct fl_holding *holding)
-{
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(holding->loop, &arena);
-	const struct fl_word *word = fl_view_get(&view, &fl_word_kind, FL_S(""), operator_name);
-
-	if (word)
-		return word->pause;
-	return fl_view_get(&view, &fl_pause_kind, FL_S(""), operator_name);
+		(void)wait_for_it(holding, req, true);
 }
 
 static void asked_to_resume(struct fl_http_req *req)
@@ -361,10 +380,9 @@ static void asked_to_resume(struct fl_http_req *req)
 	if (asked && say(holding, false, FL_S(""), &err) < 0)
 		fl_http_req_say(req, 503, "%s", err.text);
 	else if (asked)
-		(void)wait_for_it(holding, req);
+		(void)wait_for_it(holding, req, false);
 	else if (holding->held)
-		fl_http_req_say(req, 409, "a label of the Node asks for it: take away its nvidia.com/gpu.deploy.* = "
-					  "paused-for-...");
+		fl_http_req_say(req, 409, "%s", of_the_node);
 	else
 		fl_http_req_say(req, 200, "nobody has asked for a pause");
 }

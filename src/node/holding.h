@@ -18,7 +18,7 @@
  *     fl_holding_listen(&holding, err);
  *
  * A request is answered when it is carried out: 200 when all processes are gone from the driver, or it is taken up
- * again; 504 when one of them hangs there.
+ * again; 504 when one of them hangs there; 409 when it is the other way round by then, and who wants it so.
  */
 #pragma once
 #include "http/server.h"
@@ -43,6 +43,7 @@ struct fl_holding {
 	struct fl_http_server *server;         /* NULL: nobody can ask */
 	const char *path;                      /* of its socket */
 	struct fl_holding_ask *asks;           /* requests that wait */
+	int64_t asked;                         /* how many have said something new */
 };
 
 extern const struct fl_capability fl_node_hold;

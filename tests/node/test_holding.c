@@ -12,8 +12,9 @@
 #define SAID "the Node's label nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change"
 #define NOT(who) "gone Pause " who "\n"
 #define KEEP(who, why) "want Pause " who " by fairlead-hold {\"why\":\"" why "\"}\n"
-#define FREE "want Hold driver by fairlead-hold {\"held\":false}\n"
-#define HOLD(why) "want Hold driver by fairlead-hold {\"held\":true,\"why\":\"" why "\"}\n" \
+#define TOLD ",\"asked\":7"
+#define FREE(told) "want Hold driver by fairlead-hold {\"held\":false" told "}\n"
+#define HOLD(why, told) "want Hold driver by fairlead-hold {\"held\":true,\"why\":\"" why "\"" told "}\n" \
 	"say Hold driver: Held: " why "\n"
 
 static const struct {
@@ -22,30 +23,30 @@ static const struct {
 	const char *by_operator, *by_node;     /* what is remembered */
 	const char *node, *plan;
 } rows[] = {
-	{ "nobody has asked", NULL, NULL, NULL, NODE("a: b"), NOT("operator") NOT("node") FREE },
-	{ "nobody has, and there is no API server", NULL, NULL, NULL, NULL, NOT("operator") NOT("node") FREE },
+	{ "nobody has asked", NULL, NULL, NULL, NODE("a: b"), NOT("operator") NOT("node") FREE("") },
+	{ "nobody has, and there is no API server", NULL, NULL, NULL, NULL, NOT("operator") NOT("node") FREE("") },
 	{ "the operator has", "an upgrade", NULL, NULL, NULL,
-	  KEEP("operator", "an upgrade") NOT("node") HOLD("an upgrade") },
+	  KEEP("operator", "an upgrade") NOT("node") HOLD("an upgrade", TOLD) },
 	{ "a label of the Node does", NULL, NULL, NULL, NODE(LABEL),
-	  NOT("operator") KEEP("node", SAID) HOLD(SAID) },
+	  NOT("operator") KEEP("node", SAID) HOLD(SAID, "") },
 	{ "the same label says that it is to run", NULL, NULL, NULL,
-	  NODE("nvidia.com/gpu.deploy.device-plugin: 'true'"), NOT("operator") NOT("node") FREE },
+	  NODE("nvidia.com/gpu.deploy.device-plugin: 'true'"), NOT("operator") NOT("node") FREE("") },
 	{ "another label with that value is nobody's wish", NULL, NULL, NULL,
-	  NODE("example.com/x: paused-for-mig-change"), NOT("operator") NOT("node") FREE },
+	  NODE("example.com/x: paused-for-mig-change"), NOT("operator") NOT("node") FREE("") },
 	{ "both: what the operator says is what people read", "an upgrade", NULL, NULL, NODE(LABEL),
-	  KEEP("operator", "an upgrade") KEEP("node", SAID) HOLD("an upgrade") },
+	  KEEP("operator", "an upgrade") KEEP("node", SAID) HOLD("an upgrade", TOLD) },
 	{ "the operator had asked one who was here before us", NULL, "an upgrade", NULL, NULL,
-	  KEEP("operator", "an upgrade") NOT("node") HOLD("an upgrade") },
-	{ "and takes it back", "", "an upgrade", NULL, NULL, NOT("operator") NOT("node") FREE },
+	  KEEP("operator", "an upgrade") NOT("node") HOLD("an upgrade", "") },
+	{ "and takes it back", "", "an upgrade", NULL, NULL, NOT("operator") NOT("node") FREE(TOLD) },
 	{ "and asks for another one", "a repair", "an upgrade", NULL, NULL,
-	  KEEP("operator", "a repair") NOT("node") HOLD("a repair") },
+	  KEEP("operator", "a repair") NOT("node") HOLD("a repair", TOLD) },
 	{ "a label did when the Node was seen last", NULL, NULL, "the label", NULL,
-	  NOT("operator") KEEP("node", "the label") HOLD("the label") },
-	{ "it does no more", NULL, NULL, "the label", NODE("a: b"), NOT("operator") NOT("node") FREE },
+	  NOT("operator") KEEP("node", "the label") HOLD("the label", "") },
+	{ "it does no more", NULL, NULL, "the label", NODE("a: b"), NOT("operator") NOT("node") FREE("") },
 	{ "the Node is no more", NULL, NULL, "the label", "metadata: {name: n2}\n",
-	  NOT("operator") NOT("node") FREE },
+	  NOT("operator") NOT("node") FREE("") },
 	{ "the operator takes back what is not theirs", "", NULL, "the label", NULL,
-	  NOT("operator") KEEP("node", "the label") HOLD("the label") },
+	  NOT("operator") KEEP("node", "the label") HOLD("the label", TOLD) },
 };
 
 struct world {
@@ -115,6 +116,7 @@ static int ask(struct world *w, const char *why)
 	FL_SET(FL_IN(&word, meta), name, FL_S("operator"));
 	FL_SET(&word, pause, *why != '\0');
 	FL_SET(&word, why, fl_str(why));
+	FL_SET(&word, asked, 7);
 	return fl_feed_put(fl_loop_feed(w->loop, &fl_word_kind), &word, NULL);
 }
 

@@ -123,6 +123,8 @@ TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
 	OK(know(n.rig.loop, &fl_own_node_kind, &node));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	ASKED(n, "/resume", "", 409, "a label of the Node asks for it");
+	ASKED(n, "/pause", "", 200, "the driver is let go of already");
+	ASKED(n, "/resume", "", 409, "a label of the Node asks for it");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 }
 
@@ -225,6 +227,28 @@ TEST_ONCE(who_asks_while_it_is_on_its_way_waits_for_it_too)
 		CHECK_INT(finish(&n, &first), 200);
 	}
 	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+}
+
+/* What was said last is carried out, also where that changes nothing; who said the opposite is told so. */
+TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
+{
+	NODE(n);
+	fl_http_client_free(n.client);   /* both by one connection: they are read in one turn */
+	n.client = fl_http_client_new(
+		n.rig.io, &(struct fl_http_client_options){ .url = fl_str(n.url), .plain_h2 = true }, &n.err);
+	OK_ERR(n.client ? 0 : -1, &n.err);
+	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
+	{
+		FL_AUTO(fl_http_call) struct fl_http_call pause = { 0 }, resume = { 0 };
+
+		begin(&n, &pause, "/pause", "");
+		begin(&n, &resume, "/resume", "");
+		CHECK_INT(finish(&n, &resume), 200);
+		CHECK_INT(finish(&n, &pause), 409);
+		CHECK(fl_str_starts(fl_buf_view(&pause.reply), FL_S("somebody asked for the opposite")));
+	}
+	CHECK(!n.holding.held && !n.holding.asks);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 }
 
