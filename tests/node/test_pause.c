@@ -250,6 +250,17 @@ TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
 	}
 	CHECK(!n.holding.held && !n.holding.asks);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+	ASKED(n, "/pause", "", 200, "the driver is let go of\n");
+	{
+		FL_AUTO(fl_http_call) struct fl_http_call pause = { 0 }, resume = { 0 };
+
+		begin(&n, &resume, "/resume", "");
+		begin(&n, &pause, "/pause", "");
+		CHECK_INT(finish(&n, &pause), 200);
+		CHECK_INT(finish(&n, &resume), 409);
+		CHECK(fl_str_starts(fl_buf_view(&resume.reply), FL_S("somebody asked for the opposite")));
+	}
+	CHECK(n.holding.held && !n.holding.asks);
 }
 
 /* Who asked has gone away, or we end: nothing is left of the request. */

@@ -88,7 +88,8 @@ func (r *rig) rests() map[string]float64 {
 }
 
 // swaps puts files of the node's in the place of each other, as ConfigMaps come to a Pod, as fast as that goes: how many
-// of them somebody can tell apart is not to depend on how long it takes to enter the node.
+// of them somebody can tell apart is not to depend on how long it takes to enter the node. NOTE: so it does not show a
+// configuration that changes each 25 ms, for instance. The agent follows each of those, for it has no settling time yet.
 func (r *rig) swaps(path string, contents ...[]byte) {
 	r.Helper()
 	r.must(r.n.Do(func() error {
