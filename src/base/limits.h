@@ -448,6 +448,9 @@
 #define FL_HOST_SETTLE (50 * FL_NS_PER_MS)       /* udev makes the nodes of a driver one after the other: one look */
 #define FL_HOST_AGAIN (5 * FL_NS_PER_S)          /* after a look that came to nothing */
 #define FL_HOST_POLL (60 * FL_NS_PER_S)          /* what no directory tells: /proc/devices, files of the driver */
+/* From a change of configuration files until it is followed: who edits saves twice, and each change that is followed is
+ * two writes and a list for the kubelet. */
+#define FL_CONFIG_SETTLE (250 * FL_NS_PER_MS)
 #define FL_HOOK_STATE_MAX (256 * FL_KIB)     /* of a container: annotations are most of it, which end here */
 #define FL_HOOK_CONFIG_MAX (8 * FL_MIB)      /* its configuration: an environment of thousands of services */
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */

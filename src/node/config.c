@@ -220,7 +220,8 @@ static int start_folder(struct fl_config *config, struct fl_io *io, struct fl_lo
 	if (dir.failed || (options->file && !given->file.len))
 		return fl_fail(err, FL_E_INVALID, "'%s' is not the path of a configuration file",
 			       path);
-	config->folder = (struct fl_folder){ .dir = config->dir, .parse = parse };
+	config->folder = (struct fl_folder){ .dir = config->dir, .only = slash ? slash + 1 : options->file,
+					     .settle = FL_CONFIG_SETTLE, .parse = parse };
 	fl_folder_start(io, &config->folder, fl_loop_feed(loop, &fl_config_file_kind));
 	return 0;
 }

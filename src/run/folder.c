@@ -116,6 +116,8 @@ static struct fl_str object_name(const struct fl_folder *folder, const char *nam
 
 	if (name[0] == '.' || whole.len <= suffix.len || !fl_str_ends(whole, suffix))
 		return (struct fl_str){ NULL, 0 };
+	if (folder->only && !fl_str_eq(whole, fl_str(folder->only)))
+		return (struct fl_str){ NULL, 0 };
 	return fl_str_sub(whole, 0, whole.len - suffix.len);
 }
 
@@ -287,6 +289,7 @@ static void go_on(struct fl_folder *folder)
 		end_look(folder);
 	if (folder->look) {
 		folder->look = folder->missed = false;
+		folder->began = true;
 		fl_timer_stop(folder->io, &folder->timer);
 		fl_buf_clear(&folder->hints);
 		start_list(folder);
@@ -314,19 +317,30 @@ static bool is_hinted(const struct fl_folder *folder, const char *name)
 	return false;
 }
 
+/* The first change sets the time and later ones do not put it off: what never rests is followed too. */
+static void look_when_settled(struct fl_folder *folder)
+{
+	uint64_t at = fl_now(folder->io) + folder->settle;
+
+	if (!fl_timer_is_set(&folder->timer) || folder->timer.at > at)
+		fl_timer_set(folder->io, &folder->timer, at);
+}
+
 /* More hints than find room, or none that tells a name, are one look at everything. */
 static void changed(struct fl_notify *notify, const char *name)
 {
 	struct fl_folder *folder = fl_container(notify, struct fl_folder, notify);
+	bool all = !name[0] || strcmp(name, "..data") == 0;   /* which all files of a projected volume lead through */
 
-	if (!name[0]) {
-		look_at_all(folder);
+	if (!all && (!object_name(folder, name).p || is_hinted(folder, name)))
+		return;
+	if (folder->settle && folder->began) {
+		look_when_settled(folder);
 		return;
 	}
-	if (!object_name(folder, name).p || is_hinted(folder, name))
-		return;
-	fl_buf_put(&folder->hints, name, strlen(name) + 1);
-	if (folder->hints.failed)
+	if (!all)
+		fl_buf_put(&folder->hints, name, strlen(name) + 1);
+	if (all || folder->hints.failed)
 		look_at_all(folder);
 	else
 		go_on(folder);
@@ -345,6 +359,7 @@ void fl_folder_start(struct fl_io *io, struct fl_folder *folder, struct fl_feed 
 	folder->content = FL_BUF(folder->max ? folder->max : FL_FOLDER_FILE_MAX);
 	folder->timer = (struct fl_timer){ .fire = due };
 	folder->delay = FL_RUN_RETRY_FIRST;
+	folder->began = folder->look = folder->looking = false;
 	folder->why = (struct fl_err){ .code = FL_E_RETRY, .text = "nobody has looked yet" };
 	if (dir > sizeof folder->path - 2)
 		dir = sizeof folder->path - 2;   /* start_read says so of each name */

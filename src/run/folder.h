@@ -14,7 +14,7 @@
  * The kernel's hints make it quick and nothing rests on them: all is read at the start, when hints were lost, when the
  * directory comes or goes, and once every FL_FOLDER_POLL; a hint with a name reads that one file. What has not changed
  * is told to nobody. A directory that is not there is an empty one. Names that begin with a dot are left out: files
- * that are being written (fl_file_replace) have such.
+ * that are being written (fl_file_replace) have such. A projected volume (a ConfigMap's) is followed as it changes.
  *
  * A file that cannot be read (no right, too long, no file at all) or understood does not vanish: parse is asked for the
  * object that says so. What fails for now (memory, a disk that hangs, no fds) changes nothing of what is known; it is
@@ -35,6 +35,8 @@ struct fl_folder {
 	/* The caller's, set before the start and borrowed until the stop. */
 	const char *dir;
 	const char *suffix;            /* only such files; the object is named without it. NULL: all */
+	const char *only;              /* only this file; NULL: all */
+	uint64_t settle;               /* ns; what changes within this time is looked at once, at its end. 0: at once */
 	/* Make the object of a file: 1; its name is set already, `object` a zeroed root struct. Its texts may stay in
 	 * `file`, or lie in the arena: it is copied.
 	 * 0: the file is none of ours. -FL_E_NOMEM: for now. Any other failure: it is called again with `why`, and then
@@ -59,6 +61,7 @@ struct fl_folder {
 	struct fl_buf hints;           /* names, each with its NUL */
 	struct fl_buf content;
 	char path[4096], *name;        /* what is read; where its name begins */
+	bool began;                    /* the first look, which waits for nothing to settle */
 	bool look, looking;            /* one is due; one is under way: the names are told from `at` on */
 	bool missed;                   /* it will not be a full one */
 };

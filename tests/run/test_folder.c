@@ -22,6 +22,9 @@ struct stage {
 	struct node *node;             /* NULL: it could not be set up */
 	const char *dir;               /* of signs, made by who writes there; NULL: "/signs", which is there */
 	bool healed;                   /* from the failure that was ordered */
+	const char *only;              /* of the bells, and for how long they settle */
+	uint64_t settle;
+	uint32_t parsed;               /* bells, in all */
 	uint32_t tries, failures;      /* that the sink has told of */
 	char told[FL_ERR_TEXT + 64];   /* of the last one */
 };
@@ -65,6 +68,15 @@ static void tried(void *on_, struct fl_write *write, const struct fl_err *why)
 		       FL_ARG(write->ref.name), why ? ": " : "", why ? why->text : "");
 }
 
+static int counted_parse(void *on_, const struct fl_folder_file *file, struct fl_arena *arena, void *object,
+			 struct fl_err *err)
+{
+	struct stage *on = on_;
+
+	on->parsed++;
+	return bell_parse(NULL, file, arena, object, err);
+}
+
 static int node_main(struct sim_process *p)
 {
 	struct stage *on = sim_arg(p);
@@ -85,7 +97,8 @@ static int node_main(struct sim_process *p)
 	if (!node->loop || fl_loop_source(node->loop, &bells, NULL) < 0 ||
 	    fl_loop_source(node->loop, &signs, NULL) < 0 || fl_loop_capability(node->loop, &ring, NULL) < 0)
 		return -FL_E_NOMEM;
-	node->bells = (struct fl_folder){ .dir = "/bells", .suffix = ".bell", .parse = bell_parse, .max = LONGEST };
+	node->bells = (struct fl_folder){ .dir = "/bells", .suffix = ".bell", .only = on->only, .settle = on->settle,
+					  .parse = counted_parse, .arg = on, .max = LONGEST };
 	node->signs = (struct fl_folder){ .dir = node->sink.dir, .suffix = ".sign", .parse = sign_parse };
 	fl_folder_start(sim_io(p), &node->bells, fl_loop_feed(node->loop, &fl_bell_kind));
 	fl_folder_start(sim_io(p), &node->signs, fl_loop_feed(node->loop, &fl_sign_kind));
@@ -131,11 +144,12 @@ static int write_file(struct stage *on, const char *path, const char *text)
 	return r;
 }
 
-enum act { NOTHING, WRITE, SILENT, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE };
+enum act { NOTHING, WRITE, SILENT, SWAP, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE };
 
 static int do_act(struct stage *on, enum act act, const char *path, const char *text)
 {
 	const struct fl_fs *fs = fl_io_fs(sim_io(on->node->process));
+	int r;
 
 	switch (act) {
 	case NOTHING:
@@ -144,6 +158,9 @@ static int do_act(struct stage *on, enum act act, const char *path, const char *
 		return write_file(on, path, text);
 	case SILENT:
 		return sim_file_put(on->host, path, text, strlen(text));
+	case SWAP:
+		r = sim_file_put(on->host, path, text, strlen(text));
+		return r < 0 ? r : write_file(on, "/bells/..data", "");
 	case MOVE:
 		return fs->rename(fs, AT_FDCWD, path, AT_FDCWD, text, 0);
 	case REMOVE:
@@ -206,6 +223,8 @@ static const struct step {
 	  "door=2 gate!read '/bells/gate.bell': over 40 bytes", FL_OK },
 	{ "and comes right again", WRITE, "/bells/gate.bell", "4", 1, "door=2 gate=4", FL_OK },
 	{ "what no hint tells is seen within a minute", SILENT, "/bells/gate.bell", "5", 61, "door=2 gate=5", FL_OK },
+	{ "a volume is made anew behind its link", SWAP, "/bells/gate.bell", "6", 1, "door=2 gate=6", FL_OK },
+	{ "and once more", SWAP, "/bells/gate.bell", "5", 1, "door=2 gate=5", FL_OK },
 	{ "a disk that hangs changes nothing of what is known", STUCK, "", "", 80, "door=2 gate=5", FL_E_TIMEOUT },
 	{ "and is asked again", LOOSE, "", "", 61, "door=2 gate=5", FL_OK },
 	{ "a disk that does not give a file is told of that file", BAD_DISK, "", "", 61,
@@ -215,6 +234,7 @@ static const struct step {
 	{ "to the last file", REMOVE, "/bells/door.bell", "", 1, "", FL_OK },
 	{ "and others", REMOVE, "/bells/gate.txt", "", 1, "", FL_OK },
 	{ "and others", REMOVE, "/bells/.bell", "", 1, "", FL_OK },
+	{ "and others", REMOVE, "/bells/..data", "", 1, "", FL_OK },
 	{ "and its directories", RMDIR, "/bells/room.bell", "", 1, "", FL_OK },
 	{ "a directory that is not there is an empty one", RMDIR, "/bells", "", 61, "", FL_OK },
 	{ "and one that comes is watched", DIRECTORY, "/bells", "", 61, "", FL_OK },
@@ -237,6 +257,70 @@ TEST(files_are_objects)
 		if (!step->why || !test_tortured())
 			CHECK_INT(on.node->bells.why.code, step->why);
 	}
+}
+
+/* ---- what settles, and one file alone ---- */
+
+static const struct change {
+	const char *says, *path, *text;
+	uint32_t times, every_ms;      /* how often it is written, the text last of all, and the time between */
+	uint32_t after_ms;
+	uint32_t least, most;          /* looks */
+	const char *shows;
+} changes[] = {
+	{ "nothing is looked at before it has settled", "/bells/gate.bell", "2", 1, 0, 200, 0, 0, "gate=1" },
+	{ "and then once", "", "", 0, 0, 60, 1, 1, "gate=2" },
+	{ "what changes a hundred times in no time: once", "/bells/gate.bell", "3", 100, 0, 1000, 1, 1, "gate=3" },
+	{ "what does not rest for 2.5 s: ten times", "/bells/gate.bell", "4", 100, 25, 1000, 9, 11, "gate=4" },
+	{ "another file is none of ours", "/bells/door.bell", "5", 100, 25, 1000, 0, 0, "gate=4" },
+	{ "a volume that is swapped: once", "/bells/..data", "", 3, 10, 1000, 1, 1, "gate=4" },
+};
+
+static int change(struct stage *on, const struct change *row)
+{
+	for (uint32_t i = 1; i <= row->times; i++) {
+		int r = write_file(on, row->path, i == row->times ? row->text : "9");
+
+		if (r < 0)
+			return r;
+		sim_run(on->world, sim_now(on->world) + row->every_ms * FL_NS_PER_MS);
+	}
+	return 0;
+}
+
+TEST(what_changes_often_is_looked_at_seldom)
+{
+	FL_AUTO(stage) struct stage on = { .only = "gate.bell", .settle = 250 * FL_NS_PER_MS };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+
+	OK(set_up(&on));
+	OK(write_file(&on, "/bells/gate.bell", "1"));
+	pass(&on, FL_NS_PER_S);
+	EACH_ROW (row, changes) {
+		uint32_t before = on.parsed;
+
+		OK(change(&on, row));
+		pass(&on, row->after_ms * FL_NS_PER_MS);
+		fl_buf_clear(&out);
+		OK(shown(&on, &out));
+		if (test_tortured())   /* it has had time to be tried again */
+			continue;
+		CHECK_STR(fl_buf_view(&out), row->shows);
+		CHECK_INT(on.parsed - before >= row->least, true);
+		CHECK_INT(on.parsed - before <= row->most, true);
+	}
+	if (on.node)
+		CHECK_STR(fl_buf_view(&out), "gate=4");
+}
+
+TEST_ONCE(the_first_look_waits_for_nothing)
+{
+	FL_AUTO(stage) struct stage on = { .settle = 3600 * FL_NS_PER_S };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+
+	OK(set_up(&on));
+	OK(shown(&on, &out));
+	CHECK_STR(fl_buf_view(&out), "door=2");
 }
 
 /* Not tortured: it takes a thousand writes to lose a hint. */
