@@ -40,19 +40,20 @@ struct fl_err {
 
 #define FL_MUSTUSE __attribute__((warn_unused_result))
 #define FL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define FL_COLD __attribute__((cold))   /* seldom called: what leads to it is put out of the way of the rest */
 
 /* Each returns -code, so that a failure is one return statement. */
-int fl_fail(struct fl_err *err, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4);
+int fl_fail(struct fl_err *err, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
 
 /* The code follows from the errno, and its words are appended: "open '/x': No such file or directory". */
-int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...) FL_PRINTF(3, 4);
+int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
 
 /* Put words in front of what is there: "<words>: <text>". Keeps code and errno; returns -err->code (or -FL_E_IO with
  * a NULL object, whose code nobody knows). */
-int fl_wrap(struct fl_err *err, const char *fmt, ...) FL_PRINTF(2, 3);
+int fl_wrap(struct fl_err *err, const char *fmt, ...) FL_PRINTF(2, 3) FL_COLD;
 
 /* Copy a failure to another object and return its negated code. */
-int fl_fail_as(struct fl_err *err, const struct fl_err *cause);
+int fl_fail_as(struct fl_err *err, const struct fl_err *cause) FL_COLD;
 
 /* What an errno means for a caller. */
 enum fl_code fl_code_of_errno(int sys);

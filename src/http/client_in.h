@@ -54,7 +54,7 @@ void fl_call_data(struct fl_http_call *call, struct fl_str bytes);
 void fl_call_end(struct fl_http_call *call);               /* off its connection, told */
 /* Off its connection, and sent again or told: `untouched`: surely; `lost`: with the connection, without a word. */
 void fl_call_lost(struct fl_http_call *call, bool untouched, bool lost, const struct fl_err *err);
-void fl_call_fail(struct fl_http_call *call, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4);
+void fl_call_fail(struct fl_http_call *call, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
 /* The fields to send: the call's, and ours. `room` for FL_HTTP_FIELDS_MAX, `number` for the length's digits. */
 int fl_call_fields(struct fl_http_call *call, bool length, struct fl_header *room, char number[static 24],
 		   struct fl_headers *ret, struct fl_err *err) FL_MUSTUSE;

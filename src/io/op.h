@@ -55,5 +55,5 @@ void fl_op_cancel(struct fl_op *op);
  * It may be NULL where neither needs anything. */
 void fl_op_begin(struct fl_op *op, struct fl_io *io, void (*drop)(struct fl_op *op));
 void fl_op_end(struct fl_op *op, int64_t result);
-void fl_op_fail(struct fl_op *op, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4);
-void fl_op_fail_sys(struct fl_op *op, int sys, const char *fmt, ...) FL_PRINTF(3, 4);
+void fl_op_fail(struct fl_op *op, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
+void fl_op_fail_sys(struct fl_op *op, int sys, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;

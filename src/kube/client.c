@@ -66,8 +66,8 @@ static struct fl_kube_flight *pop(struct fl_flight_queue *queue)
 }
 
 /* Answers of many writes come one by one, a few a millisecond, and so do their echoes: waking up for each of them would
- * be most of what they cost. A rest that is short beside what a write takes makes none of them later to speak of, and
- * none is worth its timer where they are quick. */
+ * be most of what they cost. While half of them come the server works at the other half, so all are done as soon as
+ * before; and where they are quick no rest is worth its timer. */
 uint64_t fl_kube_rest(uint32_t writes, uint64_t takes)
 {
 	uint64_t rest = takes / FL_KUBE_BATCH_SHARE;

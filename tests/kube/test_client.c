@@ -263,10 +263,10 @@ static const struct {
 } rests[] = {
 	{ "nothing is on its way", 0, 1000, 0 },
 	{ "few writes are read one by one", FL_KUBE_MANY - 1, 1000, 0 },
-	{ "a quarter of what one takes", FL_KUBE_MANY, 80, 20 },
+	{ "half of what one takes", FL_KUBE_MANY, 80, 40 },
 	{ "quick ones are read as they come", 64, 7, 0 },
-	{ "the shortest that is worth it", 64, 8, 2 },
-	{ "never longer than what others may wait", 64, 10000, 32 },
+	{ "the shortest that is worth it", 64, 8, 4 },
+	{ "never longer than what others may wait", 64, 10000, 64 },
 	{ "how long they take is not known yet", 64, 0, 0 },
 };
 
