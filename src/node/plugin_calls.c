@@ -253,11 +253,10 @@ static int wish_of(struct fl_arena *arena, char **ids, size_t len, struct fl_han
 
 /* A list of `n` pointers to messages of this type, each initialised; NULL: no memory. */
 #define MESSAGES(arena, n, type, init) ({ \
-	type *messages_ = fl_arena_get_n((arena), (n), sizeof *messages_); \
-	type **list_ = messages_ ? fl_arena_get_n((arena), (n), sizeof *list_) : NULL; \
+	type **list_ = fl_arena_get_n((arena), (n), sizeof *list_ + sizeof **list_); \
 	for (size_t i_ = 0; list_ && i_ < (n); i_++) { \
-		init(&messages_[i_]); \
-		list_[i_] = &messages_[i_]; \
+		list_[i_] = (type *)(void *)(list_ + (n)) + i_; \
+		init(list_[i_]); \
 	} \
 	list_; \
 })

@@ -12,7 +12,7 @@ struct wish {
 	const struct fl_resource *resource;
 	const struct fl_unit **units;          /* those asked for, each once, in the order of the list */
 	uint32_t len;
-	uint64_t hash[2];                      /* of the ids, whatever their order */
+	const struct fl_hand_out_wish *asked;  /* the ids themselves */
 	struct fl_arena *arena;
 };
 
@@ -41,27 +41,21 @@ static int check_unit(const struct fl_resource *resource, const struct fl_unit *
 static int look_up(const struct fl_resource *resource, const struct fl_hand_out_wish *wish, struct wish *ret,
 		   struct fl_err *err)
 {
-	static const uint64_t seeds[2][2] = { { 0x6661696c65616431, 0x68616e64206f7574 },
-					      { 0x6661696c65616432, 0x68616e64206f7574 } };
+	const struct fl_unit **found = fl_arena_get_n(ret->arena, wish->len, sizeof *found);
 	uint8_t *asked = fl_arena_get(ret->arena, resource->units.len);
 	bool shared = false;
 
 	ret->units = fl_arena_get_n(ret->arena, wish->len, sizeof *ret->units);
-	if (!asked || !ret->units)
+	if (!found || !asked || !ret->units)
 		return no_memory(err);
-	for (uint32_t i = 0; i < 2; i++)
-		ret->hash[i] = fl_siphash13(seeds[i], resource->meta.name.p, resource->meta.name.len);
 	for (uint32_t i = 0; i < wish->len; i++) {
-		const struct fl_unit *unit = fl_gpu_id_unit(resource, wish->ids[i], NULL);
-
-		if (!unit)
+		found[i] = fl_gpu_id_unit(resource, wish->ids[i], NULL);
+		if (!found[i])
 			return fl_fail(err, FL_E_INVALID,
 				       "invalid allocation request for \"%.*s\": invalid request: unknown device: %.*s",
 				       FL_ARG(resource->meta.name), FL_ARG(wish->ids[i]));
-		shared |= unit->replicas > 0;
-		asked[unit - resource->units.at] = 1;
-		for (uint32_t k = 0; k < 2; k++)
-			ret->hash[k] += fl_siphash13(seeds[k], wish->ids[i].p, wish->ids[i].len);
+		shared |= found[i]->replicas > 0;
+		asked[found[i] - resource->units.at] = 1;
 	}
 	if (resource->one_share && shared && wish->len > 1)
 		return fl_fail(err, FL_E_INVALID,
@@ -72,7 +66,7 @@ static int look_up(const struct fl_resource *resource, const struct fl_hand_out_
 		if (asked[i])
 			ret->units[ret->len++] = &resource->units.at[i];
 	for (uint32_t i = 0; i < wish->len; i++) {
-		int r = check_unit(resource, fl_gpu_id_unit(resource, wish->ids[i], NULL), wish->ids[i], err);
+		int r = check_unit(resource, found[i], wish->ids[i], err);
 
 		if (r < 0)
 			return r;
@@ -142,11 +136,23 @@ static int put_cdi(const struct wish *wish, struct fl_handed *ret)
 	return ret->cdi ? 0 : -FL_E_NOMEM;
 }
 
+/* Whatever their order. */
+static uint64_t hash_of_ids(const struct wish *wish, uint64_t seed)
+{
+	const uint64_t seeds[2] = { seed, 0x68616e64206f7574 };
+	struct fl_str name = wish->resource->meta.name;
+	uint64_t hash = fl_siphash13(seeds, name.p, name.len);
+
+	for (uint32_t i = 0; i < wish->asked->len; i++)
+		hash += fl_siphash13(seeds, wish->asked->ids[i].p, wish->asked->ids[i].len);
+	return hash;
+}
+
 /* The name must differ from that of any other resource in the same container, and be the same when asked again: it
  * looks like NVIDIA's random one and follows from the ids. */
 static int put_annotation(const struct wish *wish, struct fl_handed *ret)
 {
-	const uint64_t *h = wish->hash;
+	const uint64_t h[2] = { hash_of_ids(wish, 0x6661696c65616431), hash_of_ids(wish, 0x6661696c65616432) };
 	struct fl_pair *pair = fl_arena_get(wish->arena, sizeof *pair);
 
 	if (!pair)
@@ -302,7 +308,7 @@ static int put_all(const struct wish *wish, struct fl_handed *ret)
 int fl_hand_out(const struct fl_resource *resource, const struct fl_hand_out_wish *wish, struct fl_arena *arena,
 		struct fl_handed *ret, struct fl_err *err)
 {
-	struct wish found = { .resource = resource, .arena = arena };
+	struct wish found = { .resource = resource, .asked = wish, .arena = arena };
 	struct fl_handed handed = { 0 };
 	int r;
 
