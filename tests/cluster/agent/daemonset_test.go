@@ -182,10 +182,11 @@ func (r *rig) eachHasItsCards(names []string) {
 	}
 }
 
-// withoutAgent is what the kubelet says of a Pod that wants cards while there is no agent.
+// withoutAgent is what the kubelet says of a Pod that wants cards while there is no agent, or whose agent has gone between
+// two steps of the Pod's admission: before Allocate is called, or while it is.
 var withoutAgent = []string{"no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu",
 	"cannot allocate unregistered device nvidia.com/gpu", "Insufficient nvidia.com/gpu",
-	"code = Unavailable desc = connection error"}
+	"has been stopped, which is unexpected", "code = Unavailable desc = connection error"}
 
 // watchUsers tells at the end of the test of each Pod that has ever started with wrong cards, or that was refused for a
 // reason that a plugin which is not there does not explain.
