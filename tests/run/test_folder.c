@@ -144,7 +144,7 @@ static int write_file(struct stage *on, const char *path, const char *text)
 	return r;
 }
 
-enum act { NOTHING, WRITE, SILENT, SWAP, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE };
+enum act { NOTHING, WRITE, SILENT, LINK, SWAP, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE };
 
 static int do_act(struct stage *on, enum act act, const char *path, const char *text)
 {
@@ -158,9 +158,13 @@ static int do_act(struct stage *on, enum act act, const char *path, const char *
 		return write_file(on, path, text);
 	case SILENT:
 		return sim_file_put(on->host, path, text, strlen(text));
+	case LINK:
+		return fs->symlink(fs, text, AT_FDCWD, path);
 	case SWAP:
-		r = sim_file_put(on->host, path, text, strlen(text));
-		return r < 0 ? r : write_file(on, "/bells/..data", "");
+		r = write_file(on, path, text);
+		if (r >= 0)
+			r = write_file(on, "/bells/..new", "");
+		return r < 0 ? r : fs->rename(fs, AT_FDCWD, "/bells/..new", AT_FDCWD, "/bells/..data", 0);
 	case MOVE:
 		return fs->rename(fs, AT_FDCWD, path, AT_FDCWD, text, 0);
 	case REMOVE:
@@ -223,8 +227,10 @@ static const struct step {
 	  "door=2 gate!read '/bells/gate.bell': over 40 bytes", FL_OK },
 	{ "and comes right again", WRITE, "/bells/gate.bell", "4", 1, "door=2 gate=4", FL_OK },
 	{ "what no hint tells is seen within a minute", SILENT, "/bells/gate.bell", "5", 61, "door=2 gate=5", FL_OK },
-	{ "a volume is made anew behind its link", SWAP, "/bells/gate.bell", "6", 1, "door=2 gate=6", FL_OK },
-	{ "and once more", SWAP, "/bells/gate.bell", "5", 1, "door=2 gate=5", FL_OK },
+	{ "a link that leads nowhere yet", LINK, "/bells/hall.bell", "/room/hall.bell", 1, "door=2 gate=5", FL_OK },
+	{ "what it leads to once a volume is swapped", SWAP, "/room/hall.bell", "6", 1, "door=2 gate=5 hall=6", FL_OK },
+	{ "and again", SWAP, "/room/hall.bell", "7", 1, "door=2 gate=5 hall=7", FL_OK },
+	{ "until the link goes", REMOVE, "/bells/hall.bell", "", 1, "door=2 gate=5", FL_OK },
 	{ "a disk that hangs changes nothing of what is known", STUCK, "", "", 80, "door=2 gate=5", FL_E_TIMEOUT },
 	{ "and is asked again", LOOSE, "", "", 61, "door=2 gate=5", FL_OK },
 	{ "a disk that does not give a file is told of that file", BAD_DISK, "", "", 61,
