@@ -568,7 +568,7 @@ static uint64_t next_at(const struct fl_gpu *gpu)
 		sooner(&at, gpu->late_at);
 	if (gpu->kids[GPU_EVENTS].not_before > now)
 		sooner(&at, gpu->kids[GPU_EVENTS].not_before);
-	if (!gpu_kid_free_to_ask(&gpu->kids[GPU_CALLS]))
+	if (gpu->waits || !gpu_kid_free_to_ask(&gpu->kids[GPU_CALLS]))
 		return at;
 	sooner(&at, gpu->links_at);
 	fl_vec_each (card, &gpu->cards) {
@@ -588,7 +588,7 @@ static void work(struct fl_timer *timer)
 	fl_arena_reset(&gpu->arena);
 	gpu_around(gpu);
 	gpu_kids_tend(gpu);
-	if (gpu->looked && gpu_wanted(gpu)) {
+	if (gpu->looked && !gpu->waits && gpu_wanted(gpu)) {
 		ask_next(gpu);
 		enrol_next(gpu);
 		check_next(gpu);

@@ -37,7 +37,8 @@ struct fl_gpu_options {
 	const char *sysfs, *proc;     /* "/sys", "/proc": others in tests and with a containerised driver */
 	const char *const *env;       /* of the children; NULL: empty */
 	bool cuda;                    /* a deep check makes a CUDA context */
-	bool wait;                    /* leave the driver alone until fl_gpu_begin(): somebody may want it let go of */
+	bool wait;                    /* leave the driver alone until fl_gpu_begin(): somebody may want it let go of.
+		A child is there already, and has not loaded the library */
 	struct fl_gpu_pace pace;
 	struct fl_log *log;
 	struct fl_metrics *metrics;

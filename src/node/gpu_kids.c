@@ -8,7 +8,7 @@ bool gpu_wanted(const struct fl_gpu *gpu)
 {
 	const struct fl_gpu_found *f = &gpu->found;
 
-	if (gpu->waits || gpu->pauses || !f->library[0] || fl_now(gpu->io) < gpu->retry_at)
+	if (gpu->pauses || !f->library[0] || fl_now(gpu->io) < gpu->retry_at)
 		return false;
 	/* Taking up the driver may load the kernel's part; somebody who has unloaded it does not want that. Where the
 	 * kernel does not tell of its drivers at all (some sandboxes), the device node must do. */
@@ -35,6 +35,7 @@ static void answered(struct fl_op *op)
 	struct gpu_kid *kid = fl_container(op, struct gpu_kid, request.op);
 	struct fl_gpu *gpu = kid->gpu;
 
+	gpu_wake(gpu);   /* first, so that the next is asked before the loop plans with what this one has told */
 	kid->asking = false;
 	gpu->asked_count++;
 	gpu_count_call(gpu, kid->ask, (int)op->result, fl_now(gpu->io) - kid->asked_at);
@@ -42,7 +43,6 @@ static void answered(struct fl_op *op)
 	gpu_answered(kid, (int)op->result);
 	fl_arena_reset(&gpu->arena);
 	fl_buf_free(&kid->reply);
-	gpu_wake(gpu);
 }
 
 bool gpu_kid_free_to_ask(const struct gpu_kid *kid)
@@ -150,7 +150,7 @@ static bool should_be(const struct fl_gpu *gpu, enum gpu_role role)
 {
 	if (!gpu_wanted(gpu))
 		return false;
-	if (role == GPU_CALLS)
+	if (role == GPU_CALLS)   /* before it is asked something it has nothing of the driver's */
 		return true;
 	if (role == GPU_EVENTS)
 		return gpu->ready;
