@@ -144,7 +144,9 @@ static int write_file(struct stage *on, const char *path, const char *text)
 	return r;
 }
 
-enum act { NOTHING, WRITE, FROM_OUTSIDE, LINK, SWAP, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE };
+enum act {
+	NOTHING, WRITE, FROM_OUTSIDE, LINK, SWAP, MOVE, REMOVE, DIRECTORY, RMDIR, BAD_DISK, GOOD_DISK, STUCK, LOOSE
+};
 
 static int do_act(struct stage *on, enum act act, const char *path, const char *text)
 {
