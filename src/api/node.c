@@ -10,7 +10,8 @@ FL_NAMES(fl_recovery_names, FL_RECOVERY_COUNT_, [FL_RECOVERY_NONE] = "None", [FL
 	 [FL_RECOVERY_DRAIN_RESET] = "DrainAndReset", [FL_RECOVERY_IMEX] = "RecoverIMEX");
 FL_NAMES(fl_fault_what_names, FL_FAULT_WHAT_COUNT_, [FL_FAULT_XID] = "Xid", [FL_FAULT_ECC] = "Ecc",
 	 [FL_FAULT_RECOVERY] = "Recovery", [FL_FAULT_UNAVAILABLE] = "Unavailable");
-FL_NAMES(fl_host_file_names, FL_HOST_FILE_COUNT_, [FL_HOST_LIBRARY] = "Library", [FL_HOST_BINARY] = "Binary",
+FL_NAMES(fl_host_file_names, FL_HOST_FILE_COUNT_, [FL_HOST_LIBRARY] = "Library", [FL_HOST_MODULE] = "Module",
+	 [FL_HOST_DATA] = "Data", [FL_HOST_BINARY] = "Binary",
 	 [FL_HOST_FIRMWARE] = "Firmware", [FL_HOST_SOCKET] = "Socket", [FL_HOST_CONFIG] = "Config");
 FL_NAMES(fl_mig_strategy_names, FL_MIG_STRATEGY_COUNT_, [FL_MIG_NONE] = "none", [FL_MIG_SINGLE] = "single",
 	 [FL_MIG_MIXED] = "mixed");
@@ -19,11 +20,21 @@ FL_NAMES(fl_hand_out_names, FL_HAND_OUT_COUNT_, [FL_HAND_CDI] = "cdi-cri",
 	 [FL_HAND_NODES] = "device-specs");
 FL_NAMES(fl_extra_names, FL_EXTRA_COUNT_, [FL_EXTRA_GDS] = "gds", [FL_EXTRA_MOFED] = "mofed",
 	 [FL_EXTRA_GDRCOPY] = "gdrcopy", [FL_EXTRA_IMEX] = "imex-channel");
+FL_NAMES(fl_cdi_flag_names, FL_CDI_FLAG_COUNT_, [FL_CDI_NO_NVSANDBOXUTILS] = "disable-nvsandboxutils",
+	 [FL_CDI_COHERENT_ANNOTATIONS] = "enable-coherent-annotations",
+	 [FL_CDI_NO_ADDITIONAL_GIDS] = "no-additional-gids-for-device-nodes",
+	 [FL_CDI_NO_IPC] = "disable-ipc-discoverer", [FL_CDI_EXPLICIT_LIBRARIES] = "enable-explicit-driver-libraries");
+FL_NAMES(fl_hook_part_names, FL_HOOK_COUNT_, [FL_HOOK_SYMLINKS] = "create-symlinks",
+	 [FL_HOOK_CUDA_COMPAT] = "enable-cuda-compat", [FL_HOOK_LDCACHE] = "update-ldcache",
+	 [FL_HOOK_NO_NODE_CHANGES] = "disable-device-node-modification",
+	 [FL_HOOK_APPLICATION_PROFILE] = "update-application-profile", [FL_HOOK_CHMOD] = "chmod");
 FL_NAMES(fl_id_by_names, FL_ID_BY_COUNT_, [FL_ID_UUID] = "uuid", [FL_ID_INDEX] = "index");
 FL_NAMES(fl_share_policy_names, FL_SHARE_POLICY_COUNT_, [FL_SHARE_DISTRIBUTED] = "distributed",
 	 [FL_SHARE_PACKED] = "packed");
 FL_NAMES(fl_without_cdi_names, FL_WITHOUT_CDI_COUNT_, [FL_WITHOUT_CDI_FALL_BACK] = "device-specs",
 	 [FL_WITHOUT_CDI_REFUSE] = "refuse");
+FL_NAMES(fl_mps_phase_names, FL_MPS_PHASE_COUNT_, [FL_MPS_OFF] = "Stopped", [FL_MPS_RUNNING] = "Running",
+	 [FL_MPS_READY] = "Ready", [FL_MPS_DEAF] = "Deaf");
 FL_NAMES(fl_unit_kind_names, FL_UNIT_KIND_COUNT_, [FL_UNIT_CARD] = "Card", [FL_UNIT_MIG] = "MIG");
 FL_NAMES(fl_health_state_names, FL_HEALTH_STATE_COUNT_, [FL_HEALTHY] = "Healthy", [FL_SUSPECT] = "Suspect",
 	 [FL_UNHEALTHY] = "Unhealthy", [FL_RECOVERING] = "Recovering");
@@ -36,6 +47,7 @@ FL_BIND(fl_fabric, FL_FABRIC)
 FL_BIND(fl_card, FL_CARD)
 FL_BIND(fl_card_fault, FL_CARD_FAULT)
 FL_BIND(fl_holder, FL_HOLDER)
+FL_BIND(fl_host_link, FL_HOST_LINK)
 FL_BIND(fl_host_path, FL_HOST_PATH)
 FL_BIND(fl_host_node, FL_HOST_NODE)
 FL_BIND(fl_host, FL_HOST)
@@ -47,14 +59,35 @@ FL_BIND(fl_settings, FL_SETTINGS)
 FL_BIND(fl_given_option, FL_GIVEN_OPTION)
 FL_BIND(fl_given, FL_GIVEN)
 FL_BIND(fl_config_file, FL_CONFIG_FILE)
+FL_BIND(fl_memo, FL_MEMO)
 FL_BIND(fl_word, FL_WORD)
 FL_BIND(fl_pause, FL_PAUSE)
 FL_BIND(fl_hold, FL_HOLD)
+FL_BIND(fl_mps_limit, FL_MPS_LIMIT)
+FL_BIND(fl_mps, FL_MPS)
 FL_BIND(fl_unit, FL_UNIT)
 FL_BIND(fl_resource, FL_RESOURCE)
 FL_BIND(fl_health_status, FL_HEALTH_STATUS)
 FL_BIND(fl_identity, FL_IDENTITY)
 FL_BIND(fl_health, FL_HEALTH)
+FL_BIND(fl_active, FL_ACTIVE)
+FL_BIND(fl_booking_status, FL_BOOKING_STATUS)
+FL_BIND(fl_booking, FL_BOOKING)
+FL_BIND(fl_pod_watch, FL_POD_WATCH)
+FL_BIND(fl_dev_link, FL_DEV_LINK)
+FL_BIND(fl_inspection, FL_INSPECTION)
+FL_BIND(fl_inside, FL_INSIDE)
+FL_BIND(fl_pod_finding_status, FL_POD_FINDING_STATUS)
+FL_BIND(fl_pod_finding, FL_POD_FINDING)
+FL_BIND(fl_eviction_status, FL_EVICTION_STATUS)
+FL_BIND(fl_eviction, FL_EVICTION)
+FL_BIND(fl_own_pod_meta, FL_OWN_POD_META)
+FL_BIND(fl_own_pod_resources, FL_OWN_POD_RESOURCES)
+FL_BIND(fl_own_pod_container, FL_OWN_POD_CONTAINER)
+FL_BIND(fl_own_pod_spec, FL_OWN_POD_SPEC)
+FL_BIND(fl_own_pod_status, FL_OWN_POD_STATUS)
+FL_BIND(fl_own_pod, FL_OWN_POD)
+FL_BIND(fl_own_node_spec, FL_OWN_NODE_SPEC)
 FL_BIND(fl_own_node_status, FL_OWN_NODE_STATUS)
 FL_BIND(fl_own_node_meta, FL_OWN_NODE_META)
 FL_BIND(fl_own_node, FL_OWN_NODE)
@@ -77,6 +110,42 @@ const struct fl_kind fl_card_fault_kind = {
 const struct fl_kind fl_holder_kind = {
 	LOCAL, .kind = "Holder", .plural = "holders", .root = fl_holder_bind,
 	.help = "A container that has devices of this node.",
+};
+const struct fl_kind fl_active_kind = {
+	LOCAL, .kind = "Active", .plural = "actives", .root = fl_active_bind,
+	.help = "Containers of active Pods, as PodResources lists them.",
+};
+const struct fl_kind fl_booking_kind = {
+	LOCAL, .kind = "Booking", .plural = "bookings", .root = fl_booking_bind,
+	.help = "Devices that a container was given.",
+};
+const struct fl_kind fl_pod_watch_kind = {
+	LOCAL, .kind = "PodWatch", .plural = "podwatches", .root = fl_pod_watch_bind,
+	.help = "Whether the Pods of this node are watched.",
+};
+const struct fl_kind fl_dev_link_kind = {
+	LOCAL, .kind = "DevLink", .plural = "devlinks", .root = fl_dev_link_bind,
+	.help = "A link in /dev/char to a device node.",
+};
+const struct fl_kind fl_inspection_kind = {
+	LOCAL, .kind = "Inspection", .plural = "inspections", .root = fl_inspection_bind,
+	.help = "What the containers of this node are inspected for.",
+};
+const struct fl_kind fl_inside_kind = {
+	LOCAL, .kind = "Inside", .plural = "insides", .root = fl_inside_bind,
+	.help = "What was seen in the containers of a Pod.",
+};
+const struct fl_kind fl_pod_finding_kind = {
+	LOCAL, .kind = "PodFinding", .plural = "podfindings", .root = fl_pod_finding_bind,
+	.help = "What is wrong inside of a Pod.",
+};
+const struct fl_kind fl_eviction_kind = {
+	LOCAL, .kind = "Eviction", .plural = "evictions", .root = fl_eviction_bind,
+	.help = "A Pod that is evicted because its GPU is dead.",
+};
+const struct fl_kind fl_own_pod_kind = {
+	.built_in = true, .group = "", .version = "v1", .kind = "Pod", .plural = "pods", .root = fl_own_pod_bind,
+	.status = true, .help = "A Pod of the Node that the agent runs on.",
 };
 const struct fl_kind fl_host_kind = {
 	LOCAL, .kind = "Host", .plural = "hosts", .root = fl_host_bind, .help = "The driver's files on this node.",
@@ -103,6 +172,10 @@ const struct fl_kind fl_pause_kind = {
 const struct fl_kind fl_hold_kind = {
 	LOCAL, .kind = "Hold", .plural = "holds", .root = fl_hold_bind, .help = "Whether the driver is let go of.",
 };
+const struct fl_kind fl_mps_kind = {
+	LOCAL, .kind = "MpsDaemon", .plural = "mpsdaemons", .root = fl_mps_bind,
+	.help = "The MPS control daemon of a resource.",
+};
 const struct fl_kind fl_given_kind = {
 	LOCAL, .kind = "Given", .plural = "givens", .root = fl_given_bind,
 	.help = "What the agent was started with.",
@@ -110,6 +183,10 @@ const struct fl_kind fl_given_kind = {
 const struct fl_kind fl_config_file_kind = {
 	LOCAL, .kind = "ConfigFile", .plural = "configfiles", .root = fl_config_file_bind,
 	.help = "A file of the node's configuration.",
+};
+const struct fl_kind fl_memo_kind = {
+	LOCAL, .kind = "Memo", .plural = "memos", .root = fl_memo_bind,
+	.help = "What the API server has said, kept on the disk for a start without it.",
 };
 const struct fl_kind fl_resource_kind = {
 	LOCAL, .kind = "Resource", .plural = "resources", .root = fl_resource_bind,

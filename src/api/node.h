@@ -5,11 +5,14 @@
  *     Card        a GPU, by its PCI address, with its MIG partitions: also one that no driver knows
  *     Fault       something that a card has reported: "<address>/<what>"
  *     Holder      a container that has devices of a resource, as PodResources tells
+ *     Active      one, "active": which containers of active Pods PodResources lists
  *     Runtime     one, "runtime": what the container runtime says of itself
  *     PluginSocket  a socket in the kubelet's folder, by its file name
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
  *     Pause       somebody asks us to let go of the driver: "operator"
+ *     Memo        what the API server has said, kept on the disk: "config", "claims"
+ *     Inside      what was seen in the containers of a Pod: only of Pods with something to decide about
  * Wanted, each carried out by one sink:
  *     Settings    one, "settings": how this node hands out its GPUs
  *     Host        one, "host": the driver's files and device nodes, for CDI: to be looked at again
@@ -17,9 +20,16 @@
  *     Health      of a card (by address) or a partition (by UUID): kept on the disk
  *     CdiSpec     a file in the CDI directory (api/cdi.h)
  *     Hold        one, "driver": we keep our hands off it
+ *     Booking     who was given which devices: kept on disk, and compared with what PodResources lists
+ *     PodWatch    one, "pods": the Pods of this node are watched at the API server
+ *     Eviction    a Pod that is evicted
+ *     Mps         the MPS control daemon of a resource, by the resource's name
+ *     DevLink     a link in /dev/char to a device node
+ *     Inspection  one, "pods": what the containers of this node are inspected for
+ *     PodFinding  what is wrong inside of a Pod
  */
 #pragma once
-#include "api/meta.h"
+#include "api/core.h"
 
 #define FL_LOCAL_META(X) FL_META_NAMES(X)
 FL_STRUCT(fl_local_meta, FL_LOCAL_META);
@@ -124,6 +134,10 @@ FL_STRUCT(fl_fabric, FL_FABRIC);
 	X(I64, ecc, "eccUncorrected", .help = "Uncorrected memory errors since the driver was loaded.") \
 	X(BOOL, remap_failed, "remapFailed", .help = "A row of memory could not be replaced.") \
 	X(BOOL, remap_pending, "remapPending", .help = "A row is replaced at the next reset.") \
+	X(I32, compute_mode, "computeMode", \
+	  .help = "NVML's: 1 one thread, 2 none, 3 one process; absent: any number of processes.") \
+	X(I32, mode_read, "computeModeRead", \
+	  .help = "The same as the driver told it: computeMode also shows what is being written.") \
 	X(BOOL, events, "events", .help = "Does it report its faults by itself?") \
 	X(I32, clean, "clean", .help = "Looks in a row at which nothing was wrong.")
 FL_STRUCT(fl_card, FL_CARD);
@@ -156,15 +170,116 @@ extern const struct fl_kind fl_card_fault_kind;
 FL_STRUCT(fl_holder, FL_HOLDER);
 extern const struct fl_kind fl_holder_kind;
 
+/* ---- Active: one, "active": what else PodResources told in its last answer ---- */
+#define FL_ACTIVE(X) \
+	FL_LOCAL(X) \
+	X(STRS, containers, "containers", \
+	  .help = "<namespace>/<pod>/<container> of all active Pods, with devices or without, sorted.") \
+	X(I64, since, "since", .help = "When this kubelet answered first: ns of the loop's clock.") \
+	X(BOOL, settled, "settled", .help = "Is it old enough to know all of its Pods?")
+FL_STRUCT(fl_active, FL_ACTIVE);
+extern const struct fl_kind fl_active_kind;
+
+/* ---- Booking: the book of allocations, kept on disk; named as its Holder ---- */
+#define FL_BOOKING_STATUS(X) FL_CONDITIONS(X)
+FL_STRUCT(fl_booking_status, FL_BOOKING_STATUS);
+#define FL_BOOKING(X) \
+	FL_LOCAL(X) \
+	X(STR, resource, "resource", .required = true, .interned = true, .help = "nvidia.com/gpu") \
+	X(STRS, devices, "devices", .required = true, .help = "IDs that the container was given, sorted.") \
+	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
+	X(STR, pod, "pod", .required = true, .help = "Its name.") \
+	X(STR, container, "container", .required = true, .help = "Which container.") \
+	X(I64, since, "since", .required = true, .help = "When it was seen first: microseconds since 1970.") \
+	X(OBJ(fl_booking_status), status, "status", .help = "Does the kubelet count the same?")
+FL_STRUCT(fl_booking, FL_BOOKING);
+extern const struct fl_kind fl_booking_kind;
+
+/* ---- PodWatch: one, "pods": are the Pods of this node to be watched? ---- */
+#define FL_POD_WATCH(X) \
+	FL_LOCAL(X) \
+	X(BOOL, wanted, "wanted", .required = true, .help = "Is the watch to be open?")
+FL_STRUCT(fl_pod_watch, FL_POD_WATCH);
+extern const struct fl_kind fl_pod_watch_kind;
+
+/* ---- DevLink: a link in /dev/char, "<major>:<minor>" ---- */
+#define FL_DEV_LINK(X) \
+	FL_LOCAL(X) \
+	X(STR, target, "target", .required = true, .help = "Where it leads: ../nvidia0.")
+FL_STRUCT(fl_dev_link, FL_DEV_LINK);
+extern const struct fl_kind fl_dev_link_kind;
+
+/* ---- Inspection: one, "pods": looks into the containers of this node (node/inside.h) ---- */
+#define FL_INSPECTION(X) \
+	FL_LOCAL(X) \
+	X(STR, version, "version", .required = true, \
+	  .help = "Of the loaded driver: libraries of another are looked for.") \
+	X(BOOL, again, "again", .help = "Look again and again? If not, once.")
+FL_STRUCT(fl_inspection, FL_INSPECTION);
+extern const struct fl_kind fl_inspection_kind;
+
+/* ---- Inside: "<namespace>/<pod>"; "UID <uid>" where the name of the Pod is not known ---- */
+#define FL_INSIDE(X) \
+	FL_LOCAL(X) \
+	X(STR, pod_space, "podNamespace", .interned = true, .help = "Namespace of the Pod; absent: not known.") \
+	X(STR, pod, "pod", .help = "Its name.") \
+	X(STR, library, "library", .help = "A driver library of another version than the loaded driver's.") \
+	X(STR, process, "process", .help = "Which process uses it: python3 (pid 812); absent: it is only mounted.") \
+	X(STR, denied, "denied", .help = "A device node in a container that its cgroup does not let it open.") \
+	X(STR, unlinked, "unlinked", \
+	  .help = "A device node without a link in /dev/char, in a container whose cgroup is systemd's.")
+FL_STRUCT(fl_inside, FL_INSIDE);
+extern const struct fl_kind fl_inside_kind;
+
+/* ---- PodFinding: "<namespace>/<pod>" ---- */
+#define FL_POD_FINDING_STATUS(X) FL_CONDITIONS(X)
+FL_STRUCT(fl_pod_finding_status, FL_POD_FINDING_STATUS);
+#define FL_POD_FINDING(X) \
+	FL_LOCAL(X) \
+	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
+	X(STR, pod, "pod", .required = true, .help = "Its name.") \
+	X(OBJ(fl_pod_finding_status), status, "status", .help = "What is wrong, and what to do.")
+FL_STRUCT(fl_pod_finding, FL_POD_FINDING);
+extern const struct fl_kind fl_pod_finding_kind;
+
+/* ---- Eviction: of a Pod, "<namespace>/<pod>" ---- */
+#define FL_EVICTION_STATUS(X) FL_CONDITIONS(X)
+FL_STRUCT(fl_eviction_status, FL_EVICTION_STATUS);
+#define FL_EVICTION(X) \
+	FL_LOCAL(X) \
+	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
+	X(STR, pod, "pod", .required = true, .help = "Its name.") \
+	X(STR, uid, "uid", .required = true, .help = "Its UID: another Pod of the same name is not meant.") \
+	X(STR, card, "card", .required = true, .help = "Name of the Health that is why.") \
+	X(OBJ(fl_eviction_status), status, "status", .help = "Was it evicted?")
+FL_STRUCT(fl_eviction, FL_EVICTION);
+extern const struct fl_kind fl_eviction_kind;
+
 /* ---- Host ---- */
-enum fl_host_file { FL_HOST_LIBRARY, FL_HOST_BINARY, FL_HOST_FIRMWARE, FL_HOST_SOCKET, FL_HOST_CONFIG,
-		    FL_HOST_FILE_COUNT_ };
+enum fl_host_file {
+	FL_HOST_LIBRARY,       /* found by the dynamic linker, in its directory */
+	FL_HOST_MODULE,        /* a library that programs open by its path: VDPAU, X.Org */
+	FL_HOST_BINARY,
+	FL_HOST_FIRMWARE,
+	FL_HOST_SOCKET,
+	FL_HOST_CONFIG,        /* of GPUDirect Storage */
+	FL_HOST_DATA,          /* configuration of the driver's libraries */
+	FL_HOST_FILE_COUNT_
+};
 extern const struct fl_names fl_host_file_names;
+
+/* A link in a container that leads to a file, directly or through another link. */
+#define FL_HOST_LINK(X) \
+	X(STR, name, "name", .required = true, \
+	  .help = "From the file's directory: libcuda.so.1, gbm/nvidia-drm_gbm.so") \
+	X(STR, target, "target", .required = true, .help = "The link's text: libcuda.so.550.54.15")
+FL_STRUCT(fl_host_link, FL_HOST_LINK);
 
 #define FL_HOST_PATH(X) \
 	X(ENUM(fl_host_file), what, "what", .required = true, .help = "What it is.") \
-	X(STR, path, "path", .required = true, .help = "Inside the driver's root, as a container should see it.") \
-	X(STRS, links, "links", .help = "Names beside it that should lead to it: libcuda.so.1.")
+	X(STR, path, "path", .required = true, .help = "Inside the driver's root, without symbolic links.") \
+	X(STR, at, "at", .help = "Path in a container; absent: the same.") \
+	X(LIST(fl_host_link), links, "links", .list_key = "name", .help = "Links that containers get with it.")
 FL_STRUCT(fl_host_path, FL_HOST_PATH);
 
 #define FL_HOST_NODE(X) \
@@ -182,11 +297,17 @@ FL_STRUCT(fl_host_node, FL_HOST_NODE);
 	FL_LOCAL(X) \
 	X(STR, version, "version", .help = "The driver's, as its files are named.") \
 	X(STR, layout, "layout", .help = "A digest of the cards and partitions that there were.") \
-	X(STR, root, "root", .help = "Where the files lie on the host.") \
-	X(STR, dev_root, "devRoot", .help = "Where /dev lies on the host.") \
+	X(STR, root, "root", .help = "Where the files lie, as the agent sees it.") \
+	X(STR, dev_root, "devRoot", .help = "Where /dev lies; absent: in the root if it has one, else in /.") \
+	X(STR, nodes_root, "nodesRoot", .help = "Where /dev was found.") \
+	X(STR, looked, "looked", \
+	  .help = "Where libraries were looked for; absent: libcuda of this version was found.") \
 	X(STR, seen, "seen", .help = "Version and layout that the rest was found for.") \
 	X(LIST(fl_host_path), paths, "paths", .help = "Files of the driver, sorted.") \
 	X(LIST(fl_host_node), nodes, "nodes", .help = "Device nodes of the driver, sorted by path.") \
+	X(STR, hook, "hook", .help = "Where the program of the CDI hook is to be; absent: there is to be none.") \
+	X(STR, hook_at, "hookAt", .help = "Where there is one that the container runtime can start.") \
+	X(STR, hook_message, "hookMessage", .help = "Why there is none.") \
 	X(STR, message, "message", .help = "What could not be looked at, and why.")
 FL_STRUCT(fl_host, FL_HOST);
 extern const struct fl_kind fl_host_kind;
@@ -198,7 +319,8 @@ extern const struct fl_kind fl_host_kind;
 	X(STR, version, "version", .help = "Its version.") \
 	X(BOOL, cdi_known, "cdiKnown", .help = "Has it said whether CDI is on?") \
 	X(BOOL, cdi, "cdi", .help = "Is CDI on? Where it is off, names of CDI devices are dropped in silence.") \
-	X(STRS, cdi_dirs, "cdiDirs", .help = "Where it looks for CDI files.") \
+	X(STRS, cdi_dirs, "cdiDirs", .help = "Where it looks for CDI files; absent: not told.") \
+	X(STR, our_dir, "ourCDIDir", .help = "Where we write them.") \
 	X(STR, message, "message", .help = "Why it could not be asked.")
 FL_STRUCT(fl_runtime, FL_RUNTIME);
 extern const struct fl_kind fl_runtime_kind;
@@ -235,7 +357,17 @@ extern const struct fl_names fl_without_cdi_names;
 enum fl_extra { FL_EXTRA_GDS, FL_EXTRA_MOFED, FL_EXTRA_GDRCOPY, FL_EXTRA_IMEX, FL_EXTRA_COUNT_ };
 extern const struct fl_names fl_extra_names;
 
-/* Time-slicing: each device of a resource is handed out so often. */
+/* What NVIDIA's generator of CDI files does otherwise where it is asked to (CDI_FEATURE_FLAGS), by its names. */
+enum fl_cdi_flag { FL_CDI_NO_NVSANDBOXUTILS, FL_CDI_COHERENT_ANNOTATIONS, FL_CDI_NO_ADDITIONAL_GIDS,
+		   FL_CDI_NO_IPC, FL_CDI_EXPLICIT_LIBRARIES, FL_CDI_FLAG_COUNT_ };
+extern const struct fl_names fl_cdi_flag_names;
+
+/* The hooks of its CDI files, by its names (CDI_DISABLE_HOOKS): what ours does in one program. */
+enum fl_hook_part { FL_HOOK_SYMLINKS, FL_HOOK_CUDA_COMPAT, FL_HOOK_LDCACHE, FL_HOOK_NO_NODE_CHANGES,
+		   FL_HOOK_APPLICATION_PROFILE, FL_HOOK_CHMOD, FL_HOOK_COUNT_ };
+extern const struct fl_names fl_hook_part_names;
+
+/* Time-slicing, or MPS: each device of a resource is handed out so often. */
 #define FL_SHARING(X) \
 	X(STR, resource, "resource", .required = true, .help = "nvidia.com/gpu, nvidia.com/mig-1g.10gb") \
 	X(STR, renamed, "renamed", .help = "What the shared ones are called; absent: the same.") \
@@ -266,22 +398,36 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(ENUM(fl_without_cdi), without_cdi, "withoutCDI", .help = "What to do where the runtime has CDI off.") \
 	X(BOOL, pass_nodes, "passDeviceSpecs", .help = "Device nodes beside what the strategies say?") \
 	X(ENUM(fl_share_policy), share_policy, "sharedDevicesAllocationPolicy", .help = "Spread shares, or pack.") \
-	X(LIST(fl_sharing), sharing, "sharing", .list_key = "resource", .help = "Time-slicing.") \
+	X(LIST(fl_sharing), sharing, "sharing", .list_key = "resource", .help = "Replicas: time-sliced, or by MPS.") \
 	X(BOOL, one_share, "failRequestsGreaterThanOne", .help = "Is a request for two shares a mistake?") \
+	X(BOOL, mps, "mps", .help = "Are shares clients of an MPS control daemon? If not, they are time-sliced.") \
+	X(STR, mps_root, "mpsRoot", .help = "Directory of MPS on the host.") \
 	X(BOOL, health, "healthChecks", .help = "Are reported faults looked at?") \
 	X(LIST_OF(I64), ignored, "ignoredXids", .help = "XIDs that are the application's own doing, sorted.") \
 	X(LIST_OF(I64), heeded, "heededXids", .help = "Those that count where no other report does, sorted.") \
 	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
 	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "What containers get beside their cards, in order.") \
 	X(BOOL, imex_required, "imexRequired", .help = "Is nothing to be handed out without the IMEX channel?") \
+	X(STRS, look_roots, "lookRoots", .help = "Where the agent searches for the driver, in order.") \
+	X(STR, look_dev, "lookDev", \
+	  .help = "Where the agent searches for /dev; absent: the driver's root if it has one, else /.") \
 	X(STR, driver_root, "driverRoot", \
-	  .help = "Where the driver's files lie on the host; absent: it is looked for.") \
-	X(STR, dev_root, "devRoot", .help = "Where /dev lies; absent: beside the driver.") \
+	  .help = "The driver's root on the host, as CDI files name it; absent: where it was found.") \
+	X(STR, dev_root, "devRoot", \
+	  .help = "Where /dev lies on the host, as CDI files name it; absent: where it was found.") \
+	X(LIST_OF(ENUM(fl_cdi_flag)), cdi_flags, "cdiFeatureFlags", .help = "Changes to CDI files, in order.") \
+	X(LIST_OF(ENUM(fl_hook_part)), disabled_hooks, "cdiDisableHooks", .help = "Hooks that do not run, in order.") \
 	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
 	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
 	X(STR, hook, "hook", .help = "Path of our program on the host, for the CDI hook; absent: mounts instead.") \
 	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
 	X(I32, clean_looks, "cleanLooks", .help = "Looks without a fault before a card comes back.") \
+	X(BOOL, startup_taint, "startupTaint", .help = "Taint the Node until its GPUs are ready for the first time?") \
+	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU died, ns; absent: never.") \
+	X(BOOL, remove_refused, "removeRefusedPods", .help = "Delete refused Pods that have a controller?") \
+	X(BOOL, dev_links, "devCharLinks", .help = "Keep links in /dev/char to the driver's device nodes?") \
+	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
+	X(STR, waits, "waits", .help = "What must be known before anything is served; absent: all is.") \
 	X(STR, message, "message", .help = "What is wrong with the configuration.") \
 	X(STR, untaken, "untaken", .help = "What of the configuration is understood and not taken.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
@@ -297,8 +443,10 @@ FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
 	FL_LOCAL(X) \
 	X(STR, node, "node", .help = "Name of the Node that this is.") \
 	X(STR, boot, "boot", .help = "The kernel's boot_id.") \
+	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, file, "file", \
 	  .help = "The one configuration file; absent: any of the folder, as the Node's label says.") \
+	X(BOOL, several, "several", .help = "Does the Node's label choose one of several files?") \
 	X(STR, fallback, "fallback", .help = "The configuration of a Node without the label.") \
 	X(LIST(fl_given_option), options, "options", .list_key = "name", .help = "Those that were given.")
 FL_STRUCT(fl_given, FL_GIVEN);
@@ -310,6 +458,14 @@ extern const struct fl_kind fl_given_kind;
 	X(STR, why, "why", .help = "Why it could not be read.")
 FL_STRUCT(fl_config_file, FL_CONFIG_FILE);
 extern const struct fl_kind fl_config_file_kind;
+
+/* ---- Memo: what the API server has said, kept on the disk for a start without it ---- */
+#define FL_MEMO(X) \
+	FL_LOCAL(X) \
+	X(STR, file, "file", .help = "Of \"config\": the configuration file that was chosen last.") \
+	X(STRS, claimed, "claimed", .help = "Of \"claims\": resource names that DeviceClasses claim.")
+FL_STRUCT(fl_memo, FL_MEMO);
+extern const struct fl_kind fl_memo_kind;
 
 /* ---- Word, Pause, Hold ---- */
 #define FL_WORD(X) \
@@ -364,6 +520,7 @@ FL_STRUCT(fl_unit, FL_UNIT);
 	X(ENUM(fl_share_policy), share_policy, "sharePolicy", .help = "Spread shares, or pack.") \
 	X(BOOL, one_share, "oneShare", .help = "Is a request for two shares a mistake?") \
 	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
+	X(STR, mps_root, "mpsRoot", .help = "Directory of MPS on the host; absent: not shared by MPS.") \
 	X(STR, refused, "refused", .help = "Why nothing may be handed out now; absent: it may.")
 FL_STRUCT(fl_resource, FL_RESOURCE);
 extern const struct fl_kind fl_resource_kind;
@@ -398,8 +555,55 @@ FL_STRUCT(fl_identity, FL_IDENTITY);
 FL_STRUCT(fl_health, FL_HEALTH);
 extern const struct fl_kind fl_health_kind;
 
+/* ---- Mps: named after the resource ---- */
+
+enum fl_mps_phase {
+	FL_MPS_OFF,            /* no daemon */
+	FL_MPS_RUNNING,        /* there is one, and its limits are not known */
+	FL_MPS_READY,          /* it has the limits of `set` */
+	FL_MPS_DEAF,           /* it does not answer; never wanted */
+	FL_MPS_PHASE_COUNT_
+};
+extern const struct fl_names fl_mps_phase_names;
+
+/* How much memory of a GPU one client may pin. */
+#define FL_MPS_LIMIT(X) \
+	X(I32, index, "index", .required = true, .help = "The GPU's place in the driver's list.") \
+	X(I64, memory, "memoryMiB", .required = true, .help = "Of a client.")
+FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
+
+/* Up to `why` the plan's (plan/gpu_mps.h); the rest is what node/mps.h has observed. A record in the journal holds
+ * `cards` and `root` before the compute mode of any of them is changed, and until it is changed back: `marked`. */
+#define FL_MPS(X) \
+	FL_LOCAL(X) \
+	X(ENUM(fl_mps_phase), phase, "phase", .required = true, .help = "Desired state of the daemon.") \
+	X(STR, root, "root", .help = "Directory of MPS on the host.") \
+	X(STR, program, "program", .help = "Path of nvidia-cuda-mps-control.") \
+	X(STR, libraries, "libraries", .help = "Directory of the driver's libraries; absent: the system's.") \
+	X(STRS, cards, "cards", .help = "Addresses of the GPUs whose compute mode is changed.") \
+	X(LIST(fl_mps_limit), limits, "limits", .help = "By index.") \
+	X(I32, threads, "threadPercentage", .help = "How many of a GPU's threads one client may use.") \
+	X(BOOL, healthy, "healthy", .help = "May its shares be handed out?") \
+	X(I64, returned, "returned", .help = "When it became healthy after a fault: ns of the loop's clock.") \
+	X(STR, why, "why", .help = "Why its shares may not be handed out, and what to do.") \
+	X(ENUM(fl_mps_phase), is, "is", .help = "Observed state of the daemon.") \
+	X(STRS, marked, "marked", .help = "The cards that the journal holds.") \
+	X(STR, set, "set", .help = "The limits that the daemon has, as fl_gpu_mps_limits() prints them.") \
+	X(I32, pid, "pid", .help = "Of the daemon.") \
+	X(BOOL, fault, "fault", .help = "A server of the daemon reports a fault of a client.") \
+	X(I32, clean, "clean", .help = "Probes without a fault in a row, up to FL_CARD_CLEAN_MAX.") \
+	X(I32, fails, "fails", .help = "How often the daemon was lost, deaf or faulty since the agent started.") \
+	X(STR, message, "message", .help = "Why a step failed, or what is wrong with the daemon.")
+FL_STRUCT(fl_mps, FL_MPS);
+extern const struct fl_kind fl_mps_kind;
+
 /* ---- our own Node at the API server: a part that only the agent looks at ---- */
-#define FL_OWN_NODE_STATUS(X) FL_CONDITIONS(X)
+#define FL_OWN_NODE_SPEC(X) \
+	X(LIST(fl_taint), taints, "taints", .help = "Shared with others, and one value: changed by JSON patch only.")
+FL_STRUCT(fl_own_node_spec, FL_OWN_NODE_SPEC);
+#define FL_OWN_NODE_STATUS(X) \
+	X(MAP_OF(QUANTITY), allocatable, "allocatable", .help = "What Pods may take, as the kubelet counts it.") \
+	FL_CONDITIONS(X)
 FL_STRUCT(fl_own_node_status, FL_OWN_NODE_STATUS);
 #define FL_OWN_NODE_META(X) \
 	FL_META_NAMES(X) \
@@ -408,9 +612,38 @@ FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
 #define FL_OWN_NODE(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_own_node_meta), meta, "metadata", .help = "Standard object metadata.") \
+	X(OBJ(fl_own_node_spec), spec, "spec", .help = "What is wanted.") \
 	X(OBJ(fl_own_node_status), status, "status", .help = "What is so.")
 FL_STRUCT(fl_own_node, FL_OWN_NODE);
 extern const struct fl_kind fl_own_node_kind;
+
+/* ---- Pods of this node at the API server: watched only while needed (node/pods.h) ---- */
+#define FL_OWN_POD_META(X) \
+	FL_META_NAMES(X) \
+	X(LIST(fl_owner_ref), owner_references, "ownerReferences", .list_key = "uid", .help = "Has it a controller?")
+FL_STRUCT(fl_own_pod_meta, FL_OWN_POD_META);
+#define FL_OWN_POD_RESOURCES(X) \
+	X(MAP_OF(QUANTITY), limits, "limits", .interned = true, .help = "At most.")
+FL_STRUCT(fl_own_pod_resources, FL_OWN_POD_RESOURCES);
+#define FL_OWN_POD_CONTAINER(X) \
+	X(OBJ(fl_own_pod_resources), resources, "resources", .help = "What it asks for.")
+FL_STRUCT(fl_own_pod_container, FL_OWN_POD_CONTAINER);
+#define FL_OWN_POD_SPEC(X) \
+	X(LIST(fl_own_pod_container), init_containers, "initContainers", .help = "Run before the others.") \
+	X(LIST(fl_own_pod_container), containers, "containers", .help = "Run together.")
+FL_STRUCT(fl_own_pod_spec, FL_OWN_POD_SPEC);
+#define FL_OWN_POD_STATUS(X) \
+	X(ENUM(fl_pod_phase), phase, "phase", .help = "Where in its life it is.") \
+	X(STR, reason, "reason", .interned = true, .help = "Why it failed, in one word: UnexpectedAdmissionError.") \
+	X(TIME, start, "startTime", .help = "When the kubelet first saw it, by this machine's clock.")
+FL_STRUCT(fl_own_pod_status, FL_OWN_POD_STATUS);
+#define FL_OWN_POD(X) \
+	FL_FAULTS(X) \
+	X(OBJ(fl_own_pod_meta), meta, "metadata", .help = "Standard object metadata.") \
+	X(OBJ(fl_own_pod_spec), spec, "spec", .help = "What is wanted.") \
+	X(OBJ(fl_own_pod_status), status, "status", .help = "What is so.")
+FL_STRUCT(fl_own_pod, FL_OWN_POD);
+extern const struct fl_kind fl_own_pod_kind;
 
 /* ---- DeviceClass, as far as a device plugin must know: a resource name that it claims is not the plugin's ---- */
 #define FL_DEVICE_CLASS_SPEC(X) \

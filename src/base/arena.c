@@ -77,6 +77,25 @@ struct fl_str fl_arena_str(struct fl_arena *arena, struct fl_str s)
 	return (struct fl_str){ copy, s.len };
 }
 
+struct fl_str fl_arena_join(struct fl_arena *arena, const struct fl_str *parts, uint32_t count)
+{
+	size_t len = 0;
+	char *text, *at;
+
+	for (uint32_t i = 0; i < count; i++)
+		len += parts[i].len;
+	text = at = len < UINT32_MAX ? get(arena, len + 1) : NULL;
+	if (!text)
+		return (struct fl_str){ NULL, 0 };
+	for (uint32_t i = 0; i < count; i++) {
+		if (parts[i].len)
+			memcpy(at, parts[i].p, parts[i].len);
+		at += parts[i].len;
+	}
+	*at = '\0';
+	return (struct fl_str){ text, (uint32_t)len };
+}
+
 struct fl_str fl_arena_printf(struct fl_arena *arena, const char *fmt, ...)
 {
 	va_list args;

@@ -25,6 +25,7 @@ void *fl_arena_get_n(struct fl_arena *arena, size_t count, size_t size) FL_MUSTU
 
 /* A terminated copy (the terminator is not counted); .p is NULL when refused. */
 struct fl_str fl_arena_str(struct fl_arena *arena, struct fl_str s);
+struct fl_str fl_arena_join(struct fl_arena *arena, const struct fl_str *parts, uint32_t count);
 struct fl_str fl_arena_printf(struct fl_arena *arena, const char *fmt, ...) FL_PRINTF(2, 3);
 
 void fl_arena_reset(struct fl_arena *arena);

@@ -102,8 +102,12 @@ int fl_call_parse(struct fl_call *ret, const struct fl_program *program, const s
 	if (!ret->config)
 		return fl_fail(err, FL_E_NOMEM, "%s", ret->command->name);
 	result = fl_options_parse(&options, &rest, ret->config, &ret->help, err);
-	if (result < 0)
+	if (result == 0 && !ret->help && ret->command->check)
+		result = ret->command->check(ret, err);
+	if (result < 0) {
+		fl_options_as_given(&options, &rest, err);
 		(void)fl_wrap(err, "%s", ret->command->name);
+	}
 	return result;
 }
 

@@ -119,6 +119,8 @@
 /* Stack of a worker: name lookup is the hungriest (its buffers alone take 64 KiB); only touched pages cost memory. */
 #define FL_WORKER_STACK (256 * FL_KIB)
 /* First piece of a file: tokens, certificates and state files come in one go. */
+#define FL_EMPTY_DEPTH_MAX 32        /* folders below one that others fill: 16 KiB of stack */
+#define FL_OPEN_RACES_MAX 64         /* walks of a path that renames raced with: an honest neighbour ends after one */
 #define FL_FILE_FIRST (4 * FL_KIB)
 /* A lock is tried again: soon, so that a hand-over takes a few ms; then slower, so that a standby costs nothing. */
 #define FL_LOCK_RETRY_FIRST (5 * FL_NS_PER_MS)
@@ -140,13 +142,17 @@
 #define FL_HTTP_REPLY_MAX (32 * FL_MIB)     /* a collected response: as large as a JSON document may be */
 /* What one reader of a streamed answer may lag behind: some hundred watch events. Beyond it is cut and lists again. */
 #define FL_HTTP_QUEUE_MAX (1 * FL_MIB)
+#define FL_HTTP_SAY_MAX (64 * FL_KIB)       /* an answer in words: a reason for each of some hundred devices */
 #define FL_HTTP_BODIES_MAX (64 * FL_MIB)    /* all requests that are being collected, together: eight of the largest */
 #define FL_HTTP_BODY_PACE 1024              /* bytes of a body that come in each FL_HTTP_BODY_TIMEOUT, or it is cut */
 #define FL_HTTP_UNCONSUMED (64 * FL_KIB)    /* HTTP/1.1: of a streamed body, before its handler has taken it */
 #define FL_HTTP_LISTENERS_MAX 4             /* IPv4 or both, a unix socket, plain for probes, one to spare */
 #define FL_HTTP_CONNS_MAX 10000             /* open connections of one server: 15 KiB each with TLS is 150 MiB */
+#define FL_HTTP_PROBE_CONNS 8               /* beyond that, for probes: a kubelet has three, each a connection */
+#define FL_HTTP_ROOM_AFTER (2 * FL_NS_PER_S)        /* a beginning that takes longer may have to make room */
 #define FL_HTTP_HANDSHAKES_MAX 64           /* at once: 0.5 ms each, so the last one of them waits 32 ms */
-#define FL_HTTP_HANDSHAKE_TIMEOUT (10 * FL_NS_PER_S)
+#define FL_HTTP_HANDSHAKE_TIMEOUT (10 * FL_NS_PER_S)    /* a client's; a server's is longer, for a busy machine: */
+#define FL_HTTP_HANDSHAKE_PATIENCE (30 * FL_NS_PER_S)   /* where places are short, silent peers make room before */
 #define FL_HTTP_HEAD_TIMEOUT (10 * FL_NS_PER_S)     /* for a whole head, from its first byte or the accept */
 #define FL_HTTP_IDLE_TIMEOUT (150 * FL_NS_PER_S)    /* a connection without a request; Go clients drop theirs at 90 s */
 #define FL_HTTP_BODY_TIMEOUT (15 * FL_NS_PER_S)     /* without a byte of the body */
@@ -308,7 +314,11 @@
 #define FL_WATCH_DELAY_LAST (30 * FL_NS_PER_S)      /* ... and an outage must not be made longer by those who ask */
 /* A kind that is not there: soon, as its CRD may be on its way ... */
 #define FL_WATCH_ASK_FIRST (1 * FL_NS_PER_S)
-#define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then so seldom that it costs nothing */
+#define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then so seldom that it costs little */
+/* A built-in kind comes only with another server. After the first minute of asking, 5,000 nodes ask 6 times a
+ * second. */
+#define FL_WATCH_ASK_SOON 5
+#define FL_WATCH_ASK_BUILT_IN (600 * FL_NS_PER_S)
 #define FL_LEASE_DURATION (15 * FL_NS_PER_S)        /* as client-go's: 15, 10 and 2 s */
 #define FL_LEASE_GIVE_UP (10 * FL_NS_PER_S)
 #define FL_LEASE_RETRY (2 * FL_NS_PER_S)
@@ -322,11 +332,15 @@
 #define FL_EVENT_SERIES_EVERY (60 * FL_NS_PER_S)   /* a series that goes on is written again this often at most */
 #define FL_EVENT_SERIES_END (360 * FL_NS_PER_S)    /* nothing said for so long: the next is a new Event */
 #define FL_EVENT_TIMEOUT (10 * FL_NS_PER_S)
+#define FL_EVENT_RETRY_FIRST (2 * FL_NS_PER_S)     /* without an answer: an outage is waited out ... */
+#define FL_EVENT_RETRY_LAST (30 * FL_NS_PER_S)
+#define FL_EVENT_KEPT (3600 * FL_NS_PER_S)         /* ... for as long as the API server keeps an Event */
 
 /* ---- serve ---- */
 
 #define FL_PAGES_MAX 24                        /* of one role: a person reads the list of them */
 #define FL_PAGES_CONNS 64                      /* kubelet, two scrapers, people; more is somebody's loop */
+#define FL_READY_MAX (60 * FL_KIB)             /* what /readyz says: below FL_HTTP_SAY_MAX, to arrive whole */
 /* What a scrape takes of a turn: a quarter of the promised 2 ms. One family is the least, and has FL_METRIC_SERIES. */
 #define FL_SCRAPE_SLICE (FL_NS_PER_MS / 2)
 #define FL_SCRAPE_PIECE (256 * FL_KIB)         /* of the text, before the client has taken it */
@@ -334,6 +348,14 @@
 #define FL_PROCESS_TIMEOUT (200 * FL_NS_PER_MS)
 #define FL_EXPLAIN_MAX (256 * FL_KIB)          /* of one object: ten plans, thousands of words each */
 #define FL_QUERY_VALUE 512                     /* a name has 253 bytes, a group's kind twice that */
+#define FL_GUARD_KEPT_MAX 64                   /* verdicts on tokens: some scrapers, and a few tokens of each hour */
+#define FL_GUARD_ALLOWED (60 * FL_NS_PER_S)    /* ... before the API server is asked again: a revoked token lives on */
+#define FL_GUARD_DENIED (10 * FL_NS_PER_S)     /* ... where it said no: a right that is missing may be given */
+#define FL_GUARD_STALE (600 * FL_NS_PER_S)     /* one that allowed, while the API server is away */
+#define FL_GUARD_TIMEOUT (5 * FL_NS_PER_S)     /* of both reviews: a scrape has ten */
+#define FL_GUARD_ASKS 8                        /* reviews at once ... */
+#define FL_GUARD_REVIEWS 20                    /* ... and begun in a second */
+#define FL_GUARD_USER 128                      /* of a user's name in a refusal */
 #define FL_REVIEW_WARNINGS 8                   /* the API server shows 4 KiB of them all together ... */
 #define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */
 #define FL_REVIEW_PATCH_MAX (256 * FL_KIB)     /* an object with a default in each of a thousand containers */
@@ -397,6 +419,22 @@
 #define FL_GPU_EVENTS_AFTER (20 * FL_NS_PER_MS)
 /* Whoever asks us to let go of the driver waits so long: children that can die have died by then. */
 #define FL_GPU_LET_GO (2 * FL_NS_PER_S)
+/* Who else has the driver open is looked for while it is paused: 1,000 processes of 30 files take some 40 ms of a
+ * worker. Bounds, so that no machine makes it long; named are as many as one line holds. */
+#define FL_DRIVER_USERS_WAIT (1 * FL_NS_PER_S)
+#define FL_DRIVER_USERS_EVERY (10 * FL_NS_PER_S)
+#define FL_DRIVER_USERS_PIDS 20000
+#define FL_DRIVER_USERS_FDS 4096
+#define FL_DRIVER_USERS_NAMED 5
+/* Containers are looked into this often while Pods hold GPUs: 1,000 processes take some 15 ms of a worker, and
+ * libraries of another driver some ms more for each Pod. Bounds, so that no machine makes it long. */
+#define FL_INSIDE_EVERY (60 * FL_NS_PER_S)
+#define FL_INSIDE_FIRST (2 * FL_NS_PER_S)  /* after a driver has come: the kubelet is to be told first */
+#define FL_INSIDE_WAIT (10 * FL_NS_PER_S)
+#define FL_INSIDE_PIDS 20000
+#define FL_INSIDE_CONTAINERS 1024
+#define FL_INSIDE_PODS 64                  /* with something to tell of; the kubelet has 110 by default */
+#define FL_INSIDE_MAP_BYTES (4 * FL_MIB)   /* of one process; 20,000 mappings */
 /* Looks in a row without a fault that are counted: nobody asks for more, and a card at rest does not change. */
 #define FL_CARD_CLEAN_MAX 10
 
@@ -428,11 +466,19 @@
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
+#define FL_LISTS_SETTLE (30 * FL_NS_PER_S)   /* a driver that needs longer to start is news */
+#define FL_LISTS_NAMED 4                     /* devices in a condition's message: whoever reads it needs an example */
+/* Pods that a boot has refused are looked for this long after the kubelet's start: it admits all within seconds. */
+#define FL_REFUSED_WATCH (600 * FL_NS_PER_S)
 #define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
 /* Before Pods are told of a card's health, the kubelet says who holds it now; bad news goes out within 5 s. One Event
  * for each of 16 cards of 7 parts may wait for it. */
 #define FL_NEWS_WAIT (4 * FL_NS_PER_S)
 #define FL_NEWS_MAX 128
+/* An application that fails over and over reports an XID each time: its Pod needs one Event to be looked at, not one a
+ * second. Remembered are as many as one busy node may have at once; beyond, the oldest is forgotten. */
+#define FL_NEWS_XID_EVERY (600 * FL_NS_PER_S)
+#define FL_NEWS_XIDS 64
 #define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
 #define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind, kept for a person to see */
@@ -444,24 +490,46 @@
 #define FL_HOST_NAME_MAX 64          /* of a library */
 #define FL_HOST_MESSAGE_MAX 600      /* what could not be looked at: two paths and words */
 #define FL_HOST_LINKS 4              /* libcuda.so, libcuda.so.1, and some to spare */
-#define FL_HOST_FILES_MAX 192        /* libraries, programs, firmware of one driver: 60 */
+#define FL_HOST_DIRS_MAX 32          /* $PATH and the usual directories of programs: a dozen */
+#define FL_HOST_FILES_MAX 256        /* libraries, programs, firmware, configuration of one driver: 100 */
+#define FL_HOST_LOOKED_MAX 768       /* names of the directories of libraries, and of the root */
+#define FL_LIB_DIRS_MAX 24           /* the usual directories of libraries are 12; those of the linker's cache */
+#define FL_LD_CACHE_MAX FL_MIB       /* /etc/ld.so.cache: 200 KiB on a machine with 3,000 libraries */
 #define FL_HOST_NODES_MAX 512        /* 16 cards with seven partitions of two capabilities each, and their DRI nodes */
 #define FL_HOST_DEADLINE (20 * FL_NS_PER_S)      /* a root on a disk that is slow and not dead */
 #define FL_HOST_SETTLE (50 * FL_NS_PER_MS)       /* udev makes the nodes of a driver one after the other: one look */
 #define FL_HOST_AGAIN (5 * FL_NS_PER_S)          /* after a look that came to nothing */
+#define FL_HOST_EARLY (2 * FL_NS_PER_S)          /* the hook's program, just written; a driver may come much later */
 #define FL_HOST_POLL (60 * FL_NS_PER_S)          /* what no directory tells: /proc/devices, files of the driver */
 /* From a change of configuration files until it is followed: who edits saves twice, and each change that is followed is
  * two writes and a list for the kubelet. */
 #define FL_CONFIG_SETTLE (250 * FL_NS_PER_MS)
-#define FL_HOOK_STATE_MAX (256 * FL_KIB)     /* of a container: annotations are most of it, which end here */
+#define FL_HOOK_STATE_MAX (8 * FL_MIB)       /* of a container: CRI-O puts the Pod's 256 KiB of annotations in twice */
 #define FL_HOOK_CONFIG_MAX (8 * FL_MIB)      /* its configuration: an environment of thousands of services */
+#define FL_HOOK_CACHE_MAX (8 * FL_MIB)       /* of an image's linker cache; 2,000 libraries are 160 KiB */
+#define FL_HOOK_ENTRIES_MAX 512              /* names that the hook adds to it: a driver has 60 */
+#define FL_HOOK_LIST_MAX (64 * FL_KIB)       /* of an image's list of the folders that musl looks into */
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
 #define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */
 #define FL_RUNTIME_QUIET (10 * FL_NS_PER_S)      /* for so long that is not told: after a boot it takes seconds */
+/* Clients of one MPS server on a GPU: NVIDIA's limits, from compute capability 7.5 on and below. */
+#define FL_MPS_SHARES_MAX 48
+#define FL_MPS_SHARES_OLD 16
+#define FL_MPS_MARKED_MAX 1024               /* addresses of all cards of a node: 64 of 13 bytes */
+#define FL_MPS_LIMITS_MAX 1536               /* a line for each of them: 64 of 20 bytes */
+/* Bad news of a daemon that does not answer within 5 s: probe and deadline together. Its end is told at once. */
+#define FL_MPS_PROBE_EVERY (3500 * FL_NS_PER_MS)
+#define FL_MPS_PROBE_SOON (1 * FL_NS_PER_S)
+#define FL_MPS_ANSWER_DEADLINE (1500 * FL_NS_PER_MS)
+#define FL_MPS_START_DEADLINE (10 * FL_NS_PER_S)
+#define FL_MPS_QUIT_DEADLINE (5 * FL_NS_PER_S)   /* it ends its servers first */
+#define FL_MPS_LEFT_MAX 10000                /* names that Pods have left beside a daemon: a second's work */
+#define FL_MPS_ROOT_MAX 200                  /* of its path: those below it are mounts of a Pod, and sockets */
 #define FL_GPU_ROOTS_MAX 8           /* places where a driver may be installed */
 /* At its end: for the kubelet to be told and the children to be gone. Whoever takes over waits for it, and hand-overs
  * are to take 200 ms. */
 #define FL_AGENT_END_WAIT (100 * FL_NS_PER_MS)
 #define FL_AGENT_OPEN_FIRST (250 * FL_NS_PER_MS) /* a journal that cannot be opened: a disk that is full heals ... */
 #define FL_AGENT_OPEN_LAST (10 * FL_NS_PER_S)    /* ... when somebody comes */
+#define FL_AGENT_OPEN_LATE (5 * FL_NS_PER_S)     /* locked so long: by another agent that goes on */

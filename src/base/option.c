@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 FL_NAMES(fl_option_kind_names, FL_OPTION_KIND_COUNT_,
 	 [FL_OPTION_BOOL] = "BOOL", [FL_OPTION_INT] = "NUMBER", [FL_OPTION_DURATION] = "DURATION",
@@ -181,6 +182,24 @@ static const char *env_of(const struct fl_args *args, struct fl_str name)
 	return NULL;
 }
 
+/* Of its first name in the environment, else of its second, which then stands in the buffer. Set but empty is mostly
+ * not set: that is how a manifest takes a value away. */
+static const char *env_value(const struct parse *parse, const struct fl_option *row, struct fl_buf *name)
+{
+	const char *value = env_of(parse->args, fl_buf_view(name));
+
+	if (value && (value[0] || row->empty))
+		return value;
+	if (!row->env_also)
+		return NULL;
+	value = env_of(parse->args, fl_str(row->env_also));
+	if (!value || (!value[0] && !row->empty))
+		return NULL;
+	name->len = 0;
+	fl_buf_str(name, fl_str(row->env_also));
+	return value;
+}
+
 static int before_arguments(struct parse *parse)
 {
 	for (uint32_t i = 0; i < parse->options->count; i++) {
@@ -191,9 +210,8 @@ static int before_arguments(struct parse *parse)
 
 		name[0] = 0;
 		fl_option_env(parse->options, row, &buf);
-		value = env_of(parse->args, fl_buf_view(&buf));
-		/* Set but empty is not set: that is how a manifest takes a value away. */
-		if (value && value[0]) {
+		value = env_value(parse, row, &buf);
+		if (value) {
 			if (set_text(parse, row, value) < 0)
 				return fl_wrap(parse->err, "%s", name);
 			parse->known |= bit_of(parse, row);
@@ -211,7 +229,10 @@ static const struct fl_option *row_of(const struct fl_options *options, struct f
 	for (uint32_t i = 0; i < options->count; i++) {
 		const struct fl_option *row = &options->rows[i];
 
-		if (!row->operand && (letter ? row->letter == letter : fl_str_eq(fl_str(row->name), name)))
+		if (row->operand)
+			continue;
+		if (letter ? row->letter == letter :
+			     fl_str_eq(fl_str(row->name), name) || (row->also && fl_str_eq(fl_str(row->also), name)))
 			return row;
 	}
 	return NULL;
@@ -240,6 +261,49 @@ static int unknown(const struct parse *parse, struct fl_str name)
 		       FL_ARG(fl_str_sub(name, 0, 80)));
 }
 
+/* How the command line names the row, as last; nothing where it does not. */
+static struct fl_str named_in(const struct fl_args *args, const struct fl_option *row)
+{
+	struct fl_str named = FL_S("");
+
+	for (uint32_t i = 0; i < args->argc && strcmp(args->argv[i], "--") != 0; i++) {
+		struct fl_str whole = fl_str(args->argv[i]), name;
+
+		if (!fl_str_starts(whole, FL_S("--")) || !fl_str_split(&whole, '=', &name))
+			continue;
+		name = fl_str_sub(name, 2, name.len);
+		if (fl_str_eq(name, fl_str(row->name)) || (row->also && fl_str_eq(name, fl_str(row->also))))
+			named = (struct fl_str){ name.p - 2, name.len + 2 };
+	}
+	return named;
+}
+
+void fl_options_as_given(const struct fl_options *options, const struct fl_args *args, struct fl_err *err)
+{
+	struct fl_str rest, first, given;
+	const struct parse parse = { .options = options, .args = args };
+	char words[FL_ERR_TEXT], env[FL_OPTION_NAME * 2] = "";
+	struct fl_buf name = FL_BUF_IN(env);
+	const struct fl_option *row;
+
+	if (!err)
+		return;
+	rest = fl_str(err->text);
+	if (!fl_str_starts(rest, FL_S("--")) || !fl_str_split(&rest, ':', &first))
+		return;
+	row = row_of(options, fl_str_sub(first, 2, first.len), 0);
+	if (!row)
+		return;
+	given = named_in(args, row);
+	fl_option_env(options, row, &name);
+	if (!given.len && env_value(&parse, row, &name))
+		given = fl_buf_view(&name);
+	if (!given.len)
+		return;
+	(void)snprintf(words, sizeof words, "%.*s:%.*s", FL_ARG(given), FL_ARG(rest));
+	memcpy(err->text, words, strlen(words) + 1);
+}
+
 static int set_given(struct parse *parse, const struct fl_option *row, const char *value)
 {
 	uint64_t bit = bit_of(parse, row);
@@ -259,6 +323,8 @@ static int set_next(struct parse *parse, const struct fl_option *row)
 {
 	const char *next = parse->at < parse->args->argc ? parse->args->argv[parse->at] : NULL;
 
+	if (row->bare && (!next || next[0] == '-'))
+		return set_given(parse, row, "true");
 	if (!next || strncmp(next, "--", 2) == 0)
 		return fl_fail(parse->err, FL_E_INVALID, "--%s wants a value: --%s=%s", row->name, row->name,
 			       row->value ? row->value : fl_name(&fl_option_kind_names, (int)row->kind));
@@ -285,7 +351,7 @@ static int long_option(struct parse *parse, const char *argument, bool *ret_help
 	}
 	if (fl_str_starts(name, FL_S("no-"))) {
 		row = row_of(parse->options, fl_str_sub(name, 3, name.len), 0);
-		if (row && row->kind == FL_OPTION_BOOL && !value)
+		if (row && (row->kind == FL_OPTION_BOOL || row->bare) && !value)
 			return set_given(parse, row, "false");
 	}
 	return unknown(parse, name);
@@ -450,10 +516,15 @@ static const char *wrong_with(const struct fl_option *row)
 	return row->required && row->fallback ? "what is required needs no default" : NULL;
 }
 
+static bool has_name(const struct fl_option *row, const char *name)
+{
+	return strcmp(row->name, name) == 0 || (row->also && strcmp(row->also, name) == 0);
+}
+
 /* Names and letters once; of the operands, those needed first and a list last. */
 static const char *wrong_beside(const struct fl_option *row, const struct fl_option *other)
 {
-	if (strcmp(row->name, other->name) == 0)
+	if (has_name(row, other->name) || (other->also && has_name(row, other->also)))
 		return "its name is taken";
 	if (row->letter && row->letter == other->letter)
 		return "its letter is taken";

@@ -41,8 +41,11 @@ struct fl_option {
 	bool operand;                   /* stands by itself; in the table's order, a list at the end */
 	bool required;
 	bool hidden;                    /* parsed, but not told */
+	bool bare;                      /* of a text that means yes or no: --name alone is "true", --no-name "false" */
 	const char *fallback;           /* the default, as one would write it; NULL: zero, false, no text */
 	const char *env;                /* NULL: the prefix and the name; "": none */
+	const char *also, *env_also;    /* a second name on the command line and in the environment, not told */
+	bool empty;                     /* an empty value in the environment counts; else it is none */
 	const char *value;              /* what help calls the value; NULL: as its kind is called */
 	const struct fl_names *names;   /* of an enum */
 	int64_t min, max;               /* of a number, ns or bytes; both 0: any number, any duration or size from 0 */
@@ -84,6 +87,9 @@ struct fl_options {
 int fl_options_parse(const struct fl_options *options, const struct fl_args *args, void *config, bool *ret_help,
 		     struct fl_err *err) FL_MUSTUSE;
 void fl_options_release(const struct fl_options *options, void *config);
+
+/* Words that begin with "--name: " begin with the name that was given instead: a second one, or the environment's. */
+void fl_options_as_given(const struct fl_options *options, const struct fl_args *args, struct fl_err *err);
 
 /* Is the table sound? For a test of every table: names, letters and order are right, defaults are within bounds.
  * -FL_E_INVALID with what is wrong. */

@@ -21,9 +21,15 @@ static int controller(const struct fl_call *call, struct fl_err *err)
 	return fl_role_main(&role, &((const struct fl_role_flags_of *)call->config)->flags, err);
 }
 
+static int check(const struct fl_call *call, struct fl_err *err)
+{
+	return fl_role_check(&((const struct fl_role_flags_of *)call->config)->flags, err);
+}
+
 const struct fl_command fl_cmd_controller = {
 	"controller", "Plan for the whole cluster: one replica leads, the others stand by.", NULL,
 	FL_COMMAND_OPTIONS(options, struct fl_role_flags_of),
 	.hidden = true,   /* until there is a capability: it would watch nothing and want nothing */
+	.check = check,
 	.run = controller,
 };

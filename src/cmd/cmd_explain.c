@@ -1,14 +1,17 @@
 /* Why is it so? The controller that leads knows: its plans say what they think of an object. It is found by its Lease,
- * and asked through the API server, by the rights of the person's own kubeconfig. */
+ * and asked through the API server. The proxy of the API server connects to the Pod in plain HTTP, and the Lease may
+ * name any Pod, so the controller is shown a short-lived token that only allows to read explanations. */
 #include "api/coordination.h"
 #include "base/limits.h"
 #include "cmd/program.h"
+#include "json/name.h"
 #include "kube/client.h"
+#include "serve/guard.h"
 #include "serve/query.h"
 #include <unistd.h>
 
 struct explain {
-	struct fl_str kind, name, space, context, server, controller, lease, lease_space;
+	struct fl_str kind, name, space, context, server, controller, lease, lease_space, account;
 	const char *kubeconfig;
 	int64_t port, timeout;
 	enum fl_output output;
@@ -31,6 +34,9 @@ static const struct fl_option options[] = {
 		   .fallback = "fairlead-controller"),
 	FL_OPT_STR(struct explain, lease_space, "lease-namespace", "Where the controller runs.", .value = "NAMESPACE",
 		   .fallback = "fairlead"),
+	FL_OPT_STR(struct explain, account, "account",
+		   "The ServiceAccount beside the Lease whose token the controller is shown.", .value = "NAME",
+		   .fallback = "fairlead-explain"),
 	FL_OPT_INT(struct explain, port, "controller-port", "Where it answers.", .min = 1, .max = 65535,
 	  .fallback = "8080"),
 	FL_OPT_DURATION(struct explain, timeout, "timeout", "How long to wait.", .fallback = "15s",
@@ -45,7 +51,7 @@ struct asking {
 	struct fl_kube_call call;
 	struct fl_arena arena;
 	struct fl_lease lease;
-	struct fl_buf target, out;
+	struct fl_buf target, out, bearer;
 	bool answered;
 };
 
@@ -59,7 +65,6 @@ static int64_t ask(struct asking *a, struct fl_err *err)
 {
 	a->call.op = (struct fl_op){ .done = done, .err = err,
 				     .deadline = fl_now(a->io) + (uint64_t)a->config->timeout };
-	a->call.verb = FL_KUBE_GET;
 	a->call.once = true;
 	fl_kube_start(a->kube, &a->call);
 	while (fl_op_busy(&a->call.op))
@@ -104,7 +109,57 @@ static int find_leader(struct asking *a, struct fl_str *ret_pod, struct fl_err *
 			       FL_ARG(config->lease_space), FL_ARG(config->lease));
 	end = fl_str_find(holder, '_');
 	*ret_pod = end < 0 ? holder : fl_str_sub(holder, 0, (uint32_t)end);
+	if (!fl_name_ok(FL_NAME_SUBDOMAIN, *ret_pod))
+		return fl_fail(err, FL_E_INVALID,
+			       "Lease %.*s/%.*s: holderIdentity does not begin with the name of a Pod: another program "
+			       "holds this Lease; see --lease",
+			       FL_ARG(config->lease_space), FL_ARG(config->lease));
 	return 0;
+}
+
+/* ---- by which right ---- */
+
+static const struct fl_kind account_kind = { .group = "", .version = "v1", .kind = "ServiceAccount",
+					     .plural = "serviceaccounts" };
+
+static int got_token(struct fl_kube_call *call, enum fl_item what, yyjson_val *json, struct fl_err *err)
+{
+	struct asking *a = fl_container(call, struct asking, call);
+	struct fl_str token = { 0 };
+
+	(void)what;
+	if (!fl_json_str(fl_json_get(fl_json_get(json, FL_S("status")), FL_S("token")), &token) || !token.len)
+		return fl_fail(err, FL_E_INVALID, "the answer has no status.token");
+	fl_buf_printf(&a->bearer, "Bearer %.*s", FL_ARG(token));
+	return fl_buf_check(&a->bearer, "the token", err);
+}
+
+/* For ten minutes, which is the least that Kubernetes gives. */
+static int get_token(struct asking *a, struct fl_err *err)
+{
+	const struct explain *config = a->config;
+	int64_t r;
+
+	a->call = (struct fl_kube_call){
+		.verb = FL_KUBE_CREATE, .kind = &account_kind, .space = config->lease_space, .name = config->account,
+		.subresource = "token", .item = got_token,
+		.body = FL_S("{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"spec\":"
+			     "{\"audiences\":[\"" FL_GUARD_AUDIENCE "\"],\"expirationSeconds\":600}}"),
+	};
+	r = ask(a, err);
+	if (r == -FL_E_NOTFOUND)
+		return fl_fail(err, FL_E_NOTFOUND,
+			       "there is no ServiceAccount %.*s/%.*s: create it, and bind it to a ClusterRole with "
+			       "nonResourceURLs [/explain], verbs [get]; or name another with --account",
+			       FL_ARG(config->lease_space), FL_ARG(config->account));
+	if (r == -FL_E_DENIED)
+		return fl_wrap(err, "you may not get a token of ServiceAccount %.*s/%.*s (create "
+				    "serviceaccounts/token)",
+			       FL_ARG(config->lease_space), FL_ARG(config->account));
+	if (r < 0)
+		return fl_wrap(err, "token of ServiceAccount %.*s/%.*s", FL_ARG(config->lease_space),
+			       FL_ARG(config->account));
+	return a->bearer.len ? 0 : fl_fail(err, FL_E_INVALID, "the answer to the token request is empty");
 }
 
 /* ---- what it says ---- */
@@ -155,6 +210,8 @@ static int why_not(const struct asking *a, struct fl_str pod, int64_t r, struct 
 			       "Pod %.*s/%.*s held the Lease %.*s and is gone; another one leads when that has run "
 			       "out: try again in a moment",
 			       FL_ARG(config->lease_space), FL_ARG(pod), FL_ARG(config->lease));
+	if (r == -FL_E_DENIED && pod.len && !fl_str_starts(fl_str(err->text), FL_S("pods \"")))
+		return fl_wrap(err, "the controller");
 	if (r == -FL_E_DENIED && pod.len)
 		return fl_wrap(err, "you may not ask the controller (get pods/proxy in namespace %.*s)",
 			       FL_ARG(config->lease_space));
@@ -171,15 +228,19 @@ static int ask_it(struct asking *a, struct fl_err *err)
 
 	if (!a->config->controller.len) {
 		r = find_leader(a, &pod, err);
+		if (r == 0)
+			r = get_token(a, err);
 		if (r < 0)
 			return (int)r;
-		fl_buf_printf(&a->target, "/api/v1/namespaces/%.*s/pods/http:%.*s:%lld/proxy",
-			      FL_ARG(a->config->lease_space), FL_ARG(pod), (long long)a->config->port);
+		fl_buf_str(&a->target, FL_S("/api/v1/namespaces/"));
+		fl_url_put(&a->target, a->config->lease_space);
+		fl_buf_printf(&a->target, "/pods/http:%.*s:%lld/proxy", FL_ARG(pod), (long long)a->config->port);
 	}
 	put_query(a);
 	if (fl_buf_check(&a->target, "the question", err) < 0)
 		return -(int)err->code;
-	a->call = (struct fl_kube_call){ .path = a->target.p, .item = got_words };
+	a->call = (struct fl_kube_call){ .path = a->target.p, .item = got_words,
+					 .forwarded = fl_buf_view(&a->bearer) };
 	r = ask(a, err);
 	if (r < 0)
 		return why_not(a, pod, r, err);
@@ -191,7 +252,8 @@ static int explain(const struct fl_call *call, struct fl_err *err)
 	const struct explain *config = call->config;
 	struct fl_kube_where where = { .kubeconfig = config->kubeconfig, .context = config->context.p,
 				       .server = config->server.p, .env = (const char *const *)environ };
-	struct asking a = { .config = config, .target = FL_BUF(FL_KUBE_TARGET_MAX), .out = FL_BUF(FL_EXPLAIN_MAX) };
+	struct asking a = { .config = config, .target = FL_BUF(FL_KUBE_TARGET_MAX), .out = FL_BUF(FL_EXPLAIN_MAX),
+			    .bearer = FL_BUF(FL_HTTP_HEAD_MAX) };
 	int r = -FL_E_NOMEM;
 
 	if (config->controller.len)   /* no API server stands between: it is asked just like one */
@@ -209,6 +271,7 @@ static int explain(const struct fl_call *call, struct fl_err *err)
 	fl_kube_config_free(a.where);
 	fl_buf_free(&a.target);
 	fl_buf_free(&a.out);
+	fl_buf_free(&a.bearer);
 	fl_arena_free(&a.arena);
 	fl_io_free(a.io);
 	return r;
@@ -218,7 +281,9 @@ const struct fl_command fl_cmd_explain = {
 	"explain", "Say what the controller thinks of an object, and why it is as it is.",
 	"Prints the conditions of the object, what the plans that spoke last said of it, what they could not do and "
 	"why, and who takes away what they write.\n\n"
-	"The controller that leads is found by its Lease and asked through the API server, which takes the rights to "
-	"get that Lease and pods/proxy in the controller's namespace.",
+	"The controller that leads is found by its Lease and asked through the API server. In the controller's "
+	"namespace this takes the rights to get that Lease and pods/proxy, and to create serviceaccounts/token of "
+	"--account, which may get the path /explain (nonResourceURLs). The controller is shown a token of that account "
+	"that no API server takes, never the credentials of the kubeconfig.",
 	FL_COMMAND_OPTIONS(options, struct explain), .run = explain,
 };

@@ -12,9 +12,8 @@ struct node {
 	struct fl_role_flags role;
 	struct fl_settings_given given;
 	struct fl_str name, fallback;
-	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *cdi_dir, *runtime, *control;
-	const char *dev_root, *sysfs, *proc;
-	struct fl_strs roots;
+	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *kubelet, *cdi_dir, *runtime, *control;
+	const char *sysfs, *proc;
 	int64_t look_every;
 	bool cuda;
 };
@@ -28,15 +27,13 @@ static const struct fl_option options[] = {
 	FL_OPT_PATH(struct node, config_dir, "config-dir",
 		    "Several of them; the Node's label nvidia.com/device-plugin.config names one."),
 	FL_OPT_STR(struct node, fallback, "config-default", "The one for a Node without that label.", .value = "NAME"),
-	FL_OPT_STRS(struct node, roots, "driver-root",
-		    "Where the driver may be installed, in order; / and /run/nvidia/driver.",
-		    .env = "NVIDIA_DRIVER_ROOT"),
-	FL_OPT_PATH(struct node, dev_root, "dev-root", "Where its device nodes are; else the driver's root.",
-		    .env = "NVIDIA_DEV_ROOT"),
 	FL_OPT_PATH(struct node, sysfs, "sysfs", "Where the kernel tells of the PCI bus.", .fallback = "/sys",
 		    .hidden = true),
 	FL_OPT_PATH(struct node, proc, "proc", "Where it tells of its drivers.", .fallback = "/proc", .hidden = true),
 	FL_OPT_PATH(struct node, kubelet_dir, "kubelet-dir", "The kubelet's folder.", .fallback = "/var/lib/kubelet"),
+	FL_OPT_PATH(struct node, kubelet, "kubelet-socket",
+		    "The kubelet's socket for plugins, else kubelet.sock in its directory; empty: register nothing.",
+		    .env = "KUBELET_SOCKET", .empty = true),
 	FL_OPT_PATH(struct node, cdi_dir, "cdi-dir", "Where CDI files are written.", .fallback = "/var/run/cdi"),
 	FL_OPT_PATH(struct node, runtime, "runtime-socket", "The container runtime's; else containerd's or CRI-O's."),
 	FL_OPT_PATH(struct node, control, "control-socket",
@@ -44,7 +41,7 @@ static const struct fl_option options[] = {
 		    .fallback = "/run/fairlead/node.sock"),
 	FL_OPT_PATH(struct node, state_dir, "state-dir", "Where is kept what must outlive the agent.",
 		    .fallback = "/var/lib/fairlead"),
-	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "A card that comes back is tried with a CUDA context first.",
+	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "Try a CUDA context on a GPU whose calls hung before it is used.",
 		    .fallback = "true"),
 	FL_OPT_DURATION(struct node, look_every, "look-every", "Between two looks at a card at rest.",
 			.fallback = "30s", .min = FL_NS_PER_MS, .max = 3600 * FL_NS_PER_S, .hidden = true),
@@ -57,9 +54,12 @@ struct running {
 	struct fl_role_kind kinds[3];
 	struct fl_running run;
 	struct fl_agent agent;
+	struct fl_settings_given given;        /* with the hook's usual path */
+	char hook[FL_GPU_PATH_MAX];
 	char program[FL_GPU_PATH_MAX], plugins[FL_GPU_PATH_MAX], pods[FL_GPU_PATH_MAX];
 	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16];
-	const char *roots[FL_GPU_ROOTS_MAX + 1];
+	const char *roots[FL_GPU_ROOTS_MAX + 1], *look_dev;
+	struct fl_arena arena;                 /* of the roots */
 };
 
 /* ---- what people are told ---- */
@@ -85,11 +85,11 @@ static void changed(struct fl_running *run, const struct fl_told_event *told)
 		return;
 	if (told->ref.kind == &fl_own_node_kind)
 		fl_kube_event(run->events, told);
+	fl_agent_tell(&running->agent, told);
 	if (told->ref.kind != &fl_health_kind)
 		return;
 	event.ref = (struct fl_ref){ &fl_own_node_kind, FL_S(""), running->agent.options.config.node, FL_S("") };
 	fl_kube_event(run->events, &event);
-	fl_agent_tell(&running->agent, told);
 }
 
 static bool ready(const struct fl_running *run, struct fl_buf *words)
@@ -142,16 +142,22 @@ static int find_program(struct running *running, struct fl_io *io, struct fl_err
 	return 0;
 }
 
+/* The driver's roots, in the arena. */
 static int find_roots(struct running *running, const struct node *config, struct fl_err *err)
 {
-	if (config->roots.len > FL_GPU_ROOTS_MAX)
-		return fl_fail(err, FL_E_INVALID, "--driver-root may be given %d times", FL_GPU_ROOTS_MAX);
-	for (uint32_t i = 0; i < config->roots.len; i++)
-		running->roots[i] = config->roots.at[i].p;   /* of the arguments or the environment: terminated */
-	if (!config->roots.len) {
-		running->roots[0] = "/";
-		running->roots[1] = "/run/nvidia/driver";
+	const struct fl_settings_from from = { .given = &config->given };
+	struct fl_settings settings = { 0 };
+	int r = fl_settings_read(&from, &running->arena, &settings, err);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < settings.look_roots.len && i < FL_GPU_ROOTS_MAX; i++) {
+		running->roots[i] = fl_arena_str(&running->arena, settings.look_roots.at[i]).p;
+		if (!running->roots[i])
+			return fl_fail(err, FL_E_NOMEM, "no memory for the driver's roots");
 	}
+	if (settings.has.look_dev && !(running->look_dev = fl_arena_str(&running->arena, settings.look_dev).p))
+		return fl_fail(err, FL_E_NOMEM, "no memory for the driver's roots");
 	return 0;
 }
 
@@ -159,23 +165,29 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 {
 	struct fl_agent_options *agent = &running->agent.options;
 
-	if (name_node(running, io, config, err) < 0 || find_program(running, io, err) < 0 ||
-	    find_roots(running, config, err) < 0 ||
+	if (find_roots(running, config, err) < 0 || name_node(running, io, config, err) < 0 ||
+	    find_program(running, io, err) < 0 ||
+	    join(running->hook, sizeof running->hook, config->state_dir, "bin/fairlead-cdi-hook", err) < 0 ||
 	    join(running->plugins, sizeof running->plugins, config->kubelet_dir, "device-plugins", err) < 0 ||
 	    join(running->pods, sizeof running->pods, config->kubelet_dir, "pod-resources", err) < 0)
 		return -(int)err->code;
-	agent->config.given = &config->given;
+	running->given = config->given;
+	if (!running->given.hook_usual.p && running->hook[0] == '/')
+		running->given.hook_usual = fl_str(running->hook);
+	agent->config.given = &running->given;
 	agent->config.file = config->config_file;
 	agent->config.dir = config->config_dir;
 	agent->config.fallback = config->fallback;
 	agent->gpu = (struct fl_gpu_options){ .program = running->program, .roots = running->roots,
-					      .dev_root = config->dev_root, .sysfs = config->sysfs,
+					      .dev_root = running->look_dev, .sysfs = config->sysfs,
 					      .proc = config->proc, .env = (const char *const *)environ,
 					      .cuda = config->cuda,
 					      .pace = { .look_every = (uint64_t)config->look_every } };
+	agent->inside.every = 2 * (uint64_t)config->look_every;   /* costs more, and nothing depends on it */
 	agent->state_dir = config->state_dir;
 	agent->plugins_dir = running->plugins;
 	agent->pods_dir = running->pods;
+	agent->kubelet = config->kubelet;
 	agent->cdi_dir = config->cdi_dir;
 	agent->runtime_socket = config->runtime;
 	agent->control = config->control;
@@ -205,6 +217,7 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	agent.metrics = run->metrics;
 	agent.event = tell;
 	agent.event_arg = run;
+	agent.kube = run->kube;
 	r = fl_agent_sources(&running->agent, io, run->loop, &agent, err);
 	if (r == 0)
 		r = fl_role_start(run, err);
@@ -228,12 +241,66 @@ static int node(const struct fl_call *call, struct fl_err *err)
 	if (running) {
 		fl_agent_stop(&running->agent);
 		fl_role_end(&running->run);
+		fl_arena_free(&running->arena);
 	}
 	fl_free(running);
 	return r;
 }
 
+/* ---- what is given must make sense before anything is made: a socket, a directory, a process ---- */
+
+static int check_socket(const char *option, const char *path, struct fl_err *err)
+{
+	struct fl_err why = { 0 };
+	struct fl_addr addr;
+
+	if (!path || !path[0])
+		return 0;
+	if (path[0] != '/')
+		return fl_fail(err, FL_E_INVALID, "%s: '%s' does not begin with /: write an absolute path", option,
+			       path);
+	if (fl_addr_unix(&addr, fl_str(path), &why) < 0)
+		return fl_fail(err, FL_E_INVALID, "%s: %s", option, why.text);
+	return 0;
+}
+
+static int check_paths(const struct node *config, struct fl_err *err)
+{
+	char path[FL_GPU_PATH_MAX];
+
+	if (config->config_file && config->config_dir)
+		return fl_fail(err, FL_E_INVALID,
+			       "--config-file and --config-dir exclude each other: give one");
+	if (config->config_file && (!config->config_file[0] || fl_str_ends(fl_str(config->config_file), FL_S("/"))))
+		return fl_fail(err, FL_E_INVALID, "--config-file: '%s' is not the path of a file", config->config_file);
+	if (join(path, sizeof path, config->state_dir, "bin/fairlead-cdi-hook", err) < 0)
+		return fl_wrap(err, "--state-dir");
+	if (join(path, sizeof path, config->kubelet_dir, "device-plugins", err) < 0 ||
+	    join(path, sizeof path, config->kubelet_dir, "pod-resources", err) < 0)
+		return fl_wrap(err, "--kubelet-dir");
+	if (check_socket("--kubelet-socket", config->kubelet, err) < 0 ||
+	    check_socket("--runtime-socket", config->runtime, err) < 0 ||
+	    check_socket("--control-socket", config->control, err) < 0)
+		return -(int)err->code;
+	return 0;
+}
+
+static int check(const struct fl_call *call, struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct node *config = call->config;
+	const struct fl_settings_from from = { .given = &config->given };
+	struct fl_settings settings = { 0 };
+
+	if (fl_role_check(&config->role, err) < 0 || check_paths(config, err) < 0 ||
+	    fl_settings_read(&from, &arena, &settings, err) < 0)
+		return -(int)err->code;
+	if (settings.look_roots.len > FL_GPU_ROOTS_MAX)
+		return fl_fail(err, FL_E_INVALID, "--driver-root may be given %d times", FL_GPU_ROOTS_MAX);
+	return 0;
+}
+
 const struct fl_command fl_cmd_node = {
 	"node", "Look after the GPUs of this node and hand them out through the kubelet.", NULL,
-	FL_COMMAND_OPTIONS(options, struct node), .run = node,
+	FL_COMMAND_OPTIONS(options, struct node), .check = check, .run = node,
 };

@@ -12,6 +12,7 @@
 	X(docs_api) \
 	X(explain) \
 	X(gpu) \
+	X(mps) \
 	X(node) \
 	X(pause) \
 	X(resume) \

@@ -117,8 +117,24 @@ static int make_loop(struct fl_running *run, const uint64_t seed[2], struct fl_e
 	return 0;
 }
 
-static int check_flags(const struct fl_role_flags *flags, struct fl_err *err)
+static int check_address(const char *option, struct fl_str text, struct fl_err *err)
 {
+	struct fl_err why = { 0 };
+	struct fl_addr addr;
+
+	if (fl_addr_parse(&addr, text, &why) < 0)
+		return fl_fail(err, FL_E_INVALID, "%s: %s", option, why.text);
+	return 0;
+}
+
+int fl_role_check(const struct fl_role_flags *flags, struct fl_err *err)
+{
+	if (check_address("--listen", flags->listen, err) < 0 ||
+	    (flags->webhook_cert && check_address("--webhook-listen", flags->webhook_listen, err) < 0))
+		return failed(err);
+	if (flags->identity.len >= FL_ROLE_NAME)
+		return fl_fail(err, FL_E_INVALID, "--identity is longer than %d bytes: choose a shorter one",
+			       FL_ROLE_NAME - 1);
 	if (!flags->webhook_cert != !flags->webhook_key)
 		return fl_fail(err, FL_E_INVALID, "--webhook-cert and --webhook-key go together");
 	if (flags->lead && !(flags->lease_retry < flags->lease_give_up && flags->lease_give_up < flags->lease_duration))
@@ -139,7 +155,7 @@ int fl_role_begin(struct fl_running *run, const struct fl_role *role, const stru
 	fl_log_init(&run->log, &to, role->name);
 	run->log.level = flags->log_level;
 	run->log.format = flags->log_format;
-	if (check_flags(flags, err) < 0 || fl_random(io, chance, sizeof chance, err) < 0 ||
+	if (fl_role_check(flags, err) < 0 || fl_random(io, chance, sizeof chance, err) < 0 ||
 	    identify(run, env, chance[2], err) < 0)
 		return failed(err);
 	run->metrics = fl_metrics_new(chance, err);
@@ -236,7 +252,8 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 
 	run->pages = (struct fl_pages){ .io = run->io, .title = run->role->name, .loop = run->loop,
 					.kinds = run->kinds, .metrics = run->metrics, .process = &run->process,
-					.ready = role_ready, .arg = run, .more = run->role->pages };
+					.ready = role_ready, .arg = run, .more = run->role->pages,
+					.kube = run->kube, .open_metrics = run->flags->open_metrics };
 	if (fl_pages_start(&run->pages, err) < 0)
 		return fl_wrap(err, "--listen");
 	if (listen_at(run, &why) == 0)
@@ -279,8 +296,14 @@ static void watch_now(struct fl_timer *timer)
 /* TLS alone keeps the processor for longer than the whole start of a role that can do without. */
 static int start_watches(struct fl_running *run, struct fl_err *err)
 {
-	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->role->alone; kind++)
-		fl_feed_absent(fl_loop_feed(run->loop, kind->kind));
+	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->role->alone; kind++) {
+		struct fl_feed *feed = fl_loop_feed(run->loop, kind->kind);
+
+		if (run->kube)
+			fl_feed_awaited(feed);
+		else
+			fl_feed_absent(feed);
+	}
 	if (!run->kube)
 		return 0;
 	if (!run->role->alone)
@@ -419,13 +442,18 @@ bool fl_role_turn(struct fl_running *run, uint64_t until, struct fl_err *err)
 
 static void signalled(struct fl_signals *signals, int signo)
 {
-	(void)signo;
-	fl_role_stop(fl_container(signals, struct fl_running, signals));
+	struct fl_running *run = fl_container(signals, struct fl_running, signals);
+
+	/* Others read their configuration again at SIGHUP; our files are watched. */
+	if (signo == SIGHUP)
+		fl_log(&run->log, FL_INFO, "SIGHUP changes nothing: files are read when they change");
+	else
+		fl_role_stop(run);
 }
 
 int fl_role_run(struct fl_running *run, struct fl_err *err)
 {
-	static const int signos[] = { SIGTERM, SIGINT, 0 };
+	static const int signos[] = { SIGTERM, SIGINT, SIGHUP, 0 };
 
 	run->signals.came = signalled;
 	if (fl_signals_start(run->io, &run->signals, signos, err) < 0)

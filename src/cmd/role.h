@@ -72,6 +72,7 @@ struct fl_role_flags {
 	const char *kubeconfig, *webhook_cert, *webhook_key;
 	enum fl_level log_level;
 	enum fl_log_format log_format;
+	bool open_metrics;
 	bool lead;                             /* hold a Lease; false: lead without asking */
 	int64_t lease_duration, lease_give_up, lease_retry, grace;   /* ns */
 };
@@ -89,6 +90,9 @@ struct fl_role_flags_of {
 		   .value = "URL"), \
 	FL_OPT_STR(type_, flags_.listen, "listen", "Where probes, metrics and explain are answered: plain HTTP.", \
 		   .value = "ADDRESS", .fallback = listen_), \
+	FL_OPT_BOOL(type_, flags_.open_metrics, "open-metrics", \
+		    "Answer /metrics and /explain to everybody, not only to users that the API server allows.", \
+		    .fallback = "false"), \
 	FL_OPT_ENUM(type_, flags_.log_level, fl_level, "log-level", "What is logged.", .fallback = "info"), \
 	FL_OPT_ENUM(type_, flags_.log_format, fl_log_format, "log-format", "For programs, or for a person.", \
 		    .fallback = "json"), \
@@ -166,6 +170,9 @@ struct fl_running {
 	unsigned draining;                     /* servers */
 	struct fl_err why;                     /* why it had to end; FL_OK: it was told to */
 };
+
+/* Do the options make sense? For a command's check(), so that a wrong one leaves nothing behind. FL_E_INVALID. */
+int fl_role_check(const struct fl_role_flags *flags, struct fl_err *err) FL_MUSTUSE;
 
 /* FL_E_INVALID: what was said makes no sense; others: as their parts say. `env` as environ. */
 int fl_role_begin(struct fl_running *run, const struct fl_role *role, const struct fl_role_flags *flags,

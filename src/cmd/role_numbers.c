@@ -28,6 +28,17 @@ static void longest_call(struct fl_scrape *scrape, void *run)
 	fl_scrape_value(scrape, &name, (double)turns->longest_call / 1e9);
 }
 
+static void evicted(struct fl_scrape *scrape, void *run_)
+{
+	const struct fl_running *run = run_;
+	struct fl_str pages = FL_S("pages"), webhooks = FL_S("webhooks");
+
+	if (run->pages.server)
+		fl_scrape_value(scrape, &pages, (double)fl_http_server_evicted(run->pages.server));
+	if (run->webhooks)
+		fl_scrape_value(scrape, &webhooks, (double)fl_http_server_evicted(fl_webhooks_server(run->webhooks)));
+}
+
 static void expires(struct fl_scrape *scrape, void *run_)
 {
 	const struct fl_running *run = run_;
@@ -97,6 +108,8 @@ static const struct fl_metric rows[] = {
 	  .collect = watch_failures },
 	{ "fairlead_watch_live", "1 when what is known of the kind is kept up to date.", FL_GAUGE, { "kind" },
 	  .collect = watch_live },
+	{ "fairlead_connections_evicted_total", "Connections closed at the limit to make room for others.", FL_COUNTER,
+	  { "server" }, .collect = evicted },
 	{ "fairlead_webhook_certificate_expiry_seconds", "When the certificate of the webhooks ends, since 1970.",
 	  FL_GAUGE, .collect = expires },
 };

@@ -231,6 +231,14 @@ static void reply_ends(struct fl_h2_stream *stream)
 	(void)stream;   /* stream_closed() sees the whole of it */
 }
 
+/* A server that sees the deadline pass resets the stream. A loop that is late hears of that before its own timer. */
+static enum fl_grpc_status status_of_reset(const struct fl_grpc_stream *stream, enum fl_h2_code code)
+{
+	uint64_t deadline = stream->request->op.deadline;
+
+	return fl_grpc_status_of_reset((uint32_t)code, deadline && fl_now(stream->client->io) >= deadline);
+}
+
 static void stream_closed(struct fl_h2_stream *h2_stream, enum fl_h2_code code, const char *why)
 {
 	struct fl_grpc_stream *stream = stream_of(h2_stream);
@@ -244,7 +252,7 @@ static void stream_closed(struct fl_h2_stream *h2_stream, enum fl_h2_code code, 
 	} else if (code == FL_H2_NO_ERROR && h2_stream->got_end) {
 		end(stream, FL_GRPC_INTERNAL, FL_S("server closed the stream without sending trailers"));
 	} else {
-		end(stream, why[0] ? FL_GRPC_UNAVAILABLE : fl_grpc_status_of_reset((uint32_t)code, false),
+		end(stream, why[0] ? FL_GRPC_UNAVAILABLE : status_of_reset(stream, code),
 		    why[0] ? fl_str(why) : fl_str(fl_name(&fl_h2_code_names, (int)code)));
 	}
 	go_on(client);

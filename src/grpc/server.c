@@ -44,6 +44,7 @@ struct fl_grpc_call {
 	bool responded;                   /* response headers are out */
 	struct fl_buf out;                /* messages as they go on the wire */
 	size_t sent;                      /* of out */
+	size_t newest;                    /* where the last message begins, if the next may replace it; SIZE_MAX: not */
 	enum fl_grpc_status status;       /* once ENDED */
 	struct fl_buf words;              /* its message, escaped */
 	uint64_t deadline;
@@ -154,19 +155,35 @@ static int64_t pull(struct fl_h2_stream *stream, void *room, size_t len, enum fl
 	return (int64_t)len;
 }
 
-void fl_grpc_call_send(struct fl_grpc_call *call, const ProtobufCMessage *message)
+static void send_message(struct fl_grpc_call *call, const ProtobufCMessage *message)
 {
-	if (call->progress != ASKED)
-		return;
 	/* What has been sent makes room at the front, but not byte by byte. */
 	if (call->sent > call->out.len / 2) {
 		fl_buf_drop(&call->out, call->sent);
 		call->sent = 0;
 	}
+	call->newest = call->out.len;
 	if (fl_pb_write(&call->out, message, NULL) < 0 || respond(call) < 0)
 		cut(call);
 	else
 		fl_h2_wake(&call->stream);
+}
+
+void fl_grpc_call_send(struct fl_grpc_call *call, const ProtobufCMessage *message)
+{
+	if (call->progress != ASKED)
+		return;
+	send_message(call, message);
+	call->newest = SIZE_MAX;
+}
+
+void fl_grpc_call_send_newest(struct fl_grpc_call *call, const ProtobufCMessage *message)
+{
+	if (call->progress != ASKED)
+		return;
+	if (call->newest >= call->sent && call->newest < call->out.len)
+		call->out.len = call->newest;   /* nothing of it has gone out yet */
+	send_message(call, message);
 }
 
 static void end(struct fl_grpc_call *call, enum fl_grpc_status status)
@@ -276,6 +293,7 @@ static struct fl_grpc_call *call_new(struct peer *peer)
 	call->peer = peer;
 	call->frames.max = max ? max : FL_GRPC_MESSAGE_MAX;
 	call->out = FL_BUF(FL_GRPC_QUEUE_MAX);
+	call->newest = SIZE_MAX;
 	call->words = FL_BUF(3 * FL_GRPC_WORDS_MAX);   /* each byte may become three */
 	call->deadline = FL_NEVER;
 	call->timer.fire = timer_fired;

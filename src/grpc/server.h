@@ -60,6 +60,10 @@ void fl_grpc_call_on_gone(struct fl_grpc_call *call, void (*gone)(void *arg), vo
  * pile up is cut off, and so is a call whose message cannot be written (gone() is told). */
 void fl_grpc_call_send(struct fl_grpc_call *call, const ProtobufCMessage *message);
 
+/* The same for a stream of states, of which only the newest counts: it takes the place of the one before if nothing of
+ * that one has gone out yet. So at most two messages wait for a caller who reads nothing. */
+void fl_grpc_call_send_newest(struct fl_grpc_call *call, const ProtobufCMessage *message);
+
 /* The only message, and status OK. */
 void fl_grpc_call_reply(struct fl_grpc_call *call, const ProtobufCMessage *message);
 

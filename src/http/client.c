@@ -157,6 +157,11 @@ uint32_t fl_http_client_conns(const struct fl_http_client *client)
 	return client->conn_count;
 }
 
+uint32_t fl_http_client_opened(const struct fl_http_client *client)
+{
+	return client->opened;
+}
+
 /* ---- what a call sends ---- */
 
 int64_t fl_call_length(const struct fl_http_call *call)

@@ -41,6 +41,7 @@ int fl_http_client_token(struct fl_http_client *client, struct fl_str token) FL_
 void fl_http_client_batch(struct fl_http_client *client, uint64_t every);
 
 uint32_t fl_http_client_conns(const struct fl_http_client *client);
+uint32_t fl_http_client_opened(const struct fl_http_client *client);   /* connections, since it was made */
 
 struct fl_http_call {
 	/* The caller's. Texts and body are borrowed until done() or cancel. op.deadline is for all of it; op.result is

@@ -50,6 +50,7 @@ static void set_open(struct fl_cconn *conn)
 
 	conn->open = true;
 	client->dialing--;
+	client->opened++;
 	client->knows_h1 = !conn->h2;
 	fl_conn_batch(&conn->conn, client->batch);
 	fl_client_pump(client);

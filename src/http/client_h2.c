@@ -56,7 +56,8 @@ static void on_closed(struct fl_h2_stream *stream, enum fl_h2_code code, const c
 	if (lost)
 		fl_fail(&err, FL_E_CLOSED, "%s", why);
 	else
-		fl_fail(&err, FL_E_CLOSED, "the server has reset the stream: %s", why[0] ? why : "NO_ERROR");
+		fl_fail(&err, FL_E_CLOSED, "the server has reset the stream: %s",
+			why[0] ? why : fl_name(&fl_h2_code_names, (int)code));
 	fl_call_lost(call, code == FL_H2_REFUSED_STREAM, lost && !stream->reached, &err);
 	if (lost)
 		return; /* on_lost() follows */

@@ -19,7 +19,7 @@ struct fl_http_client {
 	struct fl_tls_context *tls;
 	struct fl_http_call *waiting, **waiting_end;
 	struct fl_cconn *conns;
-	uint32_t conn_count, dialing;
+	uint32_t conn_count, dialing, opened;
 	uint64_t batch;                /* see fl_conn_batch */
 	bool knows_h1;                 /* the last connection spoke HTTP/1.1: each call needs one of its own */
 };

@@ -189,16 +189,42 @@ static void came(struct fl_conn *conn, const char *bytes, size_t len, const bool
 		read_plain(conn, gone);
 }
 
+/* A handshake is read a record at a time: verifying, deriving and signing are a millisecond each with RSA keys, and
+ * come in one flight. Each has a turn of its own. */
+static size_t shaking_room(const struct fl_conn *conn, size_t most)
+{
+	size_t room = conn->record_rest ? conn->record_rest : sizeof conn->record - conn->record_len;
+
+	return room < most ? room : most;
+}
+
+static void shaking_read(struct fl_conn *conn, const char *bytes, size_t len)
+{
+	if (conn->record_rest) {
+		conn->record_rest -= (uint32_t)len;
+		return;
+	}
+	memcpy(conn->record + conn->record_len, bytes, len);
+	conn->record_len += (uint32_t)len;
+	if (conn->record_len < sizeof conn->record)
+		return;
+	conn->record_rest = (uint32_t)conn->record[3] << 8 | conn->record[4];
+	conn->record_len = 0;
+}
+
 /* Once a turn: then what follows from it is sent, and the others are looked at. */
 static void read_socket(struct fl_conn *conn, const bool *gone)
 {
+	bool shaking = conn->tls && !conn->ready;
 	char bytes[READ_BYTES] FL_SCRATCH;
 	int64_t got;
 
 	if ((conn->paused && !conn->finishing) || conn->got_eof || conn->failed)
 		return;
-	got = fl_read(conn->io, conn->fd, bytes, sizeof bytes);
-	if (got > 0 && conn->batch && (size_t)got < sizeof bytes) {
+	got = fl_read(conn->io, conn->fd, bytes, shaking ? shaking_room(conn, sizeof bytes) : sizeof bytes);
+	if (got > 0 && shaking)
+		shaking_read(conn, bytes, (size_t)got);
+	else if (got > 0 && conn->batch && (size_t)got < sizeof bytes) {
 		conn->resting = true;
 		fl_timer_set(conn->io, &conn->rest, fl_now(conn->io) + conn->batch);
 	}
@@ -398,6 +424,22 @@ static void on_slow(struct fl_timer *timer)
 	settle(conn);
 }
 
+void fl_conn_last_words(struct fl_conn *conn)
+{
+	bool gone = false;
+
+	if (conn->failed || conn->fd < 0 || conn->in_dispatch)
+		return;
+	conn->gone = &gone;
+	conn->in_dispatch = true;
+	conn->finishing = true;
+	flush(conn, &gone);
+	if (gone)
+		return;
+	conn->gone = NULL;
+	conn->in_dispatch = false;
+}
+
 /* ---- the beginning ---- */
 
 static void start(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls *tls)
@@ -429,6 +471,8 @@ int fl_conn_start_tls(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_
 		return -FL_E_NOMEM;
 	}
 	start(io, conn, fd, tls);
+	if (!server_name)
+		fl_timer_set(io, &conn->slow, fl_now(io) + FL_HTTP_HANDSHAKE_PATIENCE);
 	/* A client speaks first: its hello goes out with the first flush. */
 	if (server_name && fl_tls_handshake(tls, err) < 0) {
 		fl_conn_close(conn);

@@ -51,6 +51,8 @@ struct fl_conn {
 	struct fl_timer wake;              /* flush, resume or tell the end, in the next turn */
 	struct fl_timer slow;              /* handshake, then write progress */
 	struct fl_timer rest;
+	uint8_t record[5];                 /* TLS, until it is ready: the header of the record that comes */
+	uint32_t record_len, record_rest;  /* bytes of that header; bytes of the record still to come */
 	bool *gone;
 	struct fl_buf in;                  /* came and not taken */
 	struct fl_buf out;                 /* not taken by the socket yet; with TLS it is in the engine */
@@ -61,7 +63,8 @@ struct fl_conn {
 void fl_conn_start(struct fl_io *io, struct fl_conn *conn, int fd);
 
 /* The same with TLS: a server's or client's context; a client says whom it expects (see fl_tls_new). On failure the fd
- * is closed and the connection is not started. The handshake has FL_HTTP_HANDSHAKE_TIMEOUT. */
+ * is closed and the connection is not started. A client's handshake has FL_HTTP_HANDSHAKE_TIMEOUT, a server's
+ * FL_HTTP_HANDSHAKE_PATIENCE. */
 int fl_conn_start_tls(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls_context *context,
 		      const char *server_name, struct fl_err *err) FL_MUSTUSE;
 
@@ -77,6 +80,9 @@ void fl_conn_finish(struct fl_conn *conn);
 void fl_conn_fail(struct fl_conn *conn, const struct fl_err *err);
 
 void fl_conn_wake(struct fl_conn *conn);     /* fill() has something; sent after this callback, or next turn */
+/* What fill() has, and TLS's farewell, if the socket takes it at once: before a close that waits for nobody. Not from
+ * inside a callback of the connection's. */
+void fl_conn_last_words(struct fl_conn *conn);
 void fl_conn_resume(struct fl_conn *conn);   /* take() wants more now */
 
 /* After a read that left nothing, the next one is `every` ns later: for an owner to whom many small answers are on

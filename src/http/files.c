@@ -234,7 +234,7 @@ int fl_tls_files_start(struct fl_io *io, struct fl_tls_files *files, struct fl_e
 		return r;
 	/* In the lane of files, behind the first of them: a server has two, so it is over before a context is made. */
 	files->prepare = (struct fl_op){ .done = prepared };
-	fl_tls_prepare(io, &files->prepare);
+	fl_tls_prepare(io, &files->prepare, FL_S(""));
 	return 0;
 }
 

@@ -36,7 +36,7 @@ void fl_h1_expect(struct fl_h1 *h1, bool head_request)
 
 bool fl_h1_idle(const struct fl_h1 *h1)
 {
-	return h1->state == S_HEAD && (h1->told || h1->text.len == 0);
+	return h1->state == S_END || (h1->state == S_HEAD && (h1->told || h1->text.len == 0));
 }
 
 /* Remembers what to answer; the words are said by the caller. */

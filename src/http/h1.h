@@ -61,7 +61,7 @@ int fl_h1_next(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err) FL_MUSTU
 /* The peer has closed: FL_H1_END where that ends the body, FL_H1_MORE between messages, else -FL_E_CLOSED. */
 int fl_h1_eof(struct fl_h1 *h1, struct fl_err *err) FL_MUSTUSE;
 
-/* Between two messages, with nothing of the next one seen? */
+/* Between two messages, with nothing of the next one seen? The end of the former may still be to be told. */
 bool fl_h1_idle(const struct fl_h1 *h1);
 
 /* ---- writing; the buffer remembers what fails ---- */

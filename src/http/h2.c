@@ -495,6 +495,12 @@ void fl_h2_shutdown(struct fl_h2 *h2)
 	fl_h2_touch(h2);
 }
 
+void fl_h2_leave(struct fl_h2 *h2)
+{
+	h2->noticed = true;
+	fl_h2_shutdown(h2);
+}
+
 void fl_h2_abort(struct fl_h2 *h2, enum fl_h2_code code, const char *why)
 {
 	h2->going = true;

@@ -58,7 +58,8 @@ struct fl_h2_user {
 	 * will say. A negative number resets the stream with INTERNAL_ERROR. */
 	int64_t (*pull)(struct fl_h2_stream *stream, void *room, size_t len, enum fl_h2_end *ret_end);
 
-	/* The stream is no more. NO_ERROR with got_end and sent_end is the good end. `why` is for people, or "". */
+	/* The stream is no more. NO_ERROR with got_end and sent_end is the good end. `why`: what a
+	 * connection was lost for, or is wrong with a head, for people; "" where `code` says all: a peer's reset. */
 	void (*closed)(struct fl_h2_stream *stream, enum fl_h2_code code, const char *why);
 
 	/* ---- optional, about the connection ---- */
@@ -136,6 +137,9 @@ int fl_h2_ping(struct fl_h2 *h2) FL_MUSTUSE;      /* -FL_E_NOMEM */
 /* Server: take no more streams, finish those that are open. Call it, wait for pong() or a second, call it again: the
  * first time says it politely, the second time for good. */
 void fl_h2_shutdown(struct fl_h2 *h2);
+
+/* A GOAWAY for good, at once, of a connection on which nothing is open. */
+void fl_h2_leave(struct fl_h2 *h2);
 
 /* Say why, and no more: what fl_h2_send gives after this ends in a GOAWAY. */
 void fl_h2_abort(struct fl_h2 *h2, enum fl_h2_code code, const char *why);

@@ -296,7 +296,7 @@ static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error, void
 		return 0;
 	(void)nghttp2_session_set_stream_user_data(ng, id, NULL);
 	fl_h2_unbind(stream);
-	h2->user->closed(stream, code, code == FL_H2_NO_ERROR ? "" : fl_name(&fl_h2_code_names, (int)code));
+	h2->user->closed(stream, code, "");
 	return 0;
 }
 

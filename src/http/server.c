@@ -6,23 +6,14 @@ uint64_t fl_http_or(uint64_t given, uint64_t otherwise)
 	return given ? given : otherwise;
 }
 
-/* ---- how many there may be ---- */
-
-static void hold_or_go_on(struct fl_http_server *server)
-{
-	bool hold = server->conn_count >= fl_http_or(server->options.max_conns, FL_HTTP_CONNS_MAX) ||
-		    server->shaking >= fl_http_or(server->options.max_handshakes, FL_HTTP_HANDSHAKES_MAX);
-
-	if (hold == server->held || server->draining)
-		return;
-	server->held = hold;
-	for (uint32_t i = 0; i < server->place_count; i++)
-		fl_listener_hold(&server->places[i].listener, hold);
-}
-
 uint32_t fl_http_server_conns(const struct fl_http_server *server)
 {
 	return server->conn_count;
+}
+
+uint64_t fl_http_server_evicted(const struct fl_http_server *server)
+{
+	return server->evicted;
 }
 
 /* ---- one connection ---- */
@@ -42,7 +33,11 @@ void fl_sconn_wait(struct fl_sconn *conn)
 	else if (waits != conn->waits || !fl_timer_is_set(&conn->timer))
 		fl_timer_set(conn->conn.io, &conn->timer,
 			     fl_now(conn->conn.io) + (waits == FL_WAIT_HEAD ? head : idle));
+	if (waits == conn->waits)
+		return;
+	conn->since = fl_now(conn->conn.io);
 	conn->waits = waits;
+	fl_http_room_changed(conn->server);
 }
 
 static void on_timer(struct fl_timer *timer)
@@ -57,14 +52,6 @@ static void on_timer(struct fl_timer *timer)
 		fl_conn_finish(&conn->conn);
 }
 
-static void shaken(struct fl_sconn *conn)
-{
-	if (!conn->shaking)
-		return;
-	conn->shaking = false;
-	conn->server->shaking--;
-}
-
 void fl_sconn_drop(struct fl_sconn *conn)
 {
 	struct fl_http_server *server = conn->server;
@@ -76,13 +63,14 @@ void fl_sconn_drop(struct fl_sconn *conn)
 	fl_conn_close(&conn->conn);
 	fl_h1_free(&conn->h1);
 	fl_buf_free(&conn->out);
-	shaken(conn);
+	fl_sconn_paced(conn);
 	*conn->from = conn->next;
 	if (conn->next)
 		conn->next->from = conn->from;
 	server->conn_count--;
+	server->extra_count -= conn->extra;
 	fl_free(conn);
-	hold_or_go_on(server);
+	fl_http_hold_or_go_on(server);
 	if (server->draining && !server->conn_count)
 		fl_timer_set(server->io, &server->drain, fl_now(server->io));
 }
@@ -92,8 +80,9 @@ static void on_open(struct fl_conn *conn)
 	struct fl_sconn *sconn = fl_container(conn, struct fl_sconn, conn);
 	struct fl_err err = { 0 };
 
-	shaken(sconn);
-	hold_or_go_on(sconn->server);
+	sconn->shaking = false;
+	fl_sconn_paced(sconn);
+	fl_http_hold_or_go_on(sconn->server);
 	if (!fl_conn_h2(conn))
 		fl_sconn_h1_start(sconn);
 	else if (fl_sconn_h2_start(sconn, &err) < 0)
@@ -134,7 +123,7 @@ static void begin(struct fl_http_place *place, struct fl_sconn *conn, int fd)
 		fl_sconn_wait(conn);
 		return;
 	}
-	conn->shaking = true;
+	conn->shaking = conn->paced = true;
 	server->shaking++;
 	if (fl_conn_start_tls(server->io, &conn->conn, fd, server->tls, NULL, &err) < 0)
 		fl_sconn_drop(conn);
@@ -144,18 +133,22 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 {
 	struct fl_http_place *place = fl_container(listener, struct fl_http_place, listener);
 	struct fl_http_server *server = place->server;
-	struct fl_sconn *conn = fl_zalloc(sizeof *conn);
+	enum fl_room room = fl_http_room(server, peer);
+	struct fl_sconn *conn = room == FL_ROOM_NONE ? NULL : fl_zalloc(sizeof *conn);
 
 	if (!conn) {
 		fl_close(server->io, fd);
 		return;
 	}
 	conn->server = server;
-	conn->kind = peer->kind;
+	conn->kind = place->kind == FL_ADDR_UNIX ? FL_ADDR_UNIX : peer->kind;
 	conn->port = peer->port;
 	conn->scope = peer->scope;
 	memcpy(conn->ip, peer->ip, sizeof conn->ip);
 	conn->conn.fd = -1;
+	conn->since = fl_now(server->io);
+	conn->extra = room == FL_ROOM_PROBE;
+	server->extra_count += conn->extra;
 	conn->timer = (struct fl_timer){ .fire = on_timer };
 	conn->next = server->conns;
 	conn->from = &server->conns;
@@ -164,7 +157,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 	server->conns = conn;
 	server->conn_count++;
 	begin(place, conn, fd);
-	hold_or_go_on(server);
+	fl_http_hold_or_go_on(server);
 }
 
 /* ---- the server ---- */
@@ -186,9 +179,15 @@ static void on_drain(struct fl_timer *timer)
 	end_drain(fl_container(timer, struct fl_http_server, drain));
 }
 
+static void on_room(struct fl_timer *timer)
+{
+	fl_http_hold_or_go_on(fl_container(timer, struct fl_http_server, room));
+}
+
 void fl_http_server_drain(struct fl_http_server *server, uint64_t deadline, void (*done)(void *arg), void *arg)
 {
 	server->draining = true;
+	fl_timer_stop(server->io, &server->room);
 	server->deadline = deadline;
 	server->drained = done;
 	server->drained_arg = arg;
@@ -216,6 +215,7 @@ struct fl_http_server *fl_http_server_new(struct fl_io *io, const struct fl_http
 	server->io = io;
 	server->options = *options;
 	server->drain = (struct fl_timer){ .fire = on_drain };
+	server->room = (struct fl_timer){ .fire = on_room };
 	return server;
 }
 
@@ -228,6 +228,7 @@ struct fl_http_server *fl_http_server_free(struct fl_http_server *server)
 	while (server->conns)
 		fl_sconn_drop(server->conns);
 	fl_timer_stop(server->io, &server->drain);
+	fl_timer_stop(server->io, &server->room);
 	fl_tls_context_free(server->tls);
 	fl_free(server);
 	return NULL;
@@ -241,7 +242,8 @@ int fl_http_server_listen(struct fl_http_server *server, const struct fl_addr *a
 
 	if (server->place_count == FL_LEN(server->places))
 		return fl_fail(err, FL_E_TOOBIG, "over %d places to listen at", FL_HTTP_LISTENERS_MAX);
-	*place = (struct fl_http_place){ .listener.accepted = accepted, .server = server, .tls = tls != NULL };
+	*place = (struct fl_http_place){ .listener.accepted = accepted, .server = server, .kind = addr->kind,
+					 .tls = tls != NULL };
 	result = fl_listener_start(server->io, &place->listener, addr, mode, err);
 	if (result == 0 && ret_addr) {
 		result = fl_local_addr(server->io, place->listener.fd, ret_addr, err);

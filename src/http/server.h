@@ -5,6 +5,11 @@
  * before it returns says with fl_http_req_on whom to tell when the client goes first; then the request is no more.
  * Otherwise it is answered exactly once, and must not be touched after the answer or its end.
  *
+ * At max_conns the connection that has been idle for longest is closed for the next one (HTTP/2: GOAWAY), then one
+ * whose beginning has taken FL_HTTP_ROOM_AFTER, of these the one whose peer has been silent for longest. Half of the
+ * places are the most for one peer address. Routes that are probes are answered beyond the limit, too. max_handshakes
+ * paces handshakes and closes nothing: one that has taken FL_HTTP_ROOM_AFTER stops counting.
+ *
  * Limits and deadlines that end what the client does wrong: FL_HTTP_* of base/limits.h, some by the options.
  */
 #pragma once
@@ -22,6 +27,7 @@ struct fl_http_route {
 	void (*handle)(struct fl_http_req *req);
 	size_t max_body;           /* collected; 0: FL_HTTP_BODY_MAX. Longer ones are answered with 413 */
 	bool streams;              /* not collected: handle() is called with the head */
+	bool probe;                /* has FL_HTTP_PROBE_CONNS places of its own beyond max_conns */
 };
 
 /* One request that has ended, for metrics and an access log. */
@@ -67,9 +73,13 @@ void fl_http_server_drain(struct fl_http_server *server, uint64_t deadline, void
 
 uint32_t fl_http_server_conns(const struct fl_http_server *server);
 
+/* Connections that were closed to make room for others, since the start. */
+uint64_t fl_http_server_evicted(const struct fl_http_server *server);
+
 /* ---- for handlers: the request; all of it lives until the request's end ---- */
 
 void *fl_http_req_service(const struct fl_http_req *req);
+const struct fl_http_route *fl_http_req_route(const struct fl_http_req *req);   /* of the server's table */
 const struct fl_http_head *fl_http_req_head(const struct fl_http_req *req);
 struct fl_str fl_http_req_path(const struct fl_http_req *req);    /* as sent, not decoded */
 struct fl_str fl_http_req_query(const struct fl_http_req *req);
@@ -98,7 +108,7 @@ void fl_http_req_consume(struct fl_http_req *req, size_t len);
 /* Whole; the body is copied. content-length is written below and must not be among the headers. */
 void fl_http_req_answer(struct fl_http_req *req, int status, struct fl_headers headers, struct fl_str body);
 
-/* In words: "text/plain", a line end added. */
+/* In words: "text/plain", a line end added; at most FL_HTTP_SAY_MAX bytes. */
 void fl_http_req_say(struct fl_http_req *req, int status, const char *fmt, ...) FL_PRINTF(3, 4);
 
 /* In pieces: begin, send any number of times, end. length -1: nobody knows. What the client does not take is queued;

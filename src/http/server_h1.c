@@ -37,7 +37,7 @@ static void begin_request(struct fl_sconn *conn)
 	struct fl_http_req *req;
 
 	conn->h1.head.scheme = conn->conn.tls ? FL_S("https") : FL_S("http");
-	conn->last = conn->last || !conn->h1.keep_alive;
+	conn->last = conn->last || !conn->h1.keep_alive || fl_sconn_extra(conn);
 	req = fl_http_req_new(conn, &conn->h1.head);
 	if (!req) {
 		refuse(conn, 503, "no memory for a request");
@@ -124,8 +124,13 @@ void fl_sconn_h1_consumed(struct fl_sconn *conn)
 static void over(struct fl_sconn *conn, struct fl_http_req *req)
 {
 	bool last = conn->last || !req->got_end;
+	struct fl_str none = { 0 };
+	struct fl_err err = { 0 };
 
 	fl_http_req_free(req);
+	/* An idle connection holds no memory: the end of a request without a body is told to nobody. */
+	if (!last && fl_h1_idle(&conn->h1) && fl_h1_next(&conn->h1, &none, &err) < 0)
+		fl_conn_fail(&conn->conn, &err);
 	if (last)
 		fl_conn_finish(&conn->conn);
 	else

@@ -14,6 +14,8 @@ static void on_request(struct fl_h2 *h2, const struct fl_http_head *head, bool e
 	if (!req)
 		return; /* refused: it may come again */
 	fl_h2_accept(h2, &req->stream);
+	if (fl_sconn_extra(conn))
+		fl_h2_drain(h2, fl_now(conn->conn.io) + 2 * FL_HTTP_GOAWAY_WAIT);
 	fl_http_req_start(req, end);
 }
 

@@ -1,5 +1,6 @@
 /* server_in.h - the inside of the HTTP server. server.c: connections and their limits; server_req.c: requests and their
- * answers, the same for both protocols; server_h1.c and server_h2.c: how they get there. */
+ * answers, the same for both protocols; server_room.c: who makes room at the limit; server_h1.c and server_h2.c: how
+ * they get there. */
 #pragma once
 #include "base/limits.h"
 #include "http/conn.h"
@@ -11,6 +12,7 @@
 struct fl_http_place {
 	struct fl_listener listener;
 	struct fl_http_server *server;
+	enum fl_addr_kind kind;    /* a unix socket's peers have no name, and no kind of their own */
 	bool tls;
 };
 
@@ -21,7 +23,11 @@ struct fl_http_server {
 	uint32_t place_count;
 	struct fl_tls_context *tls;
 	struct fl_sconn *conns;
-	uint32_t conn_count, shaking;
+	uint32_t conn_count, extra_count;
+	uint32_t shaking;          /* those that are paced */
+	uint64_t evicted;
+	struct fl_timer room;      /* while held: there may be room by then */
+	bool looking;              /* for room */
 	size_t collected;          /* bytes of bodies that are being collected, of all requests */
 	bool held, draining;
 	uint64_t deadline;
@@ -45,7 +51,10 @@ struct fl_sconn {
 	uint32_t scope;
 	struct fl_timer timer;
 	enum fl_sconn_wait waits;          /* what the timer is for */
+	uint64_t since;                    /* begun, or idle, monotonic ns */
 	bool shaking, served;
+	bool paced;                        /* in a handshake that counts against max_handshakes */
+	bool extra;                        /* beyond the limit: for a probe, and closed after it */
 	/* HTTP/1.1 */
 	bool last;                         /* no request after this one */
 	struct fl_h1 h1;
@@ -81,6 +90,14 @@ struct fl_http_req {
 void fl_sconn_drop(struct fl_sconn *conn);                 /* closed, or to be: frees it and its requests */
 void fl_sconn_wait(struct fl_sconn *conn);                 /* sets the timer for what is waited for now */
 uint64_t fl_http_or(uint64_t given, uint64_t otherwise);
+
+/* server_room.c */
+enum fl_room { FL_ROOM, FL_ROOM_PROBE, FL_ROOM_NONE };
+enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *peer);   /* may close another one */
+bool fl_sconn_extra(struct fl_sconn *conn);                /* false also where an ordinary place has become free */
+void fl_sconn_paced(struct fl_sconn *conn);                /* its handshake counts no more; may be called again */
+void fl_http_hold_or_go_on(struct fl_http_server *server);
+void fl_http_room_changed(struct fl_http_server *server);
 
 /* server_req.c */
 struct fl_http_req *fl_http_req_new(struct fl_sconn *conn, const struct fl_http_head *head);   /* NULL: no memory */

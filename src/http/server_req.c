@@ -198,7 +198,9 @@ void fl_http_req_start(struct fl_http_req *req, bool end)
 	req->pace.fire = on_pace;
 	req->got_end = end;
 	req->route = find_route(req, &path_known);
-	if (!req->route && path_known)
+	if (req->conn->extra && !(req->route && req->route->probe))
+		fl_http_req_say(req, 503, "all places for connections are taken: close some, or ask again later");
+	else if (!req->route && path_known)
 		fl_http_req_say(req, 405, "%.*s is not done here", FL_ARG(req->head->method));
 	else if (!req->route)
 		fl_http_req_say(req, 404, "there is no %.*s here", FL_ARG(fl_http_req_path(req)));
@@ -255,6 +257,11 @@ void fl_http_req_came_end(struct fl_http_req *req)
 void *fl_http_req_service(const struct fl_http_req *req)
 {
 	return req->conn->server->options.service;
+}
+
+const struct fl_http_route *fl_http_req_route(const struct fl_http_req *req)
+{
+	return req->route;
 }
 
 const struct fl_http_head *fl_http_req_head(const struct fl_http_req *req)
@@ -394,18 +401,51 @@ void fl_http_req_answer(struct fl_http_req *req, int status, struct fl_headers h
 	fl_http_req_end(req, FL_NO_HEADERS);
 }
 
+/* Without the half of a character at the end of what was cut. */
+static struct fl_str whole_characters(struct fl_str text)
+{
+	struct fl_str shorter = text;
+
+	for (int i = 0; i < 4 && shorter.len && !fl_str_utf8(shorter); i++)
+		shorter.len--;
+	return fl_str_utf8(shorter) ? shorter : text;
+}
+
+/* The line with its end. `text` has room for one more byte. */
+static void say_line(struct fl_http_req *req, int status, struct fl_str text)
+{
+	((char *)(uintptr_t)text.p)[text.len++] = '\n';
+	fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }), text);
+}
+
+/* Without memory for a long text its beginning is sent: more than nothing. */
 void fl_http_req_say(struct fl_http_req *req, int status, const char *fmt, ...)
 {
-	char text[512];
-	struct fl_buf buf = FL_BUF_IN(text);
-	va_list args;
+	char room[512];
+	FL_AUTO(fl_mem) char *longer = NULL;
+	struct fl_str text = { room, 0 };
+	va_list args, again;
+	int len;
 
 	va_start(args, fmt);
-	fl_buf_vprintf(&buf, fmt, args);
+	va_copy(again, args);
+	len = vsnprintf(room, sizeof room, fmt, args);
+	if (len >= (int)sizeof room) {
+		size_t size = (size_t)len < FL_HTTP_SAY_MAX ? (size_t)len + 1 : FL_HTTP_SAY_MAX;
+
+		longer = fl_alloc(size);
+		text.p = longer ? longer : room;
+		text.len = (uint32_t)(longer ? size : sizeof room) - 1;
+		if (longer)
+			(void)vsnprintf(longer, size, fmt, again);
+		if ((size_t)len >= size || !longer)
+			text = whole_characters(text);
+	} else if (len > 0) {
+		text.len = (uint32_t)len;
+	}
+	va_end(again);
 	va_end(args);
-	fl_buf_char(&buf, '\n');
-	fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }),
-			   fl_buf_view(&buf));
+	say_line(req, status, text);
 }
 
 size_t fl_http_req_queued(const struct fl_http_req *req)

@@ -1,8 +1,6 @@
 /* The engine of one connection. OpenSSL reads from what was fed and writes into a buffer, through a BIO of ours. */
 #include "base/limits.h"
 #include "http/tls_in.h"
-#include <openssl/err.h>
-#include <openssl/x509v3.h>
 
 static int bio_read(BIO *bio, char *into, size_t len, size_t *ret)
 {
@@ -71,7 +69,8 @@ static int expect_server(struct fl_tls *tls, const char *name)
 	else
 		good = SSL_set_tlsext_host_name(tls->ssl, name) && SSL_set1_host(tls->ssl, name);
 	ASN1_OCTET_STRING_free(ip);
-	SSL_set_hostflags(tls->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	/* Only subjectAltName counts, as in Go: a common name is no host name (RFC 6125 §6.4.4, RFC 9525). */
+	SSL_set_hostflags(tls->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	SSL_set_connect_state(tls->ssl);
 	return good;
 }

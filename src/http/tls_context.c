@@ -1,7 +1,5 @@
 #include "base/limits.h"
 #include "http/tls_in.h"
-#include <openssl/err.h>
-#include <openssl/pem.h>
 
 /* What our ALPN says, longest first; a server takes the first of them that the client offers. */
 static const unsigned char both[] = "\x02h2\x08http/1.1";
@@ -69,10 +67,18 @@ static int use_cert(struct fl_tls_context *context, struct fl_str pem, int64_t w
 	return result;
 }
 
-static int use_key(struct fl_tls_context *context, struct fl_str pem, struct fl_err *err)
+EVP_PKEY *fl_tls_read_key(struct fl_str pem)
 {
 	BIO *bio = bio_of(pem);
 	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
+
+	BIO_free(bio);
+	return key;
+}
+
+static int use_key(struct fl_tls_context *context, struct fl_str pem, struct fl_err *err)
+{
+	EVP_PKEY *key = fl_tls_read_key(pem);
 	int result = 0;
 
 	if (!key)
@@ -82,7 +88,6 @@ static int use_key(struct fl_tls_context *context, struct fl_str pem, struct fl_
 		result = fl_fail(err, FL_E_INVALID, "the private key belongs to another certificate");
 	}
 	EVP_PKEY_free(key);
-	BIO_free(bio);
 	return result;
 }
 
@@ -188,9 +193,12 @@ static int set_up(struct fl_tls_context *context, const struct fl_tls_config *co
 
 struct fl_tls_context *fl_tls_context_begin(const struct fl_tls_config *config, int64_t wall_ns, struct fl_err *err)
 {
-	FL_AUTO(fl_tls_context) struct fl_tls_context *context = fl_zalloc(sizeof *context);
+	FL_AUTO(fl_tls_context) struct fl_tls_context *context = NULL;
 
+	if (fl_openssl_load(err) < 0)
+		return NULL;
 	ERR_clear_error();
+	context = fl_zalloc(sizeof *context);
 	if (!context) {
 		fl_fail(err, FL_E_NOMEM, "no memory for TLS");
 		return NULL;

@@ -1,6 +1,4 @@
 #include "http/tls_in.h"
-#include <openssl/err.h>
-#include <openssl/x509v3.h>
 #include <stdio.h>
 #include <time.h>
 

@@ -1,8 +1,7 @@
 /* tls_in.h - the inside of TLS, for tls.c, tls_context.c and tls_error.c. */
 #pragma once
-#define OPENSSL_NO_DEPRECATED
+#include "http/openssl_use.h"
 #include "http/tls.h"
-#include <openssl/ssl.h>
 
 struct fl_tls_context {
 	SSL_CTX *ssl;
@@ -42,5 +41,8 @@ int64_t fl_tls_time_seconds(const ASN1_TIME *time);
 
 /* OpenSSL's question about each certificate of the peer's: remembers the one that is refused. */
 int fl_tls_on_verify(int good, X509_STORE_CTX *store);
+
+/* The caller frees it; NULL: it is no PEM, has a password, or there is no memory. The queue of errors says. */
+EVP_PKEY *fl_tls_read_key(struct fl_str pem);
 
 BIO_METHOD *fl_tls_bio_method(void);

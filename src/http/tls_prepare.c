@@ -2,9 +2,6 @@
 #include "http/tls_prepare.h"
 #include "http/tls_in.h"
 #include "io/job.h"
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
 static X509 *self_signed(EVP_PKEY *key)
 {
@@ -63,13 +60,11 @@ static void meet(SSL_CTX *client, SSL_CTX *server, EVP_PKEY *key, X509 *cert)
 	SSL_free(there);
 }
 
-static void run(struct fl_job *job, const struct fl_fs *fs)
+static void warm_up(EVP_PKEY *key)
 {
-	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *cert = key ? self_signed(key) : NULL;
 	SSL_CTX *client = SSL_CTX_new(TLS_client_method()), *server = SSL_CTX_new(TLS_server_method());
 
-	(void)fs;
 	if (cert && client && server)
 		meet(client, server, key, cert);
 	SSL_CTX_free(client);
@@ -77,23 +72,47 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 	X509_free(cert);
 	EVP_PKEY_free(key);
 	ERR_clear_error();
+}
+
+struct preparing {
+	struct fl_job job;
+	uint32_t key_len;
+	char key[];
+};
+
+static void run(struct fl_job *job, const struct fl_fs *fs)
+{
+	const struct preparing *preparing = fl_container(job, struct preparing, job);
+
+	(void)fs;
+	if (fl_openssl_load(NULL) == 0) {   /* else the first context tells why */
+		warm_up(EVP_EC_gen("P-256"));
+		if (preparing->key_len)
+			warm_up(fl_tls_read_key((struct fl_str){ preparing->key, preparing->key_len }));
+	}
 	job->result = 0;
 }
 
 static void release(struct fl_job *job)
 {
-	fl_free(job);
+	struct preparing *preparing = fl_container(job, struct preparing, job);
+
+	explicit_bzero(preparing->key, preparing->key_len);
+	fl_free(preparing);
 }
 
-void fl_tls_prepare(struct fl_io *io, struct fl_op *op)
+void fl_tls_prepare(struct fl_io *io, struct fl_op *op, struct fl_str key)
 {
-	struct fl_job *job = fl_zalloc(sizeof *job);
+	struct preparing *preparing = fl_zalloc(sizeof *preparing + key.len);
 
-	if (!job) {
+	if (!preparing) {
 		fl_op_begin(op, io, NULL);
 		fl_op_end(op, 0);
 		return;
 	}
-	*job = (struct fl_job){ .run = run, .release = release };
-	fl_job_start(io, op, job, FL_LANE_FILES);
+	preparing->job = (struct fl_job){ .run = run, .release = release };
+	preparing->key_len = key.len;
+	if (key.len)
+		memcpy(preparing->key, key.p, key.len);
+	fl_job_start(io, op, &preparing->job, FL_LANE_FILES);
 }

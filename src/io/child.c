@@ -240,6 +240,20 @@ void fl_child_wait(struct fl_child *child, struct fl_child_wait *wait)
 	}
 }
 
+int fl_process_open(struct fl_io *io, int pid, struct fl_err *err)
+{
+	int fd = io->sys->process(io->sys, pid);
+
+	return fd < 0 ? fl_fail_sys(err, -fd, "watch process %d", pid) : fd;
+}
+
+int fl_process_signal(struct fl_io *io, int fd, int signo, struct fl_err *err)
+{
+	int r = io->sys->kill(io->sys, fd, signo);
+
+	return r < 0 ? fl_fail_sys(err, -r, "signal %d to a process", signo) : 0;
+}
+
 int fl_child_pid(const struct fl_child *child)
 {
 	return child->pid;

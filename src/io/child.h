@@ -53,6 +53,10 @@ int fl_child_signal(struct fl_child *child, int signo, struct fl_err *err) FL_MU
  * must have been cancelled. NULL-safe. */
 struct fl_child *fl_child_free(struct fl_child *child);
 
+/* A process that is not our child, by its number: an fd, readable when it has ended. FL_E_NOTFOUND: there is none. */
+int fl_process_open(struct fl_io *io, int pid, struct fl_err *err) FL_MUSTUSE;
+int fl_process_signal(struct fl_io *io, int fd, int signo, struct fl_err *err) FL_MUSTUSE;
+
 /* How many freed children have not died yet: the ceiling on abandoned ones is the caller's. */
 unsigned fl_child_undead(const struct fl_io *io);
 

@@ -27,7 +27,7 @@ struct fl_stat {
 struct fl_fs {
 	int (*open)(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode);
 	/* openat2: `resolve` keeps the path inside of `dir` (RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, ...); -EXDEV,
-	 * -ELOOP */
+	 * -ELOOP; -EAGAIN: renames or mounts raced with each of FL_OPEN_RACES_MAX walks */
 	int (*open_in)(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode, uint64_t resolve);
 	void (*close)(const struct fl_fs *fs, int fd);
 	int64_t (*read)(const struct fl_fs *fs, int fd, void *bytes, size_t len);
@@ -49,6 +49,12 @@ struct fl_fs {
 	int (*symlink)(const struct fl_fs *fs, const char *target, int dir, const char *path);
 	/* Bytes of the target, cut at len, not terminated. */
 	int64_t (*readlink)(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len);
+
+	/* ST_* of the mount that the fd lies on (statvfs): ST_NOEXEC, ST_RDONLY. */
+	int64_t (*mount_flags)(const struct fl_fs *fs, int fd);
+	/* Mount a read-only file with these bytes over the file NAME in the directory, for the caller's mount namespace
+	 * alone. Only in /proc: -EXDEV elsewhere. Changes the process's working directory: for programs of one duty. */
+	int (*cover)(const struct fl_fs *fs, int dir, const char *name, const void *bytes, size_t len);
 
 	/* Some of the names in a directory opened with O_DIRECTORY, going on where the last call ended; 0 at the end.
 	 * Walk them with fl_list_next. len >= FL_LIST_MIN. Neither "." nor ".." is among them. */
@@ -76,6 +82,12 @@ const char *fl_list_next(const char *buf, size_t len, size_t *at, unsigned char 
  * returns how much. */
 int fl_fs_write_all(const struct fl_fs *fs, int fd, const void *bytes, size_t len) FL_MUSTUSE;
 int64_t fl_fs_read_all(const struct fl_fs *fs, int fd, void *bytes, size_t len) FL_MUSTUSE;
+
+/* Removes all that is in a directory that others may write to, and not the directory. Links are not followed. It
+ * removes
+ * *most names at most, and counts them down: 0, or a negated errno, -E2BIG where more are left or folders are deeper
+ * than FL_EMPTY_DEPTH_MAX, -EBUSY at a mount. */
+int fl_fs_empty(const struct fl_fs *fs, int dir, uint32_t *most) FL_MUSTUSE;
 
 struct fl_io;
 const struct fl_fs *fl_io_fs(struct fl_io *io);

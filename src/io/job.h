@@ -14,8 +14,11 @@
 #include "io/op.h"
 
 /* Jobs of one lane run one after the other, in the order of their start; lanes do not wait for each other. So writes
- * keep their order, and a sick disk never holds up a name lookup, nor a missing directory a write. */
-enum fl_lane { FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_COUNT_ };
+ * keep their order, a sick disk never holds up a name lookup, nor a missing directory a write. FL_LANE_BULK is for
+ * files, too: for scans and copies of many of them, which single reads and writes must not wait for.
+ * FL_LANE_PROCESSES is for what /proc tells of a process's memory: it waits for that process, which may hang in the
+ * kernel. */
+enum fl_lane { FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_BULK, FL_LANE_PROCESSES, FL_LANE_COUNT_ };
 
 struct fl_job {
 	void (*run)(struct fl_job *job, const struct fl_fs *fs);

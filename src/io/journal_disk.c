@@ -107,7 +107,9 @@ static int look(struct fl_journal_disk *disk, const struct fl_fs *fs)
 	int r;
 
 	if (disk->dir < 0) {
-		r = fs->mkdir(fs, AT_FDCWD, disk->dir_path, 0700);
+		/* Others pass through, and see nothing: the CDI hook's program lies below, and a container with users
+		 * of its own has nobody's rights to start it. */
+		r = fs->mkdir(fs, AT_FDCWD, disk->dir_path, 0711);
 		if (r < 0 && r != -EEXIST && r != -EROFS)
 			return failed(disk, "make the directory", r);
 		disk->dir = fs->open(fs, AT_FDCWD, disk->dir_path, O_RDONLY | O_DIRECTORY, 0);

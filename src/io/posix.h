@@ -45,3 +45,4 @@ void fl_posix_workers(struct fl_sys *sys);
 
 unsigned fl_workers_returned(struct fl_posix *posix, struct fl_event *events, unsigned max);
 void fl_workers_free(struct fl_posix *posix);
+int fl_posix_cover(const struct fl_fs *fs, int dir, const char *name, const void *bytes, size_t len);

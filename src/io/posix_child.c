@@ -144,6 +144,14 @@ static int send_signal(struct fl_sys *sys, int fd, int signo)
 	return syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) < 0 ? -errno : 0;
 }
 
+static int process(struct fl_sys *sys, int pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	(void)sys;
+	return fd < 0 ? -errno : fd;
+}
+
 static int signals(struct fl_sys *sys, uint64_t set)
 {
 	sigset_t mask;
@@ -175,6 +183,7 @@ void fl_posix_children(struct fl_sys *sys)
 	sys->spawn = spawn;
 	sys->reap = reap;
 	sys->kill = send_signal;
+	sys->process = process;
 	sys->signals = signals;
 	sys->signal_read = signal_read;
 }

@@ -1,6 +1,7 @@
 #include "io/posix.h"
 #include <dirent.h>
 #include <sys/inotify.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,11 +21,13 @@ static int open_in(const struct fl_fs *fs, int dir, const char *path, int flags,
 	long r;
 
 	UNUSED_FS;
-	do
-		/* -EAGAIN: a rename raced with the walk, so that it cannot be told whether it stayed inside */
+	/* EAGAIN: a rename or a mount raced with the walk, and the kernel cannot tell whether it stayed inside. Whoever
+	 * renames without end must not hold up the caller. */
+	for (unsigned races = 0;; races += errno == EAGAIN) {
 		r = syscall(SYS_openat2, dir, path, &how, sizeof how);
-	while (r < 0 && (errno == EINTR || errno == EAGAIN));
-	return (int)fl_sys_result(r);
+		if (r >= 0 || (errno != EINTR && errno != EAGAIN) || races == FL_OPEN_RACES_MAX)
+			return (int)fl_sys_result(r);
+	}
 }
 
 static void close_file(const struct fl_fs *fs, int fd)
@@ -79,6 +82,14 @@ static int chmod_file(const struct fl_fs *fs, int fd, unsigned mode)
 {
 	UNUSED_FS;
 	return (int)fl_sys_result(FL_SYS_RETRY(fchmod(fd, mode)));
+}
+
+static int64_t mount_flags(const struct fl_fs *fs, int fd)
+{
+	struct statvfs stat;
+
+	UNUSED_FS;
+	return FL_SYS_RETRY(fstatvfs(fd, &stat)) < 0 ? -errno : (int64_t)stat.f_flag;
 }
 
 static int64_t ns_of(struct timespec t)
@@ -194,5 +205,6 @@ const struct fl_fs fl_posix_fs = {
 	.pread = pread_file, .pwrite = pwrite_file, .fsync = sync_file, .fdatasync = sync_data,
 	.truncate = truncate_file, .chmod = chmod_file, .stat = stat_file, .rename = rename_file, .link = link_file,
 	.unlink = unlink_file, .mkdir = make_dir, .symlink = make_symlink, .readlink = read_symlink, .list = list_dir,
-	.lock = lock_file, .lookup = fl_posix_lookup, .notify_add = notify_add,
+	.mount_flags = mount_flags, .cover = fl_posix_cover, .lock = lock_file, .lookup = fl_posix_lookup,
+	.notify_add = notify_add,
 };

@@ -100,6 +100,9 @@ static int make_workers(struct fl_posix *posix)
 		return r;
 	}
 	(void)mallopt(M_ARENA_MAX, 1);   /* name lookup allocates: not from a heap of its own */
+	/* What is large is given back when it is freed. By itself glibc keeps what is as large as the first of them: a
+	 * scan's MiB for the rest of the process. */
+	(void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	(void)pthread_mutex_init(&all->lock, NULL);
 	all->returned_last = &all->returned;
 	for (int i = 0; i < FL_LANE_COUNT_; i++) {

@@ -102,6 +102,8 @@ struct fl_sys {
 	int (*reap)(struct fl_sys *sys, int fd, struct fl_exit *ret);   /* -EAGAIN: it runs; otherwise once */
 	int (*kill)(struct fl_sys *sys, int fd, int signo);             /* -ESRCH: it has ended */
 
+	int (*process)(struct fl_sys *sys, int pid);   /* not a child: an fd as spawned.fd, not for reap(); -ESRCH */
+
 	/* ---- signals ---- */
 
 	/* An fd, readable when one of the set (bit n-1 for signal n) has come; one an implementation. */

@@ -177,7 +177,7 @@ static void finish(struct fl_auth *auth)
 		start_context(auth);
 	} else {
 		auth->prepare = (struct fl_op){ .done = prepared };
-		fl_tls_prepare(auth->io, &auth->prepare);
+		fl_tls_prepare(auth->io, &auth->prepare, fl_buf_view(&auth->fresh[FL_AUTH_KEY]));
 	}
 }
 

@@ -402,6 +402,11 @@ struct fl_io *fl_kube_io(struct fl_kube *kube)
 	return kube->io;
 }
 
+uint32_t fl_kube_opened(const struct fl_kube *kube)
+{
+	return kube->auth.http ? fl_http_client_opened(kube->auth.http) : 0;
+}
+
 const struct fl_kube_config *fl_kube_config(const struct fl_kube *kube)
 {
 	return kube->config;

@@ -36,6 +36,8 @@ struct fl_kube *fl_kube_free(struct fl_kube *kube);
 FL_DEFINE_AUTO(fl_kube, struct fl_kube *, fl_kube_free);
 
 struct fl_io *fl_kube_io(struct fl_kube *kube);
+/* Connections since the start: a new one may lead to another server. */
+uint32_t fl_kube_opened(const struct fl_kube *kube);
 const struct fl_kube_config *fl_kube_config(const struct fl_kube *kube);
 
 enum fl_kube_verb {
@@ -73,6 +75,9 @@ struct fl_kube_call {
 	bool urgent;               /* not held back by what others were told */
 	/* Not tried again after 429 or 401: told at once. The credentials are read again all the same. */
 	bool once;
+	/* Fairlead-Authorization, for whoever is behind the API server's proxy, which takes Authorization away. Never
+	 * the client's own credentials: the connection behind the proxy is plain HTTP, to whatever Pod has the name. */
+	struct fl_str forwarded;
 
 	/* Writes. */
 	const char *manager;       /* fieldManager; NULL: "fairlead" */

@@ -201,6 +201,8 @@ static int put_headers(struct fl_kube_flight *flight, struct fl_err *err)
 	if (r == 0)
 		r = add(flight, FL_S("authorization"), fl_buf_view(&flight->kube->basic));
 	if (r == 0)
+		r = add(flight, FL_S("fairlead-authorization"), call->forwarded);
+	if (r == 0)
 		r = add(flight, FL_S("impersonate-user"), config->as);
 	if (r == 0)
 		r = add(flight, FL_S("impersonate-uid"), config->as_uid);

@@ -12,6 +12,7 @@ struct series {
 	char *texts;               /* that they lie in */
 	bool warning, created;
 	uint32_t count, written;   /* said; known to the server */
+	uint32_t lost;             /* the count of a create whose outcome is unknown; 0: none */
 	uint8_t tries;
 	int64_t first, last;       /* us since 1970 */
 	uint64_t said, wrote;      /* monotonic ns */
@@ -32,6 +33,7 @@ struct fl_events {
 	uint64_t seed[2];
 	double tokens;
 	uint64_t filled, dropped, not_before;
+	uint32_t unanswered;       /* writes in a row: the server is away */
 	struct series *writing;
 	struct fl_timer timer;
 	struct fl_kube_call call;
@@ -133,27 +135,70 @@ static void put_series(struct fl_events *events, const struct series *series)
 
 static void look(struct fl_events *events);
 
+/* The server has it. */
+static void put_down(struct fl_events *events, struct series *series)
+{
+	if (events->told)
+		fl_count(fl_series(events->told,
+				   (struct fl_str[]){ series->warning ? FL_S("Warning") : FL_S("Normal") }),
+			 1);
+	series->created = true;
+	series->tries = 0;
+	series->lost = 0;
+}
+
+static bool is_for_later(int64_t result)
+{
+	return result == -FL_E_RETRY || result == -FL_E_TIMEOUT || result == -FL_E_CLOSED || result == -FL_E_NOMEM;
+}
+
+/* Whether the server has it is not known, or it has not. */
+static void write_again(struct fl_events *events, struct series *series, uint64_t after)
+{
+	if (!series->created && !series->lost)
+		series->lost = series->written;
+	series->written = 0;
+	events->not_before = series->wrote + after;
+}
+
+/* The server is away, or is too busy to answer: that is no word on this Event. 0: it has answered. */
+static uint64_t wait_for_server(struct fl_events *events, int64_t result)
+{
+	uint64_t delay = FL_EVENT_RETRY_FIRST, chance = 0;
+
+	if (!is_for_later(result) || events->call.answer.reason != FL_REASON_NONE) {
+		events->unanswered = 0;
+		return 0;
+	}
+	for (uint32_t i = 0; i < events->unanswered && delay < FL_EVENT_RETRY_LAST; i++)
+		delay *= 2;
+	events->unanswered++;
+	if (delay > FL_EVENT_RETRY_LAST)
+		delay = FL_EVENT_RETRY_LAST;
+	return fl_random(events->io, &chance, sizeof chance, NULL) < 0 ? delay : delay + chance % (delay / 2);
+}
+
 static void written(struct fl_op *op)
 {
 	struct fl_events *events = fl_container(op, struct fl_events, call.op);
 	struct series *series = events->writing;
-	bool later = op->result == -FL_E_RETRY || op->result == -FL_E_TIMEOUT || op->result == -FL_E_CLOSED ||
-		     op->result == -FL_E_NOMEM;
+	uint64_t wait = wait_for_server(events, op->result);
 
 	events->writing = NULL;
 	series->wrote = fl_now(events->io);
-	if (op->result >= 0) {
-		if (events->told)
-			fl_count(fl_series(events->told, (struct fl_str[]){ series->warning ?
-					FL_S("Warning") : FL_S("Normal") }), 1);
-		series->created = true;
-		series->tries = 0;
+	if (wait && series->wrote < series->said + FL_EVENT_KEPT) {
+		write_again(events, series, wait);
+	} else if (op->result >= 0) {
+		put_down(events, series);
+	} else if (op->result == -FL_E_EXISTS && series->lost) {
+		/* The create that got no answer had succeeded: the server has the count of that one. */
+		series->written = series->lost;
+		put_down(events, series);
 	} else if (op->result == -FL_E_NOTFOUND && series->created) {
 		series->created = false;   /* it has outlived its hour: the series begins anew */
 		series->written = 0;
-	} else if (later && ++series->tries < 4) {
-		series->written = 0;
-		events->not_before = series->wrote + (FL_NS_PER_S << series->tries);
+	} else if (!wait && is_for_later(op->result) && ++series->tries < 4) {
+		write_again(events, series, FL_NS_PER_S << series->tries);
 	} else {
 		fl_log(events->options.log, FL_WARN, "an event is not written", FL_KV_STR("reason", series->reason),
 		       FL_KV_STR("about", series->name), FL_KV_ERR(&events->err));
@@ -314,6 +359,14 @@ static struct fl_str cut(char text[static FL_EVENT_NOTE + 1], const char *fmt, v
 	return note;
 }
 
+/* A part of a DNS subdomain ends in a letter or digit; a name that was cut may end in '-' or '.'. */
+static struct fl_str label_end(struct fl_str name)
+{
+	while (name.len && (name.p[name.len - 1] == '-' || name.p[name.len - 1] == '.'))
+		name.len--;
+	return name;
+}
+
 static struct series *begin(struct fl_events *events, const struct fl_event_say *say, uint64_t hash, struct fl_str note)
 {
 	char event[300];
@@ -326,7 +379,7 @@ static struct series *begin(struct fl_events *events, const struct fl_event_say 
 	}
 	fl_kind_api_version(say->kind, &group_version);
 	*series = (struct series){ 0 };
-	(void)snprintf(event, sizeof event, "%.*s.%llx", FL_ARG(fl_str_sub(say->name, 0, 230)),
+	(void)snprintf(event, sizeof event, "%.*s.%llx", FL_ARG(label_end(fl_str_sub(say->name, 0, 230))),
 		       (unsigned long long)fl_wall(events->io));
 	if (group_version.failed || !fill(series, say, fl_buf_view(&group_version), fl_str(event), note)) {
 		lose(events, "memory");

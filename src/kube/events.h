@@ -7,7 +7,8 @@
  * Never blocks, never fails, bounded: what comes too often or too much is counted (fairlead_events_dropped_total) and
  * dropped. The same thing said again of the same object becomes a series: one Event whose count grows, written again at
  * most every FL_EVENT_SERIES_EVERY, and ended when nothing was said for FL_EVENT_SERIES_END. Each object may have
- * FL_EVENT_BURST different ones and one more every FL_EVENT_EVERY; all together pass at FL_EVENT_RATE a second.
+ * FL_EVENT_BURST different ones and one more every FL_EVENT_EVERY; all together pass at FL_EVENT_RATE a second. What
+ * the server has refused four times is dropped; while it does not answer, all are kept for FL_EVENT_KEPT.
  */
 #pragma once
 #include "api/core.h"

@@ -14,6 +14,8 @@ static void close_write(struct fl_exec *exec)
 		fl_close(exec->io, exec->write_fds[i]);
 		exec->write_fds[i] = -1;
 	}
+	fl_close(exec->io, exec->input_fd);
+	exec->input_fd = -1;
 }
 
 static void let_go(struct fl_exec *exec)
@@ -137,10 +139,26 @@ static int open_pipe(struct fl_exec *exec, struct fl_exec_pipe *pipe, int *ret_w
 	return fl_poll_set(exec->io, &pipe->poll, FL_READABLE, err);
 }
 
+/* A pipe with all of it in it, and its end. */
+static int put_input(struct fl_exec *exec, struct fl_err *err)
+{
+	struct fl_str input = exec->input;
+	int fds[2], r = fl_pair(exec->io, FL_PIPE, fds, err);
+	int64_t n;
+
+	if (r < 0)
+		return r;
+	exec->input_fd = fds[0];
+	n = input.len <= FL_EXEC_INPUT_MAX ? fl_write(exec->io, fds[1], input.p, input.len) : -FL_E_TOOBIG;
+	fl_close(exec->io, fds[1]);
+	return n == (int64_t)input.len ? 0 : fl_fail(err, n == -FL_E_TOOBIG ? FL_E_TOOBIG : FL_E_IO,
+						     "write %u bytes for a program", input.len);
+}
+
 void fl_exec_start(struct fl_io *io, struct fl_exec *exec, const struct fl_spawn *how)
 {
 	struct fl_spawn with = *how;
-	struct fl_fd_map fds[2];
+	struct fl_fd_map fds[3];
 	struct fl_err err = { 0 };
 
 	exec->io = io;
@@ -150,17 +168,19 @@ void fl_exec_start(struct fl_io *io, struct fl_exec *exec, const struct fl_spawn
 	exec->wait = (struct fl_child_wait){ 0 };
 	exec->out = (struct fl_exec_pipe){ .fd = -1, .exec = exec, .buf = FL_BUF(FL_CREDENTIAL_MAX) };
 	exec->words = (struct fl_exec_pipe){ .fd = -1, .exec = exec, .buf = FL_BUF(16 * FL_KIB) };
-	exec->write_fds[0] = exec->write_fds[1] = -1;
+	exec->write_fds[0] = exec->write_fds[1] = exec->input_fd = -1;
 	fl_op_begin(&exec->op, io, drop);
 	if (open_pipe(exec, &exec->out, &exec->write_fds[0], &err) < 0 ||
-	    open_pipe(exec, &exec->words, &exec->write_fds[1], &err) < 0) {
+	    open_pipe(exec, &exec->words, &exec->write_fds[1], &err) < 0 ||
+	    (exec->input.len && put_input(exec, &err) < 0)) {
 		fail(exec, &err);
 		return;
 	}
 	fds[0] = (struct fl_fd_map){ .fd = exec->write_fds[0], .as = 1 };
 	fds[1] = (struct fl_fd_map){ .fd = exec->write_fds[1], .as = 2 };
 	with.fds = fds;
-	with.fd_count = 2;
+	fds[2] = (struct fl_fd_map){ .fd = exec->input_fd, .as = 0 };
+	with.fd_count = exec->input.len ? 3 : 2;
 	fl_child_start(io, &exec->start, &with);
 }
 

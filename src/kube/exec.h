@@ -1,8 +1,10 @@
-/* exec.h - run a program that prints credentials. */
+/* exec.h - run a program to its end: what it is told, and what it prints. */
 #pragma once
 #include "base/buf.h"
 #include "io/child.h"
 #include "io/io.h"
+
+#define FL_EXEC_INPUT_MAX 4096   /* what a pipe takes at once, always */
 
 struct fl_exec_pipe {
 	struct fl_poll poll;
@@ -15,6 +17,7 @@ struct fl_exec_pipe {
  * words on stderr are in the words of a failure. Cancelled or late, it is killed. */
 struct fl_exec {
 	struct fl_op op;
+	struct fl_str input;       /* what it reads, FL_EXEC_INPUT_MAX at most; used until the start returns */
 
 	struct fl_exec_pipe out, words;
 	struct fl_io *io;
@@ -22,7 +25,7 @@ struct fl_exec {
 	struct fl_child_wait wait;
 	struct fl_child *child;
 	struct fl_err err;
-	int write_fds[2];
+	int write_fds[2], input_fd;
 	bool ended;                /* the program */
 };
 

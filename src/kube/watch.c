@@ -19,7 +19,8 @@ struct fl_watch {
 	struct fl_watch_options options;
 	enum fl_watch_step step;
 	enum fl_watch_state state;
-	bool told_begin, told_absent, bookmarked, progress, no_stream, stale;
+	bool told_begin, told_absent, progress, no_stream;
+	bool bookmarked;                   /* the server sends bookmarks: who is silent for long is stale */
 	uint32_t failures;
 	uint64_t since, began;
 	char version[64];
@@ -32,6 +33,8 @@ struct fl_watch {
 	struct fl_kube_call call;
 	struct fl_buf path;                /* of a check */
 	struct fl_discover ask;
+	uint64_t rest_until;               /* of a built-in kind that is absent; a new connection ends it */
+	uint32_t opened;                   /* connections, when it was asked last */
 	struct fl_kube_call crd;           /* while the kind is absent: has its definition come? */
 	char crd_name[FL_HOST_MAX + 16];
 	struct fl_arena arena;
@@ -275,7 +278,6 @@ static void went_quiet(struct fl_timer *timer)
 		fl_timer_set(watch->io, &watch->quiet, heard + quiet_after(watch));
 		return;
 	}
-	/* A stream that has not even an answer's head is a connection's matter. */
 	if (!reading && !watch->bookmarked)
 		return;
 	fl_op_cancel(&watch->call.op);
@@ -293,7 +295,7 @@ static void start_call(struct fl_watch *watch)
 
 	timeout += (uint32_t)chance(watch, timeout);
 	watch->began = fl_now(watch->io);
-	watch->bookmarked = watch->progress = watch->told_begin = false;
+	watch->progress = watch->told_begin = false;
 	watch->call = (struct fl_kube_call){
 		.op = { .done = call_done, .err = &watch->call_err }, .kind = o->kind, .item = item, .page = page,
 				.began = began,
@@ -308,7 +310,7 @@ static void start_call(struct fl_watch *watch)
 		watch->call.version = (struct fl_str){ watch->version, watch->version_len };
 	}
 	watch->call.initial_events = watch->step == FL_STEP_STREAM;
-	if (watch->step == FL_STEP_STREAM)
+	if (watch->step == FL_STEP_STREAM || (watch->step == FL_STEP_WATCH && watch->bookmarked))
 		set_quiet(watch);
 	if (watch->step != FL_STEP_WATCH && watch->options.to->asked)
 		watch->options.to->asked(watch->options.arg);
@@ -322,7 +324,7 @@ static void start_check(struct fl_watch *watch)
 	const struct fl_watch_options *o = &watch->options;
 
 	watch->began = fl_now(watch->io);
-	watch->bookmarked = watch->progress = watch->told_begin = false;
+	watch->progress = watch->told_begin = false;
 	watch->path.max = FL_KUBE_TARGET_MAX;
 	fl_buf_clear(&watch->path);
 	fl_kind_path(o->kind, o->kind->cluster_scoped ? FL_S("") : fl_str(o->space), FL_S(""), NULL, &watch->path);
@@ -377,7 +379,7 @@ static void watch_definition(struct fl_watch *watch)
 					    .cluster_scoped = true };
 	const struct fl_kind *kind = watch->options.kind;
 
-	if (fl_op_busy(&watch->crd.op) || !strchr(kind->group, '.'))
+	if (fl_op_busy(&watch->crd.op) || kind->built_in || !strchr(kind->group, '.'))
 		return;
 	(void)snprintf(watch->crd_name, sizeof watch->crd_name, "metadata.name=%s.%s", kind->plural, kind->group);
 	watch->crd = (struct fl_kube_call){
@@ -398,10 +400,23 @@ static void start_ask(struct fl_watch *watch)
 	fl_discover(watch->kube, &watch->ask);
 }
 
+/* Looks every now and then whether the connection is another one, which costs no request. */
+static bool rests(struct fl_watch *watch)
+{
+	uint64_t now = fl_now(watch->io), look = now + FL_WATCH_ASK_LAST;
+
+	if (watch->step != FL_STEP_ASK || now >= watch->rest_until || fl_kube_opened(watch->kube) != watch->opened)
+		return false;
+	fl_timer_set(watch->io, &watch->timer, look < watch->rest_until ? look : watch->rest_until);
+	return true;
+}
+
 static void next_step(struct fl_timer *timer)
 {
 	struct fl_watch *watch = fl_container(timer, struct fl_watch, timer);
 
+	if (rests(watch))
+		return;
 	if (watch->step == FL_STEP_ASK)
 		start_ask(watch);
 	else if (watch->step == FL_STEP_CHECK)
@@ -416,6 +431,7 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 		.step = watch->step, .outcome = outcome, .has_version = watch->version_len > 0,
 				.progress = watch->progress,
 		.no_stream = watch->no_stream, .failures = watch->failures,
+		.built_in = watch->options.kind->built_in,
 		.took = fl_now(watch->io) - watch->began,
 		.retry_after = outcome == FL_OUT_BUSY ? watch->call.answer.retry_after : 0,
 	};
@@ -437,13 +453,20 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 		watch->version_len = 0;
 	if (plan.absent) {
 		set_state(watch, FL_WATCH_ABSENT);
-		if (!watch->told_absent)
+		if (!watch->told_absent) {
+			fl_log(watch->options.log, FL_INFO, "kind absent from the API server; asking again",
+			       FL_KV_TEXT("kind", watch->options.kind->kind),
+			       FL_KV_TEXT("group", watch->options.kind->group));
 			watch->options.to->absent(watch->options.arg);
+		}
 		watch->told_absent = true;
 	} else if (plan.broken && watch->state != FL_WATCH_ABSENT) {
 		set_state(watch, FL_WATCH_BROKEN);
 	}
-	fl_timer_set(watch->io, &watch->timer, fl_now(watch->io) + plan.delay + chance(watch, plan.delay));
+	watch->opened = fl_kube_opened(watch->kube);
+	watch->rest_until = fl_now(watch->io) + plan.delay + chance(watch, plan.delay);
+	if (!rests(watch))
+		fl_timer_set(watch->io, &watch->timer, watch->rest_until);
 }
 
 /* ---- the watch ---- */
@@ -453,6 +476,7 @@ void fl_watch_poke(struct fl_watch *watch)
 	if (!fl_timer_is_set(&watch->timer))
 		return;
 	watch->failures = 0;
+	watch->rest_until = 0;
 	fl_timer_set(watch->io, &watch->timer, fl_now(watch->io));
 }
 

@@ -83,6 +83,7 @@ struct fl_watch_facts {
 	bool has_version;                  /* a full state was read, and this is where it goes on */
 	bool progress;                     /* something came in this step: an object, a bookmark */
 	bool no_stream;                    /* known from before: no sendInitialEvents */
+	bool built_in;                     /* the kind comes with another server only, not with a CRD */
 	uint32_t failures;                 /* in a row, before this one */
 	uint64_t took, retry_after;        /* ns */
 };

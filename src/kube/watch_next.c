@@ -49,7 +49,8 @@ static void go_on(const struct fl_watch_facts *facts, struct fl_watch_plan *plan
 /* Once more, later: soon after one that had come to something. */
 static void again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
-	uint32_t failures = facts->progress ? 0 : facts->failures;
+	/* Part of a full state is no progress: the next attempt reads it from its beginning again. */
+	uint32_t failures = facts->progress && facts->has_version ? 0 : facts->failures;
 	uint32_t doubt = facts->outcome == FL_OUT_AHEAD ? DOUBT_BEHIND : DOUBT;
 
 	go_on(facts, plan);
@@ -71,6 +72,11 @@ static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan 
 		plan->failures = facts->failures;   /* of the watch, which has not yet shown that it is better now */
 	} else if (facts->step == FL_STEP_ASK) {
 		full_state(plan);
+	} else if (!facts->has_version) {
+		/* The stream ended before its initial events did. */
+		again(facts, plan);
+		plan->no_stream |= facts->failures >= DOUBT;
+		full_state(plan);
 	} else if (facts->progress || facts->took >= FL_NS_PER_S) {
 		go_on(facts, plan);
 	} else {
@@ -80,13 +86,21 @@ static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan 
 	}
 }
 
+/* A kind that no CRD can bring comes with a server of another version: to that there is a new connection first. */
+static uint64_t ask_again_in(const struct fl_watch_facts *facts, uint32_t asked)
+{
+	uint64_t delay = grown(FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST, asked);
+
+	return facts->built_in && asked > FL_WATCH_ASK_SOON ? FL_WATCH_ASK_BUILT_IN : delay;
+}
+
 static void after_absent(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
 	uint32_t asked = facts->step == FL_STEP_ASK ? facts->failures : 0;
 
 	plan->step = FL_STEP_ASK;
 	plan->forget = plan->absent = true;
-	plan->delay = grown(FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST, asked);
+	plan->delay = ask_again_in(facts, asked);
 	plan->failures = asked + 1;
 }
 

@@ -1,28 +1,120 @@
 #include "node/agent.h"
+#include "api/core.h"
+#include "base/hmap.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "io/child.h"
 #include "node/decide.h"
+#include "node/decide_pods.h"
 #include "node/report.h"
+#include "plan/gpu_needs.h"
+#include "run/kube.h"
 #include "run/memory.h"
 
 const struct fl_capability *const fl_agent_capabilities[] = {
-	&fl_node_config, &fl_node_hold, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_lists, NULL,
+	&fl_node_config, &fl_node_hold, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
+	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_inside, NULL,
 };
 
 const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
 	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
-	&fl_config_file_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_word_kind, &fl_pause_kind,
-	&fl_hold_kind, NULL,
+	&fl_config_file_kind, &fl_memo_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_word_kind,
+	&fl_pause_kind, &fl_hold_kind, &fl_active_kind, &fl_booking_kind, &fl_eviction_kind, &fl_pod_watch_kind,
+	&fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind, &fl_inspection_kind, &fl_inside_kind,
+	&fl_pod_finding_kind, NULL,
 };
+
+/* ---- Settings: in memory, and at once where the driver is searched for ---- */
+
+/* Not before the path is known, and the state directory is this agent's. */
+static void install_hook(struct fl_agent *agent, const struct fl_settings *settings)
+{
+	if (settings && !settings->waits.len && agent->records)
+		fl_host_hook_early(&agent->host, settings->hook);
+}
+
+/* Not while a configuration is waited for that may name other roots: a driver that is not found where it is not takes
+ * every GPU away for a while. Where none can come (the message says so), what was given alone counts. */
+static int search(struct fl_agent *agent, const struct fl_settings *settings)
+{
+	if (!agent->gpu || (settings->waits.len && !settings->message.len))
+		return 0;
+	return fl_gpu_search(agent->gpu, settings->look_roots.at, settings->look_roots.len,
+			     settings->has.look_dev ? settings->look_dev : (struct fl_str){ 0 });
+}
+
+/* Whoever has no API server has no condition of the Node: what is wrong is logged, once for each text. */
+static void log_settings(struct fl_agent *agent, const struct fl_settings *settings)
+{
+	static const uint64_t seed[2] = { 0x6661697267707521u, 0x73657474696e6773u };
+	struct fl_str message = settings->message, untaken = settings->untaken;
+	uint64_t said = fl_siphash13(seed, message.len ? message.p : "", message.len) ^
+			~fl_siphash13(seed, untaken.len ? untaken.p : "", untaken.len);
+
+	if (said == agent->settings_said || (!agent->settings_said && !message.len && !untaken.len))
+		return;
+	agent->settings_said = said;
+	if (message.len)
+		fl_log(agent->options.log, FL_WARN, "the configuration is wrong", FL_KV_STR("message", message));
+	if (untaken.len)
+		fl_log(agent->options.log, FL_WARN, "not all of the configuration is taken",
+		       FL_KV_STR("message", untaken));
+	if (!message.len && !untaken.len)
+		fl_log(agent->options.log, FL_INFO, "the configuration is in force as it was given");
+}
+
+static void settings_start(void *agent_, struct fl_write *write)
+{
+	struct fl_agent *agent = agent_;
+	const struct fl_settings *settings = write->object;
+
+	if (write->what == FL_WANT_OBJECT && search(agent, settings) < 0) {
+		fl_write_failed(write, &(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory for the roots" });
+		return;
+	}
+	if (write->what == FL_WANT_OBJECT) {
+		log_settings(agent, settings);
+		install_hook(agent, settings);
+	}
+	fl_memory_sink.start(agent->io, write);
+}
+
+static void settings_cancel(void *agent, struct fl_write *write)
+{
+	fl_memory_sink.cancel(((struct fl_agent *)agent)->io, write);
+}
+
+/* Its parts, before the loop knows of any. */
+static void begin(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
+		  const struct fl_agent_options *options)
+{
+	agent->settings = fl_memory_sink;
+	agent->settings.start = settings_start;
+	agent->settings.cancel = settings_cancel;
+	agent->io = io;
+	agent->loop = loop;
+	agent->options = *options;
+	agent->host.io = io;
+	agent->links.io = io;
+	agent->host.proc = options->gpu.proc;
+	agent->host.sysfs = options->gpu.sysfs;
+	agent->host.env = options->gpu.env;
+	agent->options.inside.log = options->log;
+	fl_inside_init(&agent->inside, io, &agent->options.inside);
+	fl_cdi_init(&agent->cdi, io, options->cdi_dir, options->log);
+	fl_mps_init(&agent->mps, io, &(struct fl_mps_options){ .program = options->gpu.program, .env = options->gpu.env,
+							       .probe_soon = options->gpu.pace.look_soon,
+							       .log = options->log });
+	fl_holding_init(&agent->holding, io, options->control, options->log);
+}
 
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
 		     const struct fl_agent_options *options, struct fl_err *err)
 {
 	const struct fl_source sources[] = {
 		{ &fl_driver_kind, NULL, NULL, NULL },
-		{ &fl_card_kind, fl_node_card_by, NULL, NULL },
+		{ &fl_card_kind, fl_node_card_by, &fl_gpu_card_sink, &agent->gpu },
 		{ &fl_card_fault_kind, fl_node_fault_by, &fl_gpu_fault_sink, &agent->gpu },
 		{ &fl_holder_kind, fl_node_holder_by, NULL, NULL },
 		{ &fl_host_kind, NULL, &fl_host_sink, &agent->host },
@@ -30,23 +122,29 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_plugin_socket_kind, NULL, NULL, NULL },
 		{ &fl_given_kind, NULL, NULL, NULL },
 		{ &fl_config_file_kind, NULL, NULL, NULL },
-		{ &fl_settings_kind, NULL, &fl_memory_sink, io },
+		{ &fl_settings_kind, NULL, &agent->settings, agent },
 		{ &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records },
+		{ &fl_memo_kind, NULL, &fl_records_sink, &agent->memos },
 		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
 		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
 		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
+		{ &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps },
 		{ &fl_word_kind, NULL, NULL, NULL },
 		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },
+		{ &fl_active_kind, NULL, NULL, NULL },
+		{ &fl_booking_kind, NULL, &fl_records_sink, &agent->bookings },
+		{ &fl_pod_watch_kind, NULL, &fl_pod_watch_sink, &agent->pods },
+		{ &fl_eviction_kind, NULL, &fl_eviction_sink, &agent->pods },
+		{ &fl_dev_link_kind, NULL, &fl_links_sink, &agent->links },
+		{ &fl_inspection_kind, NULL, &agent->inside.sink, &agent->inside },
+		{ &fl_inside_kind, NULL, NULL, NULL },
+		{ &fl_pod_finding_kind, NULL, &fl_memory_sink, io },
+		{ &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
+		  options->kube ? (void *)options->kube : (void *)io },
 	};
 	struct fl_source pauses;
 
-	agent->io = io;
-	agent->loop = loop;
-	agent->options = *options;
-	agent->host.io = io;
-	agent->host.proc = options->gpu.proc;
-	fl_cdi_init(&agent->cdi, io, options->cdi_dir, options->log);
-	fl_holding_init(&agent->holding, io, options->control, options->log);
+	begin(agent, io, loop, options);
 	pauses = fl_holding_pauses(&agent->holding);
 	if (fl_loop_source(loop, &pauses, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
@@ -102,30 +200,86 @@ static void tell_of_journal(struct fl_agent *agent, const struct fl_journal_fact
 		options->event(options->event_arg, &event);
 }
 
+static void tell_of_one(struct fl_agent *agent, const char *what, const struct fl_err *why)
+{
+	struct fl_journal_fact fact = { 0 };
+	struct fl_err told = { 0 };
+
+	(void)fl_fail(&told, FL_E_CORRUPT, "%s cannot be read, counts as none and is set aside: %s", what, why->text);
+	memcpy(fact.text, told.text, sizeof fact.text);
+	tell_of_journal(agent, &fact);
+}
+
+/* Damaged, or of another format than this program's: refused by name, and kept. A choice of the API server that cannot
+ * be read is none: the Node's label is waited for. */
+static void tell_of_unread(struct fl_agent *agent)
+{
+	struct fl_err why = { 0 };
+
+	if (fl_records_unread(agent->records, &why))
+		tell_of_one(agent, "what is remembered of a card's health", &why);
+	if (fl_records_unread(agent->bookings, &why))
+		tell_of_one(agent, "what a container was given", &why);
+	if (fl_records_unread(agent->memos, &why))
+		tell_of_one(agent, "what the API server said last", &why);
+	if (fl_mps_unread(&agent->mps, &why))
+		tell_of_one(agent, "the record of an MPS daemon", &why);
+}
+
+/* Health last: whatever acts outside this process waits for it (FL_WHEN_STATE_IS_OURS). */
+static bool read_journal(struct fl_agent *agent)
+{
+	struct fl_records_options records = { .journal = agent->journal, .kind = &fl_memo_kind,
+					      .log = agent->options.log };
+
+	agent->memos = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
+	records.kind = &fl_booking_kind;
+	records.anyway = true;
+	if (agent->memos)
+		agent->bookings = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
+	if (!agent->bookings || fl_mps_begin(&agent->mps, agent->loop, agent->journal, &agent->open_why) < 0)
+		return false;
+	records.kind = &fl_health_kind;
+	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
+	return agent->records;
+}
+
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
-	struct fl_records_options records = { .kind = &fl_health_kind, .log = agent->options.log,
-					     .anyway = true };
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(agent->loop, &arena);
 	const struct fl_journal_fact *facts;
 	unsigned count;
 
+	fl_timer_stop(agent->io, &agent->open_again);
 	if (op->result < 0) {
 		cannot_open(agent);
 		return;
 	}
-	records.journal = agent->journal = agent->open.journal;
+	agent->journal = agent->open.journal;
 	facts = fl_journal_facts(agent->journal, &count);
 	for (unsigned i = 0; i < count; i++)
 		tell_of_journal(agent, &facts[i]);
-	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
-	if (agent->records) {
+	if (read_journal(agent)) {
+		tell_of_unread(agent);
 		agent->open_why = (struct fl_err){ 0 };
 		be_asked(agent);
+		install_hook(agent, fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings")));
 		return;
 	}
+	agent->memos = fl_records_free(agent->memos);
+	agent->bookings = fl_records_free(agent->bookings);
 	agent->journal = fl_journal_close(agent->journal);
 	cannot_open(agent);
+}
+
+static void still_waits(struct fl_timer *timer)
+{
+	const struct fl_agent *agent = fl_container(timer, struct fl_agent, open_again);
+
+	fl_log(agent->options.log, FL_WARN, "the state directory is locked, waits for the other agent to end",
+	       FL_KV_TEXT("dir", agent->options.state_dir));
 }
 
 /* Another agent may be there still: its end is waited for, however long that takes. */
@@ -134,6 +288,8 @@ static void open_journal(struct fl_agent *agent)
 	agent->open = (struct fl_journal_open){
 		.op = { .done = opened, .err = &agent->open_why }, .dir = agent->options.state_dir, .name = "agent",
 	};
+	agent->open_again.fire = still_waits;
+	fl_timer_set(agent->io, &agent->open_again, fl_now(agent->io) + FL_AGENT_OPEN_LATE);
 	fl_journal_open(agent->io, &agent->open);
 }
 
@@ -170,10 +326,34 @@ static int start_holders(struct fl_agent *agent, struct fl_err *err)
 	return agent->news ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
 }
 
+/* The name of a Booking, an Eviction or a PodFinding begins with its Pod's; one without '/' is of a Pod without
+ * name. */
+static void tell_pod(const struct fl_agent *agent, const struct fl_told_event *told)
+{
+	struct fl_told_event event = *told;
+	struct fl_str rest = told->ref.name, space, name;
+
+	if (!agent->options.event || !fl_str_split(&rest, '/', &space) || !fl_str_split(&rest, '/', &name))
+		return;
+	event.ref = (struct fl_ref){ &fl_pod_kind, space, name, FL_S("") };
+	agent->options.event(agent->options.event_arg, &event);
+}
+
+static void reported(void *agent_, const struct fl_card_fault *fault)
+{
+	struct fl_agent *agent = agent_;
+
+	if (agent->news)
+		fl_news_fault(agent->news, fault);
+}
+
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told)
 {
 	if (agent->news && told->ref.kind == &fl_health_kind)
 		fl_news_health(agent->news, told);
+	else if (told->ref.kind == &fl_booking_kind || told->ref.kind == &fl_eviction_kind ||
+		 told->ref.kind == &fl_pod_finding_kind)
+		tell_pod(agent, told);
 }
 
 int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
@@ -181,17 +361,29 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_gpu_options gpu = options->gpu;
 	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated, agent,
-					      options->pods_dir };
-	struct fl_runtime_options runtime = { options->runtime_socket, options->log };
+					      options->pods_dir, options->kubelet };
+	struct fl_runtime_options runtime = { options->runtime_socket, options->log, options->cdi_dir };
 
 	gpu.log = options->log;
 	gpu.metrics = options->metrics;
 	gpu.wait = true;
+	if (options->config.file || options->config.dir) {
+		gpu.roots = NULL;   /* it may name them */
+		gpu.dev_root = NULL;
+	}
+	gpu.reported = reported;
+	gpu.reported_arg = agent;
 	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
 	if (!agent->gpu)
 		return -(int)(err ? err->code : FL_E_NOMEM);
 	fl_holding_start(&agent->holding, agent->loop, &agent->gpu);
-	open_journal(agent);
+	fl_memory_begin(agent->loop, &fl_pod_watch_kind);
+	fl_memory_begin(agent->loop, &fl_eviction_kind);
+	fl_memory_begin(agent->loop, &fl_dev_link_kind);
+	fl_memory_begin(agent->loop, &fl_pod_finding_kind);
+	fl_inside_start(&agent->inside, agent->loop);
+	fl_pods_begin(&agent->pods, agent->io, agent->loop, options->kube, options->config.node, options->log);
+	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_memo_kind));
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_memory_begin(agent->loop, &fl_host_kind);
@@ -199,6 +391,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
 	if (agent->runtime && start_holders(agent, err) == 0)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
+	open_journal(agent);   /* last: it waits for the disk, and what stands behind it in the lane does too */
 	if (agent->plugins && options->metrics && fl_report_metrics(options->metrics, agent->loop, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
 	return agent->plugins ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
@@ -244,9 +437,14 @@ void fl_agent_stop(struct fl_agent *agent)
 	fl_holding_stop(&agent->holding);
 	agent->gpu = fl_gpu_free(agent->gpu);
 	fl_host_stop(&agent->host);
+	fl_inside_stop(&agent->inside);
 	fl_cdi_stop(&agent->cdi);
 	fl_config_stop(&agent->config);
+	agent->bookings = fl_records_free(agent->bookings);
 	agent->records = fl_records_free(agent->records);
+	agent->memos = fl_records_free(agent->memos);
+	fl_pods_stop(&agent->pods);
+	fl_mps_stop(&agent->mps);
 	fl_timer_stop(agent->io, &agent->open_again);
 	fl_timer_stop(agent->io, &agent->end_by);
 	fl_op_cancel(&agent->open.op);
@@ -270,15 +468,59 @@ static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
 	return trouble || agent->cdi.folder.why.code;
 }
 
+static void *all(struct fl_view *view, const struct fl_kind *kind, uint32_t *ret_len)
+{
+	struct fl_each each = fl_view_all(view, kind);
+	void *list;
+
+	*ret_len = fl_each_array(&each, &list);
+	return list;
+}
+
+/* What no GPU can be advertised without. */
+static bool lacks(struct fl_view *view, struct fl_buf *words)
+{
+	struct fl_gpu_needs_facts facts = {
+		.settings = fl_view_get(view, &fl_settings_kind, FL_S(""), FL_S("settings")),
+		.host = fl_view_get(view, &fl_host_kind, FL_S(""), FL_S("host")),
+	};
+	struct fl_str why = FL_S("waits for the settings");
+
+	facts.cards = all(view, &fl_card_kind, &facts.card_len);
+	facts.specs = all(view, &fl_cdi_spec_kind, &facts.spec_len);
+	if (facts.settings)
+		why = fl_gpu_needs(&facts, view->arena);
+	fl_buf_str(words, why);
+	return why.len > 0;
+}
+
+static bool serves_nothing(struct fl_view *view)
+{
+	struct fl_each each = fl_view_all(view, &fl_resource_kind);
+
+	return !fl_each_next(&each);
+}
+
 /* Until the driver has said what there is, nothing is wanted of the kubelet, and nothing is missing either. */
 static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	const struct fl_settings *settings = fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
 	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
 	struct fl_each cards = fl_view_all(&view, &fl_card_kind);
 	const struct fl_card *card;
 
+	if (!settings || settings->waits.len) {
+		fl_buf_str(words, settings ? settings->waits : FL_S("waits for the configuration"));
+		if (settings && settings->message.len)
+			fl_buf_printf(words, ": %.*s", FL_ARG(settings->message));
+		return false;
+	}
+	if (settings->message.len && serves_nothing(&view)) {
+		fl_buf_printf(words, "serves nothing: %.*s", FL_ARG(settings->message));
+		return false;
+	}
 	if (!driver || driver->state == FL_DRIVER_STARTING) {
 		fl_buf_str(words, FL_S("waits for the driver"));
 		return false;
@@ -288,6 +530,8 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 			fl_buf_printf(words, "waits for the driver to tell of the card %.*s", FL_ARG(card->meta.name));
 			return false;
 		}
+	if (driver->state == FL_DRIVER_READY && lacks(&view, words))
+		return false;
 	if (fl_loop_idle(agent->loop))
 		return true;
 	fl_buf_str(words, FL_S("carries out what is wanted"));
@@ -304,7 +548,7 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 			      agent->open_why.text);
 	else if (!agent->records)
 		fl_buf_printf(words, "waits for the agent that is still there and has %s", agent->options.state_dir);
-	else if (fl_records_behind(agent->records, &why))
+	else if (fl_records_behind(agent->records, &why) || fl_records_behind(agent->bookings, &why))
 		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
 	else if (unwatched)
 		fl_buf_printf(words, "waits for the kubelet to watch %s", unwatched);

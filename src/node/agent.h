@@ -15,9 +15,13 @@
 #include "node/config.h"
 #include "node/gpu.h"
 #include "node/holding.h"
+#include "node/mps.h"
 #include "node/holders.h"
 #include "node/host.h"
+#include "node/inside.h"
+#include "node/links.h"
 #include "node/plugin.h"
+#include "node/pods.h"
 #include "node/runtime.h"
 #include "node/news.h"
 #include "run/records.h"
@@ -27,12 +31,15 @@ struct fl_agent_options {
 	struct fl_gpu_options gpu;             /* log and metrics are taken from below */
 	const char *state_dir;                 /* of the journal */
 	const char *plugins_dir, *pods_dir;    /* the kubelet's */
+	const char *kubelet;                   /* its socket; NULL: kubelet.sock in plugins_dir; "": do not register */
 	const char *cdi_dir;
 	const char *runtime_socket;            /* NULL: the usual places */
 	/* A Pod that holds a card is to be told of its health, the Node of a journal that was spoiled: an Event. NULL:
 	 * there is nobody to send it. */
 	void (*event)(void *arg, const struct fl_told_event *event);
 	void *event_arg;
+	struct fl_kube *kube;                  /* borrowed; NULL: there is no API server */
+	struct fl_inside_options inside;       /* the log is taken from below */
 	const char *control;                   /* the socket for the operator's word (node/holding.h); "": none */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
@@ -44,15 +51,20 @@ struct fl_agent {
 	struct fl_loop *loop;
 	struct fl_agent_options options;
 	struct fl_config config;
+	struct fl_sink settings;
 	struct fl_host_sink host;
 	struct fl_cdi_dir cdi;
 	struct fl_runtime_feed *runtime;
 	struct fl_gpu *gpu;
 	struct fl_holding holding;
+	struct fl_mps_daemons mps;
 	struct fl_plugins *plugins;
 	struct fl_holders *holders;
 	struct fl_news *news;
-	struct fl_records *records;
+	struct fl_pods pods;
+	struct fl_links links;
+	struct fl_inside_feeder inside;
+	struct fl_records *records, *bookings, *memos;
 	struct fl_journal *journal;
 
 	/* Private. */
@@ -60,6 +72,7 @@ struct fl_agent {
 	struct fl_err open_why;                /* why the journal is not open: FL_OK when it is, or is on its way */
 	struct fl_timer open_again;
 	uint64_t open_delay;
+	uint64_t settings_said;                /* a digest of what was logged of Settings; 0: nothing was */
 	bool ends;
 	struct fl_gpu_pause let_go;            /* of the children, at the end */
 	struct fl_timer end_by;
@@ -78,7 +91,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
 bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
 
-/* The loop has told of a change: if it is that of a card's health, the Pods that hold it now are told (node/news.h). */
+/* The loop has told of a change. Of a card's health the Pods that hold it now are told (node/news.h); of a booking or
+ * an eviction its Pod is. */
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told);
 
 /* What it waits for, for /readyz: true when it waits for nothing. */

@@ -4,7 +4,8 @@
 #include "node/one_key.h"
 #include "run/memory.h"
 
-static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("settings");
+static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("settings"),
+			   memo_name = FL_S_INIT("config");
 
 /* ---- what was given, as a fact and back ---- */
 
@@ -76,13 +77,17 @@ static const struct fl_owner owner = {
 		"node", "boot", "unpooled", "pools", "migStrategy", "deviceListStrategy", "deviceIDStrategy",
 		"withoutCDI", "passDeviceSpecs", "sharedDevicesAllocationPolicy", "sharing",
 		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
-		"driverRoot", "devRoot", "cdiKind", "cdiAnnotationPrefix", "hook", "recoveryWait", "cleanLooks",
-		"extras", "imexRequired",
-		"message", "untaken",
+		"lookRoots", "lookDev", "driverRoot", "devRoot", "cdiFeatureFlags", "cdiDisableHooks", "cdiKind",
+		"cdiAnnotationPrefix", "hook", "recoveryWait", "cleanLooks", "extras", "imexRequired",
+		"startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks", "mps", "mpsRoot",
+		"started", "waits", "message", "untaken",
 		NULL,
 	},
 };
-static const struct fl_owner *const owners[] = { &owner, NULL };
+static const struct fl_owner memo_owner = {
+	.manager = "fairlead-config", .kind = &fl_memo_kind, .paths = (const char *const[]){ "file", NULL },
+};
+static const struct fl_owner *const owners[] = { &owner, &memo_owner, NULL };
 
 /* ---- the decision ---- */
 
@@ -90,14 +95,15 @@ struct config_facts {
 	const struct fl_given *given;
 	const struct fl_config_file *files;
 	uint32_t file_len;
+	bool node_known;                       /* what its label says; also where nobody could say */
 	struct fl_str label;
-	const struct fl_settings *before;
+	bool memo_known;
+	const struct fl_memo *memo;            /* of the file that was chosen last; NULL: none was */
+	const struct fl_settings *before;      /* in force; NULL: none are, or they wait */
 };
 
-static struct fl_str label_of(struct fl_view *view, struct fl_str name)
+static struct fl_str label_of(const struct fl_own_node *node)
 {
-	const struct fl_own_node *node = fl_view_get(view, &fl_own_node_kind, FL_S(""), name);
-
 	for (uint32_t i = 0; node && i < node->meta.labels.len; i++)
 		if (fl_str_eq(node->meta.labels.at[i].key, FL_S(FL_SETTINGS_LABEL)))
 			return node->meta.labels.at[i].value;
@@ -108,6 +114,7 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct config_facts *facts = facts_;
 	struct fl_each each = fl_view_all(view, &fl_config_file_kind);
+	const struct fl_own_node *node;
 	void *files;
 
 	(void)key;
@@ -116,69 +123,176 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 		return false;
 	facts->file_len = fl_each_array(&each, &files);
 	facts->files = files;
-	facts->label = label_of(view, facts->given->node);
+	node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->given->node);
+	/* A Node that is not there yet, or not any more, says nothing: neither that it has no label. */
+	facts->node_known = node || fl_view_absent(view, &fl_own_node_kind);
+	facts->label = label_of(node);
+	facts->memo_known = !fl_view_absent(view, &fl_memo_kind) && !fl_view_awaited(view, &fl_memo_kind);
+	facts->memo = fl_view_get(view, &fl_memo_kind, FL_S(""), memo_name);
 	facts->before = fl_view_get(view, &fl_settings_kind, FL_S(""), settings_name);
+	if (facts->before && facts->before->waits.len)
+		facts->before = NULL;
 	return true;
 }
 
-/* The file that counts; NULL: none does. FL_E_NOTFOUND: the one that is asked for is not there. */
-static int choose(const struct config_facts *facts, struct fl_arena *arena, const struct fl_config_file **ret,
-		  struct fl_err *err)
+static const struct fl_config_file *find_file(const struct config_facts *facts, struct fl_str name)
 {
+	for (uint32_t i = 0; name.len && i < facts->file_len; i++)
+		if (fl_str_eq(facts->files[i].meta.name, name))
+			return &facts->files[i];
+	return NULL;
+}
+
+/* By the label, the fallback, or the names of the files themselves. NULL: there are none, and none is asked for. */
+static int choose_by_node(const struct config_facts *facts, struct fl_arena *arena, const struct fl_config_file **ret,
+			  struct fl_err *err)
+{
+	const struct fl_config_file *missing = find_file(facts, FL_S("."));
 	struct fl_str *names = fl_arena_get_n(arena, facts->file_len + 1, sizeof *names);
 	uint32_t at;
 
-	*ret = NULL;
+	if (missing)
+		return fl_fail(err, FL_E_NOTFOUND, "--config-dir: %.*s: mount the configurations there, or name their "
+						   "directory",
+			       FL_ARG(missing->why));
 	if (!names)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the configuration");
-	for (uint32_t i = 0; i < facts->file_len; i++) {
+	for (uint32_t i = 0; i < facts->file_len; i++)
 		names[i] = facts->files[i].meta.name;
-		if (facts->given->has.file && fl_str_eq(names[i], facts->given->file))
-			*ret = &facts->files[i];
-	}
-	if (facts->given->has.file)
-		return *ret ? 0 : fl_fail(err, FL_E_NOTFOUND, "there is no file '%.*s'", FL_ARG(facts->given->file));
 	if (fl_settings_choose(names, facts->file_len, facts->label, facts->given->fallback, &at, err) < 0)
 		return -(int)err->code;
 	*ret = at == UINT32_MAX ? NULL : &facts->files[at];
 	return 0;
 }
 
+/* What is to be in force. */
+struct choice {
+	const struct fl_config_file *file;     /* NULL: what was given alone */
+	bool keep;                             /* the Settings before, as they are */
+	bool by_node;                          /* it is to be remembered */
+	const char *waits;                     /* NULL: for nothing */
+};
+
+/* One of several: what the Node says, else what it said last. */
+static int choose_one(const struct config_facts *facts, struct fl_arena *arena, struct choice *ret, struct fl_err *err)
+{
+	int r = facts->node_known ? choose_by_node(facts, arena, &ret->file, err) : 0;
+
+	ret->by_node = facts->node_known && r == 0;
+	if (ret->by_node || r == -FL_E_NOMEM)
+		return r;
+	ret->file = facts->memo ? find_file(facts, facts->memo->file) : NULL;
+	ret->keep = !ret->file && facts->before;
+	if (ret->file || ret->keep)
+		return r;
+	if (facts->node_known)
+		ret->waits = "a configuration that the Node asks for";
+	else if (!facts->memo_known)
+		ret->waits = "the choice that is kept in --state-dir, or the Node's label " FL_SETTINGS_LABEL;
+	else
+		ret->waits = "the API server, to read the Node's label " FL_SETTINGS_LABEL;
+	return r;
+}
+
+/* FL_E_NOTFOUND: the one that is asked for is not there. */
+static int choose(const struct config_facts *facts, struct fl_arena *arena, struct choice *ret, struct fl_err *err)
+{
+	const struct fl_given *given = facts->given;
+	int r;
+
+	if (!given->has.file && given->several)
+		return choose_one(facts, arena, ret, err);
+	if (!given->has.file)
+		return 0;
+	ret->file = find_file(facts, given->file);
+	r = ret->file ? 0 : fl_fail(err, FL_E_NOTFOUND, "there is no file '%.*s'", FL_ARG(given->file));
+	ret->keep = r < 0 && facts->before;
+	return r;
+}
+
+/* Until it is known which configuration counts, not even what the command line says is served. */
+static void wait_for(struct fl_plan *plan, struct fl_settings *settings, const char *what)
+{
+	FL_SET(settings, waits, fl_plan_printf(plan, "waits for %s", what));
+	FL_SET(settings, unpooled, false);
+	settings->pools.len = 0;
+	settings->has.pools = 0;
+}
+
+static void remember(struct fl_plan *plan, const struct config_facts *facts, const struct fl_config_file *file)
+{
+	struct fl_memo memo = { 0 };
+
+	if (!file || !facts->memo_known)
+		return;
+	FL_SET(FL_IN(&memo, meta), name, memo_name);
+	FL_SET(&memo, file, file->meta.name);
+	fl_want(plan, &memo_owner, (struct fl_ref){ &fl_memo_kind, FL_S(""), memo_name, FL_S("") }, &memo);
+}
+
+/* What is wrong with the choice, and what is in force meanwhile. */
+static void tell_choice(struct fl_plan *plan, const struct choice *choice, const struct fl_err *why,
+			struct fl_settings *settings)
+{
+	if (choice->waits)
+		FL_SET(settings, message, fl_plan_printf(plan, "%s; nothing is served until there is one", why->text));
+	else if (choice->file)
+		FL_SET(settings, message,
+		       fl_plan_printf(plan, "%s; '%.*s' stays in force", why->text, FL_ARG(choice->file->meta.name)));
+	else
+		FL_SET(settings, message, fl_plan_printf(plan, "%s", why->text));
+}
+
 static void plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct config_facts *facts = facts_;
-	const struct fl_config_file *file;
+	struct choice choice = { 0 };
 	struct fl_settings settings = { 0 };
 	struct fl_err err = { 0 };
 	struct given_of of = { 0 };
 	struct fl_settings_from from = { .given = &of.given, .last = facts->before, .node = facts->given->node,
 					 .boot = facts->given->boot };
 	struct fl_ref ref = { &fl_settings_kind, FL_S(""), settings_name, FL_S("") };
-	int r = choose(facts, plan->arena, &file, &err);
+	int r = choose(facts, plan->arena, &choice, &err);
 
+	if (r == -FL_E_NOMEM) {
+		plan->failed = true;
+		return;
+	}
 	take_given(facts->given, &of);
-	if (file) {
-		from.name = file->meta.name;
-		from.text = file->text;
-		if (file->has.why)
-			r = fl_fail(&err, FL_E_INVALID, "'%.*s': %.*s", FL_ARG(file->meta.name), FL_ARG(file->why));
+	if (choice.file) {
+		from.name = choice.file->meta.name;
+		from.text = choice.file->text;
+	}
+	if (choice.file && choice.file->has.why && r == 0) {
+		r = fl_fail(&err, FL_E_INVALID, "'%.*s': %.*s", FL_ARG(from.name), FL_ARG(choice.file->why));
+		choice = (struct choice){ .keep = facts->before, .by_node = choice.by_node };
 	}
 	/* Without the file that counts, what was in force last is; at the start that is what was given. */
-	if (r < 0 && facts->before)
+	if (choice.keep)
 		settings = *facts->before;
 	else if (fl_settings_make(&from, plan->arena, &settings, NULL) < 0)
 		plan->failed = true;
+	if (choice.waits)
+		wait_for(plan, &settings, choice.waits);
 	if (r < 0)
-		FL_SET(&settings, message, fl_plan_printf(plan, "%s", err.text));
+		tell_choice(plan, &choice, &err, &settings);
+	if (choice.by_node)
+		remember(plan, facts, choice.file);
 	FL_SET(FL_IN(&settings, meta), name, settings_name);
+	if (facts->given->has.started)
+		FL_SET(&settings, started, facts->given->started);
 	fl_want(plan, &owner, ref, &settings);
-	fl_say(plan, ref, settings.message.len ? "Invalid" : "Read", "%.*s",
-	       FL_ARG(settings.message.len ? settings.message : settings.untaken));
+	fl_say(plan, ref, settings.message.len ? "Invalid" : choice.waits ? "Waits" : "Read", "%.*s",
+	       FL_ARG(settings.message.len ? settings.message :
+		      choice.waits         ? settings.waits :
+					     settings.untaken));
 }
 
 static const struct fl_watched watches[] = {
 	{ &fl_given_kind, fl_one_key, false }, { &fl_config_file_kind, fl_one_key, false },
-	{ &fl_own_node_kind, fl_one_key, true }, { &fl_settings_kind, fl_one_key, false }, { 0 },
+	{ &fl_own_node_kind, fl_one_key, true }, { &fl_memo_kind, fl_one_key, true },
+	{ &fl_settings_kind, fl_one_key, false }, { 0 },
 };
 
 const struct fl_capability fl_node_config = {
@@ -221,7 +335,8 @@ static int start_folder(struct fl_config *config, struct fl_io *io, struct fl_lo
 		return fl_fail(err, FL_E_INVALID, "'%s' is not the path of a configuration file",
 			       path);
 	config->folder = (struct fl_folder){ .dir = config->dir, .only = slash ? slash + 1 : options->file,
-					     .settle = FL_CONFIG_SETTLE, .parse = parse };
+					     .settle = FL_CONFIG_SETTLE, .parse = parse,
+					     .tell_missing = options->dir != NULL };
 	fl_folder_start(io, &config->folder, fl_loop_feed(loop, &fl_config_file_kind));
 	return 0;
 }
@@ -251,15 +366,16 @@ int fl_config_start(struct fl_config *config, struct fl_io *io, struct fl_loop *
 	struct fl_str boot;
 	char text[64];
 
-	if (options->file && options->dir)
-		return fl_fail(err, FL_E_INVALID, "--config-file and --config-dir exclude each other");
 	if (boot_id(io, text, sizeof text, &boot, err) < 0 || fl_settings_read(&from, &arena, &settings, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	FL_SET(FL_IN(&given, meta), name, one);
 	FL_SET(&given, node, options->node);
 	FL_SET(&given, boot, boot);
+	FL_SET(&given, started, (int64_t)fl_now(io));
 	if (options->fallback.len)
 		FL_SET(&given, fallback, options->fallback);
+	if (options->dir)
+		FL_SET(&given, several, true);
 	fl_memory_begin(loop, &fl_settings_kind);
 	if (!options->file && !options->dir)
 		fl_memory_begin(loop, &fl_config_file_kind);

@@ -5,6 +5,7 @@
 #include "plan/gpu_health.h"
 #include "plan/gpu_ids.h"
 #include "plan/gpu_lists.h"
+#include "plan/gpu_mps.h"
 #include <stdlib.h>
 
 /* ---- indexes ---- */
@@ -212,10 +213,15 @@ static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->sockets = ALL(view, fl_plugin_socket_kind, &facts->socket_len);
 	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
 	facts->troubles = ALL(view, fl_cdi_trouble_kind, &facts->trouble_len);
-	if (!fl_view_absent(view, &fl_device_class_kind))
+	facts->mps = ALL(view, fl_mps_kind, &facts->mps_len);
+	facts->claims_known = !fl_view_awaited(view, &fl_device_class_kind);
+	if (facts->claims_known && !fl_view_absent(view, &fl_device_class_kind))
 		gather_claimed(view, facts);
+	facts->memo_known = !fl_view_absent(view, &fl_memo_kind) && !fl_view_awaited(view, &fl_memo_kind);
+	facts->claims = fl_view_get(view, &fl_memo_kind, FL_S(""), FL_S("claims"));
 	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
 		facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
+	facts->now = view->now;
 	return true;
 }
 
@@ -225,11 +231,13 @@ static const struct fl_watched lists_watches[] = {
 	{ &fl_card_kind, fl_one_key, false },     { &fl_health_kind, fl_one_key, false },
 	{ &fl_holder_kind, fl_one_key, false },   { &fl_resource_kind, fl_one_key, false },
 	{ &fl_plugin_socket_kind, fl_one_key, false }, { &fl_cdi_spec_kind, fl_one_key, false },
-	{ &fl_cdi_trouble_kind, fl_one_key, false },
+	{ &fl_cdi_trouble_kind, fl_one_key, false },  { &fl_mps_kind, fl_one_key, false },
 	{ &fl_device_class_kind, fl_one_key, true },   { &fl_own_node_kind, fl_one_key, true },
+	{ &fl_memo_kind, fl_one_key, true },
 	{ 0 },
 };
-static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner, NULL };
+static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner,
+						   &fl_gpu_lists_memo_owner, NULL };
 
 const struct fl_capability fl_node_lists = {
 	.name = "node-lists", .watches = lists_watches, .owners = lists_owners, .once = true,
@@ -252,6 +260,7 @@ static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
 	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
 	facts->resources = ALL(view, fl_resource_kind, &facts->resource_len);
+	facts->runtime = fl_view_get(view, &fl_runtime_kind, FL_S(""), FL_S("runtime"));
 	return true;
 }
 
@@ -259,11 +268,47 @@ static const struct fl_watched cdi_watches[] = {
 	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
 	{ &fl_host_kind, fl_one_key, false },     { &fl_card_kind, fl_one_key, false },
 	{ &fl_holder_kind, fl_one_key, false },   { &fl_cdi_spec_kind, fl_one_key, false },
-	{ &fl_resource_kind, fl_one_key, false }, { 0 },
+	{ &fl_resource_kind, fl_one_key, false }, { &fl_runtime_kind, fl_one_key, false },
+	FL_WHEN_STATE_IS_OURS, { 0 },
 };
 static const struct fl_owner *const cdi_owners[] = { &fl_gpu_cdi_owner, NULL };
 
 const struct fl_capability fl_node_cdi = {
 	.name = "node-cdi", .watches = cdi_watches, .owners = cdi_owners, .once = true,
 	.facts_size = sizeof(struct fl_gpu_cdi_facts), .gather = cdi_gather, .plan = fl_gpu_cdi_plan,
+};
+
+/* ---- MPS ---- */
+
+static bool mps_gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct fl_gpu_mps_facts *facts = facts_;
+
+	(void)key;
+	facts->settings = settings_of(view);
+	facts->driver = driver_of(view);
+	if (!facts->settings || !facts->driver)
+		return false;
+	facts->host = host_of(view);
+	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
+	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
+	facts->daemons = ALL(view, fl_mps_kind, &facts->daemon_len);
+	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
+		facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
+	facts->now = view->now;
+	return true;
+}
+
+static const struct fl_watched mps_watches[] = {
+	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
+	{ &fl_host_kind, fl_one_key, false },     { &fl_card_kind, fl_one_key, false },
+	{ &fl_holder_kind, fl_one_key, false },   { &fl_mps_kind, fl_one_key, false },
+	{ &fl_own_node_kind, fl_one_key, true },  FL_WHEN_STATE_IS_OURS, { 0 },
+};
+static const struct fl_owner *const mps_owners[] = { &fl_gpu_mps_owner, &fl_gpu_mps_card_owner,
+						     &fl_gpu_mps_node_owner, NULL };
+
+const struct fl_capability fl_node_mps = {
+	.name = "node-mps", .watches = mps_watches, .owners = mps_owners, .once = true,
+	.facts_size = sizeof(struct fl_gpu_mps_facts), .gather = mps_gather, .plan = fl_gpu_mps_plan,
 };

@@ -211,6 +211,19 @@ static void card_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 		card->look_at = 0;
 }
 
+static void mode_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
+{
+	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
+
+	if (card && r >= 0) {
+		card->hash = 0;
+		take_card(gpu, card, kid);
+	} else if (card && r == -FL_E_TIMEOUT) {
+		hung(gpu, card, "a call about it did not return");
+	}
+	gpu_mode_answered(gpu, r, &kid->err);
+}
+
 static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 {
 	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
@@ -342,6 +355,7 @@ void gpu_answered(struct gpu_kid *kid, int r)
 	case FL_GPU_ASK_CHECK: check_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_LINKS: links_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_EVENTS: events_answered(gpu, kid, r); return;
+	case FL_GPU_ASK_MODE: mode_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_COUNT_: break;
 	}
 }
@@ -408,7 +422,7 @@ static void ask_next(struct fl_gpu *gpu)
 		gpu_kid_ask(kid, FL_GPU_ASK_DRIVER, fl_buf_view(&buf), gpu->pace.start);
 		return;
 	}
-	if (ask_card(gpu, kid))
+	if (gpu_mode_ask(gpu, kid) || ask_card(gpu, kid))
 		return;
 	if (fl_now(gpu->io) >= gpu->links_at) {
 		struct fl_str cards = answering(gpu, &buf, &count);
@@ -502,10 +516,14 @@ static void end_pauses(struct fl_gpu *gpu)
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++)
 		if (gpu->kids[i].s)
 			return;
-	while (gpu->waiting) {
-		struct fl_gpu_pause *pause = gpu->waiting;
+	for (struct fl_gpu_pause **from = &gpu->waiting; *from;) {
+		struct fl_gpu_pause *pause = *from;
 
-		gpu->waiting = pause->next;
+		if (pause->users && !gpu->users_known) {
+			from = &pause->next;
+			continue;
+		}
+		*from = pause->next;
 		if (gpu->left_behind)
 			fl_op_fail(&pause->op, FL_E_TIMEOUT,
 				   "%u processes hang in the driver and do not die: it cannot be unloaded; restart the "
@@ -513,6 +531,7 @@ static void end_pauses(struct fl_gpu *gpu)
 				   gpu_stuck(gpu));
 		else
 			fl_op_end(&pause->op, 0);
+		from = &gpu->waiting;   /* whoever was told may have changed it */
 	}
 }
 
@@ -529,6 +548,8 @@ void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *wh
 	(void)snprintf(gpu->why, sizeof gpu->why, "%s", why);
 	if (gpu->pauses++ == 0)
 		gpu_forget(gpu);
+	if (pause->users)
+		gpu_users_ask(gpu);
 	gpu_wake(gpu);
 }
 
@@ -558,7 +579,8 @@ static void sooner(uint64_t *at, uint64_t other)
 
 static uint64_t next_at(const struct fl_gpu *gpu)
 {
-	uint64_t at = fl_op_busy(&gpu->around) ? FL_NEVER : gpu->around_at, now = fl_now(gpu->io);
+	uint64_t at = fl_op_busy(&gpu->around) || !gpu->options.roots ? FL_NEVER : gpu->around_at;
+	uint64_t now = fl_now(gpu->io);
 
 	if (gpu->retry_at > now)
 		sooner(&at, gpu->retry_at);
@@ -566,6 +588,8 @@ static uint64_t next_at(const struct fl_gpu *gpu)
 		sooner(&at, gpu->out_at + gpu->pace.grace);
 	if (gpu->late_len)
 		sooner(&at, gpu->late_at);
+	if (gpu->pauses && gpu->users_at > now)
+		sooner(&at, gpu->users_at);
 	if (gpu->kids[GPU_EVENTS].not_before > now)
 		sooner(&at, gpu->kids[GPU_EVENTS].not_before);
 	if (gpu->waits || !gpu_kid_free_to_ask(&gpu->kids[GPU_CALLS]))
@@ -588,11 +612,14 @@ static void work(struct fl_timer *timer)
 	fl_arena_reset(&gpu->arena);
 	gpu_around(gpu);
 	gpu_kids_tend(gpu);
+	gpu_users_look(gpu);
 	if (gpu->looked && !gpu->waits && gpu_wanted(gpu)) {
 		ask_next(gpu);
 		enrol_next(gpu);
 		check_next(gpu);
 	}
+	if (!gpu_wanted(gpu))
+		gpu_modes_fail(gpu);
 	gpu_tell_late(gpu);
 	gpu_say_driver(gpu);
 	end_pauses(gpu);
@@ -678,6 +705,7 @@ struct fl_gpu *fl_gpu_free(struct fl_gpu *gpu)
 	if (gpu->work.fire)
 		fl_timer_stop(gpu->io, &gpu->work);
 	fl_op_cancel(&gpu->around);
+	fl_op_cancel(&gpu->users_look);
 	fl_notify_stop(&gpu->notify);
 	while (gpu->waiting)
 		fl_op_cancel(&gpu->waiting->op);
@@ -688,6 +716,7 @@ struct fl_gpu *fl_gpu_free(struct fl_gpu *gpu)
 	}
 	fl_vec_free(&gpu->cards);
 	fl_arena_free(&gpu->arena);
+	fl_free(gpu->searched);
 	fl_free(gpu);
 	return NULL;
 }

@@ -20,6 +20,7 @@
 #include "io/io.h"
 #include "run/loop.h"
 
+struct fl_card_fault;
 struct fl_gpu;
 struct fl_log;
 
@@ -32,14 +33,18 @@ struct fl_gpu_pace {
 
 struct fl_gpu_options {
 	const char *program;          /* of the children: ourselves; borrowed, like all here */
-	const char *const *roots;     /* where to look for the driver, in order: "/", "/run/nvidia/driver"; NULL ends */
+	const char *const *roots;     /* where to look for the driver, in order: "/", "/run/nvidia/driver"; NULL ends.
+		NULL itself: they are not known yet; the search begins with fl_gpu_search() */
 	const char *dev_root;         /* NULL: the driver's root */
 	const char *sysfs, *proc;     /* "/sys", "/proc": others in tests and with a containerised driver */
 	const char *const *env;       /* of the children; NULL: empty */
 	bool cuda;                    /* a deep check makes a CUDA context */
 	bool wait;                    /* leave the driver alone until fl_gpu_begin(): somebody may want it let go of.
 		A child is there already, and has not loaded the library */
+	const char *pod_logs;         /* the kubelet's, by which Pods are named; NULL: /var/log/pods */
 	struct fl_gpu_pace pace;
+	void (*reported)(void *arg, const struct fl_card_fault *fault);   /* a GPU has reported it; NULL: not asked */
+	void *reported_arg;
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };
@@ -53,8 +58,16 @@ FL_DEFINE_AUTO(fl_gpu, struct fl_gpu *, fl_gpu_free);
 
 extern const struct fl_sink fl_gpu_fault_sink;     /* its self is a struct fl_gpu **: the source comes first */
 
+/* A card's compute mode is all of it that can be wanted (plan/gpu_mps.h); its self is a struct fl_gpu **. Fails while
+ * the driver is away; else the card is fed as the driver shows it afterwards. */
+extern const struct fl_sink fl_gpu_card_sink;
+
 /* Look at the bus, the driver's files and all cards now, as after a change that somebody knows of. */
 void fl_gpu_look(struct fl_gpu *gpu);
+
+/* Search these roots from now on, and this one for /dev; .p NULL: the driver's root. Copied; the same as before changes
+ * nothing, and neither does FL_E_NOMEM. */
+int fl_gpu_search(struct fl_gpu *gpu, const struct fl_str *roots, uint32_t len, struct fl_str dev) FL_MUSTUSE;
 
 void fl_gpu_begin(struct fl_gpu *gpu);             /* with `wait`; called again, it changes nothing */
 
@@ -63,10 +76,15 @@ void fl_gpu_begin(struct fl_gpu *gpu);             /* with `wait`; called again,
  * unloaded for that reason. A deadline of FL_GPU_LET_GO is kept by itself. `why` is for people. */
 struct fl_gpu_pause {
 	struct fl_op op;
+	bool users;                   /* who else has the driver open is looked for, too, before it ends */
 	struct fl_gpu_pause *next;    /* the feeder's */
 };
 void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *why);
 void fl_gpu_resume(struct fl_gpu *gpu);
+
+/* Who else has the driver open, as looked at when the pause was reached and every FL_DRIVER_USERS_EVERY while anybody
+ * has: "; 1 process still has it open: ...", appended. Nothing is written where there is nobody, or no pause. */
+void fl_gpu_users(const struct fl_gpu *gpu, struct fl_buf *ret);
 
 /* Processes, for tests and `status`; 0: there is none now. */
 struct fl_gpu_state {

@@ -9,6 +9,7 @@
 struct around_job {
 	struct fl_job job;
 	struct fl_gpu_found found;
+	struct fl_lib_dirs dirs;
 	struct fl_pci pci;
 	const char *dev_root, *proc, *sysfs, *roots;   /* into the texts */
 	char texts[];
@@ -18,7 +19,7 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 {
 	struct around_job *around = fl_container(job, struct around_job, job);
 
-	fl_gpu_find(fs, around->roots, around->dev_root, around->proc, &around->found);
+	fl_gpu_find(fs, around->roots, around->dev_root, around->proc, &around->dirs, &around->found);
 	fl_pci_look(fs, around->sysfs, &around->pci);
 	job->result = 0;
 }
@@ -212,6 +213,54 @@ static void done(struct fl_op *op)
 	looked(gpu, op->result > 0);
 }
 
+/* ---- other places ---- */
+
+static bool is_searched(const struct fl_gpu_options *options, const struct fl_str *roots, uint32_t len,
+			struct fl_str dev)
+{
+	uint32_t i = 0;
+
+	if (!options->roots)
+		return false;
+	while (i < len && options->roots[i] && fl_str_eq(roots[i], fl_str(options->roots[i])))
+		i++;
+	return i == len && !options->roots[i] && fl_str_eq(dev, fl_str(options->dev_root ? options->dev_root : ""));
+}
+
+static const char *put_str(char **at, struct fl_str text)
+{
+	char *put = *at;
+
+	memcpy(put, text.len ? text.p : "", text.len);
+	put[text.len] = '\0';
+	*at += text.len + 1;
+	return put;
+}
+
+int fl_gpu_search(struct fl_gpu *gpu, const struct fl_str *roots, uint32_t len, struct fl_str dev)
+{
+	size_t size = (len + 1) * sizeof *gpu->searched + dev.len + 1;
+	const char **searched;
+	char *at;
+
+	if (is_searched(&gpu->options, roots, len, dev))
+		return 0;
+	for (uint32_t i = 0; i < len; i++)
+		size += roots[i].len + 1;
+	searched = fl_zalloc(size);
+	if (!searched)
+		return -FL_E_NOMEM;
+	at = (char *)(searched + len + 1);
+	for (uint32_t i = 0; i < len; i++)
+		searched[i] = put_str(&at, roots[i]);
+	gpu->options.dev_root = dev.len ? put_str(&at, dev) : NULL;
+	gpu->options.roots = searched;
+	fl_free(gpu->searched);
+	gpu->searched = searched;
+	fl_gpu_look(gpu);
+	return 0;
+}
+
 /* ---- the start ---- */
 
 static char *put_text(char **at, const char *text)
@@ -257,7 +306,7 @@ void gpu_around(struct fl_gpu *gpu)
 {
 	struct around_job *job;
 
-	if (fl_op_busy(&gpu->around) || fl_now(gpu->io) < gpu->around_at)
+	if (!gpu->options.roots || fl_op_busy(&gpu->around) || fl_now(gpu->io) < gpu->around_at)
 		return;
 	gpu->around = (struct fl_op){ .done = done, .err = &gpu->around_err,
 				      .deadline = fl_now(gpu->io) + FL_FILES_DEADLINE };

@@ -167,6 +167,8 @@ static int take_fault(struct fl_gpu *gpu, struct fl_str payload)
 		r = put_fault(gpu, &fault);
 	if (r == 0)
 		gpu_count_fault(gpu, &fresh);
+	if (r == 0 && gpu->options.reported)
+		gpu->options.reported(gpu->options.reported_arg, &fresh);
 	return r;
 }
 
@@ -297,6 +299,7 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 
 	if (gpu->pauses) {
 		fl_buf_printf(why, "let go of: %s", gpu->why);
+		fl_gpu_users(gpu, why);
 		return FL_DRIVER_PAUSED;
 	}
 	if (not_for(f->platform)) {

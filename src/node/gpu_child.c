@@ -68,6 +68,26 @@ static int ask_card(struct child *child, struct fl_str address, bool check, stru
 	return r < 0 ? r : say(child, fl_card_bind(), &card, err);
 }
 
+/* "0000:07:00.0 3" */
+static int ask_mode(struct child *child, struct fl_str payload, struct fl_err *err)
+{
+	struct fl_str word = { 0 };
+	char address[FL_PCI_ADDRESS];
+	struct fl_nv_device *device = NULL;
+	uint64_t mode;
+	int code;
+
+	if (!fl_str_split(&payload, ' ', &word) || !fl_pci_address(word, address) || !fl_str_u64(payload, &mode) ||
+	    mode > 3)
+		return fl_fail(err, FL_E_INVALID, "'%.*s' is no compute mode of a card", FL_ARG(payload));
+	code = fl_gpu_handle(&child->nv, fl_str(address), &device);
+	if (code == FL_NV_SUCCESS)
+		code = FL_NV(&child->nv, set_compute_mode, device, (uint32_t)mode);
+	if (code != FL_NV_SUCCESS)
+		return fl_nv_fail(&child->nv, code, "nvmlDeviceSetComputeMode", err);
+	return ask_card(child, fl_str(address), false, err);
+}
+
 static int ask_links(struct child *child, struct fl_str cards, struct fl_err *err)
 {
 	struct fl_str_list list = { .at = fl_arena_get_n(&child->arena, FL_GPU_CARDS_MAX, sizeof *list.at) };
@@ -108,6 +128,7 @@ static int do_ask(struct child *child, uint16_t kind, struct fl_str payload, str
 		return ask_card(child, fl_str(address), kind == FL_GPU_ASK_CHECK, err);
 	case FL_GPU_ASK_LINKS: return ask_links(child, payload, err);
 	case FL_GPU_ASK_EVENTS: return ask_events(child, payload, err);
+	case FL_GPU_ASK_MODE: return ask_mode(child, payload, err);
 	case FL_GPU_ASK_COUNT_: break;
 	}
 	return fl_fail(err, FL_E_UNSUPPORTED, "no such request");

@@ -18,6 +18,7 @@ enum fl_gpu_ask {
 	FL_GPU_ASK_LINKS,        /* addresses -> Told: links between them */
 	FL_GPU_ASK_EVENTS,       /* addresses -> Told: cards, which of them report; why; from then on it only waits
 		and tells */
+	FL_GPU_ASK_MODE,         /* an address, a blank, a compute mode -> Card, after changing the mode */
 	FL_GPU_ASK_COUNT_
 };
 extern const struct fl_names fl_gpu_ask_names;

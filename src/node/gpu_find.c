@@ -3,16 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* As the vendor's own tools look, the usual ones first. */
-static const char *const dirs[] = {
-#if defined(__aarch64__)
-	"usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu",
-#else
-	"usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu",
-#endif
-	"usr/lib64", "lib64", "usr/lib", "lib", "usr/local/nvidia/lib64", "opt/nvidia/lib64",
-};
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -74,38 +64,113 @@ static void read_kernel(const struct fl_fs *fs, const char *proc, struct fl_gpu_
 		(void)snprintf(ret->kernel, sizeof ret->kernel, "?");
 }
 
+/* ---- the library ---- */
+
 /* "libnvidia-ml.so.550.54.15" -> "550.54.15" */
-static void read_version(const struct fl_fs *fs, struct fl_gpu_found *ret)
+static void version_of(const char *path, char ret[FL_GPU_VERSION_MAX])
 {
 	static const struct fl_str name = FL_S_INIT("libnvidia-ml.so.");
-	char target[FL_GPU_PATH_MAX];
-	int64_t n = fs->readlink(fs, AT_FDCWD, ret->library, target, sizeof target);
-	struct fl_str text, part, last = FL_S("");
+	const char *slash = strrchr(path, '/');
+	struct fl_str last = fl_str(slash ? slash + 1 : path), version;
 
-	if (n <= 0)
+	ret[0] = '\0';
+	if (!fl_str_starts(last, name))
 		return;
-	text = (struct fl_str){ target, (uint32_t)n };
-	while (fl_str_split(&text, '/', &part))
-		last = part;
-	if (fl_str_starts(last, name) && is_version(fl_str_sub(last, name.len, UINT32_MAX)))
-		(void)snprintf(ret->version, sizeof ret->version, "%.*s",
-			       FL_ARG(fl_str_sub(last, name.len, UINT32_MAX)));
+	version = fl_str_sub(last, name.len, UINT32_MAX);
+	if (is_version(version))
+		(void)snprintf(ret, FL_GPU_VERSION_MAX, "%.*s", FL_ARG(version));
 }
 
-static bool try_dir(const struct fl_fs *fs, const char *root, const char *dir, struct fl_gpu_found *ret)
+/* What could not be opened for now is not known; what may not be, and what is no library, is not there. */
+static void failed(struct fl_gpu_found *found, int sys)
 {
-	const char *slash = root[0] && root[strlen(root) - 1] == '/' ? "" : "/";
-	struct fl_stat stat = { 0 };
+	if (sys == EMFILE || sys == ENFILE || sys == ENOMEM)
+		found->error = sys;
+}
 
-	if (snprintf(ret->library, sizeof ret->library, "%s%s%s/%s", root, slash, dir, FL_NV_LIBRARY) >=
-		    (int)sizeof ret->library ||
-	    fs->stat(fs, AT_FDCWD, ret->library, 0, &stat) < 0 || !S_ISREG(stat.mode)) {
-		ret->library[0] = '\0';
+struct finding {
+	const struct fl_fs *fs;
+	const char *root;
+	const char *version;                   /* only this one; NULL: any */
+	struct fl_gpu_found *found;
+};
+
+/* Under the name that was looked for, unless it leads elsewhere when the kernel follows its links outside the root. */
+static bool try_file(const struct finding *f, const char *dir, const char *name)
+{
+	char named[FL_HOST_PATH_MAX + 64], given[2 * FL_HOST_PATH_MAX], full[2 * FL_HOST_PATH_MAX];
+	char path[FL_HOST_PATH_MAX], soname[FL_HOST_NAME_MAX], version[FL_GPU_VERSION_MAX];
+	struct fl_stat stat = { 0 }, same = { 0 };
+	bool is_same;
+	int r;
+
+	(void)snprintf(named, sizeof named, "%s/%s", dir[1] ? dir : "", name);
+	r = fl_root_resolve(f->fs, f->root, named, path, &stat);
+	if (r == 0) {
+		version_of(path, version);
+		if (!S_ISREG(stat.mode) || (f->version && strcmp(f->version, version) != 0) ||
+		    !fl_root_join(full, sizeof full, f->root, path) ||
+		    !fl_root_join(given, sizeof given, f->root, named))
+			return false;
+		r = fl_lib_look(f->fs, AT_FDCWD, full, soname);
+	}
+	if (r < 0) {
+		failed(f->found, -r);
 		return false;
 	}
-	(void)snprintf(ret->root, sizeof ret->root, "%s", root);
-	ret->print = ((stat.dev * 31 + stat.ino) * 31 + (uint64_t)stat.mtime) * 31 + stat.size;
+	is_same = f->fs->stat(f->fs, AT_FDCWD, given, 0, &same) == 0 && same.dev == stat.dev && same.ino == stat.ino;
+	(void)snprintf(f->found->library, sizeof f->found->library, "%s", is_same ? given : full);
+	(void)snprintf(f->found->root, sizeof f->found->root, "%s", f->root);
+	memcpy(f->found->version, version, sizeof version);
+	f->found->print = ((stat.dev * 31 + stat.ino) * 31 + (uint64_t)stat.mtime) * 31 + stat.size;
 	return true;
+}
+
+static bool try_dirs(const struct finding *f, const struct fl_lib_dirs *dirs, uint32_t from)
+{
+	char name[FL_GPU_VERSION_MAX + 32];
+
+	for (uint32_t i = from; i < dirs->len; i++)
+		if (try_file(f, dirs->at[i], FL_NV_LIBRARY))
+			return true;
+	if (!f->version)
+		return false;
+	(void)snprintf(name, sizeof name, "libnvidia-ml.so.%s", f->version);
+	for (uint32_t i = from; i < dirs->len; i++)
+		if (try_file(f, dirs->at[i], name))
+			return true;
+	return false;
+}
+
+static bool try_root(const struct finding *f, struct fl_lib_dirs *dirs)
+{
+	uint32_t usual;
+	bool found;
+
+	fl_lib_dirs_usual(f->fs, f->root, dirs);
+	usual = dirs->len;
+	found = try_dirs(f, dirs, 0);
+	if (!found) {
+		fl_lib_dirs_cached(f->fs, f->root, dirs);
+		found = try_dirs(f, dirs, usual);
+	}
+	if (dirs->error)
+		failed(f->found, dirs->error);
+	return found;
+}
+
+/* The one of the kernel's version where it is known and there, else the first. */
+static void find_library(const struct fl_fs *fs, const char *roots, struct fl_lib_dirs *dirs, struct fl_gpu_found *ret)
+{
+	struct finding f = { .fs = fs, .found = ret };
+	bool known = ret->kernel[0] && ret->kernel[0] != '?';
+
+	for (int any = known ? 0 : 1; any < 2; any++) {
+		f.version = any ? NULL : ret->kernel;
+		for (f.root = roots; *f.root; f.root += strlen(f.root) + 1)
+			if (try_root(&f, dirs))
+				return;
+	}
 }
 
 static bool is_there(const struct fl_fs *fs, const char *root, const char *path, struct fl_stat *ret)
@@ -157,24 +222,26 @@ static enum fl_gpu_platform platform_of(const struct fl_fs *fs, const char *root
 	return tegra || says_tegra(fs, proc) ? FL_GPU_TEGRA : FL_GPU_PLAIN;
 }
 
-void fl_gpu_find(const struct fl_fs *fs, const char *roots, const char *dev_root, const char *proc,
-		 struct fl_gpu_found *ret)
+static bool has_node(const struct fl_fs *fs, const char *root, const char *dev_root)
 {
-	char path[FL_GPU_PATH_MAX];
 	struct fl_stat stat = { 0 };
+	const char *dev = dev_root;
 
+	if (!dev[0])
+		(void)fl_root_dev(fs, root, &dev);
+	return is_there(fs, dev, "dev/nvidiactl", &stat);
+}
+
+void fl_gpu_find(const struct fl_fs *fs, const char *roots, const char *dev_root, const char *proc,
+		 struct fl_lib_dirs *dirs, struct fl_gpu_found *ret)
+{
 	memset(ret, 0, sizeof *ret);
 	read_kernel(fs, proc, ret);
-	for (const char *root = roots; *root && !ret->library[0]; root += strlen(root) + 1)
-		for (size_t i = 0; i < sizeof dirs / sizeof *dirs && !ret->library[0]; i++)
-			(void)try_dir(fs, root, dirs[i], ret);
+	find_library(fs, roots, dirs, ret);
 	if (!ret->library[0] || !ret->kernel[0])
 		ret->platform = platform_of(fs, roots, dev_root, proc);
 	if (ret->platform != FL_GPU_PLAIN)
-		ret->library[0] = ret->root[0] = '\0';
-	if (!ret->library[0])
-		return;
-	read_version(fs, ret);
-	if (snprintf(path, sizeof path, "%s/dev/nvidiactl", dev_root[0] ? dev_root : ret->root) < (int)sizeof path)
-		ret->node = fs->stat(fs, AT_FDCWD, path, 0, &stat) == 0;
+		ret->library[0] = ret->root[0] = ret->version[0] = '\0';
+	if (ret->library[0])
+		ret->node = has_node(fs, ret->root, dev_root);
 }

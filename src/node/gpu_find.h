@@ -1,11 +1,12 @@
 /* gpu_find.h - where the vendor's driver is: its library under one of several roots, and the kernel's part.
  *
- * Straight-line code over struct fl_fs, for a job: a root may lie on a disk that hangs. Nothing is loaded.
+ * Straight-line code over struct fl_fs, for a job: a root may lie on a disk that hangs. Nothing is loaded. The library
+ * is looked for where the driver's other libraries are (driver_root.h); of several versions, that of the kernel's part.
  */
 #pragma once
 #include "base/limits.h"
 #include "base/str.h"
-#include "io/fs.h"
+#include "node/driver_root.h"
 
 /* Machines whose GPUs are not driven by the vendor's driver for Linux hosts. */
 enum fl_gpu_platform { FL_GPU_PLAIN, FL_GPU_WSL, FL_GPU_TEGRA, FL_GPU_PLATFORM_COUNT_ };
@@ -24,8 +25,9 @@ struct fl_gpu_found {
 };
 
 /* `roots` holds texts, each with its NUL, an empty one at the end; they are tried in order. */
+/* Without a dev_root the node is looked for as driver_root.h says. `dirs` is scratch. */
 void fl_gpu_find(const struct fl_fs *fs, const char *roots, const char *dev_root, const char *proc,
-		 struct fl_gpu_found *ret);
+		 struct fl_lib_dirs *dirs, struct fl_gpu_found *ret);
 
 /* The first word of the text that is a version: "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ..." ->
  * "550.54.15". "" when there is none. */

@@ -1,13 +1,15 @@
 /* gpu_in.h - the inside of the driver's feeder: for gpu*.c only.
  *
  * gpu.c has its life and what is done next; gpu_around.c looks for the driver and at the bus; gpu_kids.c has the
- * children and what they are asked; gpu_cards.c what is told of cards, faults and the driver; gpu_numbers.c metrics.
+ * children and what they are asked; gpu_cards.c what is told of cards, faults and the driver; gpu_numbers.c metrics;
+ * gpu_users.c who else has the driver open.
  */
 #pragma once
 #include "base/limits.h"
 #include "base/log.h"
 #include "io/notify.h"
 #include "io/supervisor.h"
+#include "node/driver_users.h"
 #include "node/gpu.h"
 #include "node/gpu_child.h"
 #include "node/gpu_find.h"
@@ -45,6 +47,15 @@ struct gpu_card {
 	uint64_t check_at, delay;      /* HUNG: the next deep check */
 };
 
+/* A compute mode that is wanted of a card; in the write's own room. */
+struct gpu_mode {
+	struct gpu_mode *next;
+	struct fl_write *write;
+	char address[FL_PCI_ADDRESS];
+	int32_t mode;
+	bool asked;                    /* a child works on it */
+};
+
 /* A report that could not be told, for want of memory. */
 struct gpu_late {
 	uint32_t len;
@@ -58,6 +69,7 @@ struct fl_gpu {
 	struct fl_io *io;
 	struct fl_loop *loop;
 	struct fl_gpu_options options;
+	const char **searched;         /* the roots of the options, when they are ours: one piece with their texts */
 	struct fl_gpu_pace pace;       /* without zeros */
 	struct fl_feed *drivers, *cards_feed, *faults_feed;
 	struct fl_arena arena;         /* of one thing that is told */
@@ -83,6 +95,10 @@ struct fl_gpu {
 	unsigned pauses;
 	struct fl_gpu_pause *waiting;
 	char why[FL_ERR_TEXT];         /* of the pause */
+	struct fl_op users_look;       /* for who else has the driver open, while it is paused */
+	struct fl_driver_users users;
+	bool users_known;              /* looked at since the last pause was asked for */
+	uint64_t users_at;             /* when it is looked at next */
 	uint64_t events_delay;         /* after the next failure to listen */
 	char unheard[FL_ERR_TEXT];     /* why a card's events are not had, as it was logged; "": all are */
 	bool left_behind;              /* a freed child has not died */
@@ -101,6 +117,7 @@ struct fl_gpu {
 
 	/* cards */
 	FL_VEC(struct gpu_card) cards;
+	struct gpu_mode *modes;        /* that are wanted, in order */
 	uint64_t links_at;
 	uint32_t faults;               /* in the cache */
 	struct gpu_late late[FL_GPU_LATE_MAX];
@@ -144,6 +161,15 @@ void gpu_drop_card(struct fl_gpu *gpu, struct fl_str address);  /* from the cach
 void gpu_tell_late(struct fl_gpu *gpu);                         /* reports that had no memory */
 void gpu_event(void *kid, uint16_t kind, struct fl_str payload);
 void gpu_say_driver(struct fl_gpu *gpu);
+
+/* ---- gpu_modes.c ---- */
+bool gpu_mode_ask(struct fl_gpu *gpu, struct gpu_kid *kid);     /* the next one; false: there is none */
+void gpu_mode_answered(struct fl_gpu *gpu, int r, const struct fl_err *err);
+void gpu_modes_fail(struct fl_gpu *gpu);                        /* the driver is away */
+
+/* ---- gpu_users.c ---- */
+void gpu_users_ask(struct fl_gpu *gpu);                         /* of a pause: look when our children are gone */
+void gpu_users_look(struct fl_gpu *gpu);                        /* start looking, if it is time */
 
 /* ---- gpu_numbers.c ---- */
 int gpu_numbers_add(struct fl_gpu *gpu, struct fl_err *err);

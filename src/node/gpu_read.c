@@ -159,6 +159,10 @@ static void read_names(struct reading *r)
 		FL_SET(r->card, index, (int32_t)number);
 	if (ASK(r, minor, r->device, &number))
 		FL_SET(r->card, minor, (int32_t)number);
+	if (ASK(r, compute_mode, r->device, &number) && number) {
+		FL_SET(r->card, compute_mode, (int32_t)number);
+		FL_SET(r->card, mode_read, (int32_t)number);
+	}
 }
 
 static void read_memory(struct reading *r)

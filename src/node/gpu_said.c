@@ -6,7 +6,7 @@
 
 FL_NAMES(fl_gpu_ask_names, FL_GPU_ASK_COUNT_, [0] = "nothing", [FL_GPU_ASK_DRIVER] = "driver",
 	 [FL_GPU_ASK_CARD] = "card", [FL_GPU_ASK_CHECK] = "check", [FL_GPU_ASK_LINKS] = "links",
-	 [FL_GPU_ASK_EVENTS] = "events");
+	 [FL_GPU_ASK_EVENTS] = "events", [FL_GPU_ASK_MODE] = "mode");
 
 FL_BIND(fl_gpu_links_of, FL_GPU_LINKS_OF)
 FL_BIND(fl_gpu_told, FL_GPU_TOLD)

@@ -24,7 +24,7 @@ struct fl_holders {
 	struct fl_io *io;
 	struct fl_loop *loop;
 	struct fl_holders_options options;
-	struct fl_feed *feed;
+	struct fl_feed *feed, *active;    /* Holder; Active */
 	struct fl_addr addr;
 	struct fl_grpc_client *client;
 	struct fl_notify notify;
@@ -33,6 +33,8 @@ struct fl_holders {
 	struct fl_grpc_request list;      /* the second */
 	struct fl_err err, why;
 	uint64_t made;                    /* when the socket was made, by the wall's clock; 0: it is not there */
+	uint64_t known_made;              /* the same of the kubelet that answered last ... */
+	uint64_t since;                   /* ... and when it answered first */
 	uint64_t asked_at, as_of;         /* the look that is under way; the one that is known */
 	uint64_t delay;                   /* after the next failure */
 	uint64_t seed[2], chances;
@@ -70,7 +72,7 @@ static uint64_t grace_left(const struct fl_holders *holders)
 	int64_t age = fl_wall(holders->io) - (int64_t)holders->made;
 
 	if (age < 0)
-		return FL_HOLDERS_GRACE;   /* the clock was set back: wait the whole of it, look by look */
+		age = (int64_t)(fl_now(holders->io) - holders->since);   /* the wall's clock was set back */
 	return (uint64_t)age < FL_HOLDERS_GRACE ? FL_HOLDERS_GRACE - (uint64_t)age : 0;
 }
 
@@ -219,17 +221,53 @@ static int drop_ended(struct fl_holders *holders, struct fl_arena *arena, const 
 	return 0;
 }
 
+/* Which containers there are, with devices or without. */
+static int put_active(struct fl_holders *holders, const V1__ListPodResourcesResponse *list, struct fl_arena *arena,
+		      bool settled)
+{
+	struct fl_active active = { 0 };
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < list->n_pod_resources; i++)
+		count += (uint32_t)list->pod_resources[i]->n_containers;
+	if (!FL_ELEMENTS(&active, arena, containers, count))
+		return -FL_E_NOMEM;
+	count = 0;
+	for (size_t i = 0; i < list->n_pod_resources; i++) {
+		const V1__PodResources *pod = list->pod_resources[i];
+
+		for (size_t k = 0; k < pod->n_containers; k++) {
+			struct fl_str *at = &active.containers.at[count++];
+
+			*at = fl_arena_printf(arena, "%s/%s/%s", pod->namespace_, pod->name, pod->containers[k]->name);
+			if (!at->p)
+				return -FL_E_NOMEM;
+		}
+	}
+	if (count)
+		qsort(active.containers.at, count, sizeof *active.containers.at, by_bytes);
+	FL_SET(FL_IN(&active, meta), name, FL_S("active"));
+	FL_SET(&active, settled, settled);
+	FL_SET(&active, since, (int64_t)holders->since);
+	return fl_feed_put(holders->active, &active, NULL);
+}
+
 static void told(struct fl_holders *holders)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_str_list names;
-	uint64_t grace = grace_left(holders);
 	struct fl_err err;
+	uint64_t grace;
 
+	if (holders->known_made != holders->made)
+		holders->since = holders->asked_at;
+	holders->known_made = holders->made;
+	grace = grace_left(holders);
 	if (!grace)
 		fl_feed_begin(holders->feed);
 	if (put_all(holders, (const void *)holders->list.reply, &arena, &names) < 0 ||
-	    (!grace && drop_ended(holders, &arena, &names) < 0)) {
+	    (!grace && drop_ended(holders, &arena, &names) < 0) ||
+	    put_active(holders, (const void *)holders->list.reply, &arena, !grace) < 0) {
 		(void)fl_fail(&err, FL_E_NOMEM, "no memory for what the kubelet tells");
 		failed(holders, &err);
 		return;
@@ -406,11 +444,14 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 	holders->loop = loop;
 	holders->options = *options;
 	holders->feed = fl_loop_feed(loop, &fl_holder_kind);
+	holders->active = fl_loop_feed(loop, &fl_active_kind);
 	holders->delay = FL_HOLDERS_RETRY_FIRST;
 	holders->timer.fire = due;
 	if (set_up(holders, err) < 0)
 		return NULL;
 	fl_feed_begin(holders->feed);
+	fl_feed_begin(holders->active);
+	fl_feed_synced(holders->active);
 	fl_notify_start(io, &holders->notify);
 	look_within(holders, 0);
 	return fl_steal(&holders);

@@ -26,7 +26,7 @@ struct fl_holders_options {
 	void *arg;
 };
 
-/* The loop must have a source for fl_holder_kind. */
+/* The loop must have sources for fl_holder_kind and fl_active_kind: one answer tells both. */
 struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const struct fl_holders_options *options,
 				  struct fl_err *err) FL_MUSTUSE;
 struct fl_holders *fl_holders_free(struct fl_holders *holders);    /* NULL-safe, returns NULL */

@@ -49,7 +49,7 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->word = fl_view_get(view, &fl_word_kind, FL_S(""), operator_name);
 	facts->by_operator = fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name);
 	facts->by_node = fl_view_get(view, &fl_pause_kind, FL_S(""), node_name);
-	facts->node_known = !fl_view_absent(view, &fl_own_node_kind);
+	facts->node_known = !fl_view_absent(view, &fl_own_node_kind) && !fl_view_awaited(view, &fl_own_node_kind);
 	if (facts->node_known)
 		node = fl_view_get(view, &fl_own_node_kind, FL_S(""), settings->node);
 	if (node)
@@ -154,6 +154,19 @@ struct fl_holding_ask {
 	struct fl_err why;
 };
 
+/* With who else has the driver open. */
+static void say_done(const struct fl_holding *holding, struct fl_http_req *req, const char *words)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_PLAN_TEXT);
+
+	fl_buf_str(&text, fl_str(words));
+	if (*holding->gpu)
+		fl_gpu_users(*holding->gpu, &text);
+	fl_buf_char(&text, '\n');
+	fl_http_req_answer(req, 200, FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }),
+			   fl_buf_view(&text));
+}
+
 static void forget(struct fl_holding_ask *ask)
 {
 	struct fl_holding_ask **from = &ask->holding->asks;
@@ -194,14 +207,15 @@ static void looked_again(struct fl_op *op)
 {
 	struct fl_holding_ask *ask = fl_container(op, struct fl_holding_ask, again.op);
 	struct fl_http_req *req = ask->req;
+	struct fl_holding *holding = ask->holding;
 	struct fl_err why = op->result < 0 ? ask->why : (struct fl_err){ 0 };
 
-	fl_gpu_resume(*ask->holding->gpu);     /* the pause that was asked for first stays */
+	fl_gpu_resume(*holding->gpu);     /* the pause that was asked for first stays */
 	forget(ask);
 	if (why.code)
 		fl_http_req_say(req, 504, "%s", why.text);
 	else
-		fl_http_req_say(req, 200, "the driver is let go of already");
+		say_done(holding, req, "the driver is let go of already");
 }
 
 /* What was asked for before may be on its way still, or have failed: a process that hung there may have ended since. */
@@ -213,7 +227,7 @@ static void look_again(struct fl_holding *holding, struct fl_http_req *req, stru
 	if (!ask)
 		return;
 	(void)snprintf(why, sizeof why, "%.*s", FL_ARG(words));
-	ask->again.op = (struct fl_op){ .done = looked_again, .err = &ask->why };
+	ask->again = (struct fl_gpu_pause){ .op = { .done = looked_again, .err = &ask->why }, .users = true };
 	fl_gpu_pause(*holding->gpu, &ask->again, why);
 }
 
@@ -256,7 +270,7 @@ static void answer(const struct fl_holding *holding, struct fl_http_req *req, bo
 	if (why->code)
 		fl_http_req_say(req, 504, "%s", why->text);
 	else if (pause == held)
-		fl_http_req_say(req, 200, held ? "the driver is let go of" : "the driver is taken up");
+		say_done(holding, req, held ? "the driver is let go of" : "the driver is taken up");
 	else
 		fl_http_req_say(req, 409, "%s", by_node ? of_the_node : the_opposite);
 }
@@ -321,7 +335,7 @@ static void start(void *holding_, struct fl_write *write)
 	char why[200];
 	bool ends;
 
-	*it = (struct letting_go){ .pause.op.done = let_go, .holding = holding, .write = write };
+	*it = (struct letting_go){ .pause = { .op.done = let_go, .users = true }, .holding = holding, .write = write };
 	it->pause.op.err = &it->why;
 	begin_all(holding);
 	(void)snprintf(why, sizeof why, "%.*s", FL_ARG(hold->why));

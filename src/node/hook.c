@@ -1,69 +1,148 @@
-#include "node/hook.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "json/json.h"
+#include "node/hook_in.h"
+#include "node/hook_json.h"
 #include <errno.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 
-/* A path of a container, as a runtime mounts it: absolute, and shorter than this. */
-enum { PATH = 512 };
+enum { PATH = FL_HOOK_PATH };
 
-/* ---- where the container is ---- */
+/* ---- small things ---- */
 
-static int read_all(const struct fl_fs *fs, int fd, const char *what, size_t max, struct fl_buf *into,
-		    struct fl_err *err)
+int fl_hook_read(const struct fl_fs *fs, int fd, size_t max, struct fl_buf *into)
 {
 	char piece[4096];
 	int64_t n;
 
 	*into = FL_BUF(max);
-	while ((n = fs->read(fs, fd, piece, sizeof piece)) > 0)
+	while ((n = fs->read(fs, fd, piece, sizeof piece)) > 0 && !into->failed)
 		fl_buf_put(into, piece, (size_t)n);
-	return n < 0 ? fl_fail_sys(err, (int)-n, "read %s", what) : fl_buf_check(into, what, err);
+	return n < 0 ? (int)n : into->failed == FL_E_NOMEM ? -ENOMEM : into->failed ? -EFBIG : 0;
 }
 
-static bool copy(char *ret, struct fl_str text)
+bool fl_hook_copy(char ret[FL_HOOK_PATH], struct fl_str text)
 {
 	return fl_str_find(text, '\0') < 0 && (size_t)snprintf(ret, PATH, "%.*s", FL_ARG(text)) < PATH;
 }
 
+bool fl_hook_is_name(struct fl_str text)
+{
+	return text.len && text.len <= FL_NAME_MAX && fl_str_find(text, '/') < 0 && !fl_str_eq(text, FL_S(".")) &&
+	       !fl_str_eq(text, FL_S(".."));
+}
+
+bool fl_hook_is_path(struct fl_str text)
+{
+	struct fl_str rest = text, part;
+
+	if (text.len < 2 || text.len >= PATH || text.p[0] != '/')
+		return false;
+	rest = fl_str_sub(rest, 1, rest.len);
+	while (fl_str_split(&rest, '/', &part))
+		if (!fl_hook_is_name(part))
+			return false;
+	return true;
+}
+
+/* NULL: not the container's doing, but this machine's: no memory, no more files. */
+static const char *why(int sys)
+{
+	switch (sys) {
+	case EXDEV:
+		return "it is on a mount of its own, and that is not the image's";
+	case EBUSY:
+		return "something is mounted on it";
+	case ELOOP:
+	case ENOTDIR:
+	case EISDIR:
+	case ENOTEMPTY:
+	case EEXIST:
+	case ENXIO:
+	case ENODEV:
+	case ENOENT:
+		return "the image's own files are in the way";
+	case EAGAIN:
+		return "directories are moved all the time";
+	case EFBIG:
+		return "it is too large";
+	case ENOSPC:
+	case EDQUOT:
+		return "its file system is full";
+	case EIO:
+	case EINVAL:
+	case ESTALE:
+	case ENOTCONN:
+	case ETIMEDOUT:
+	case EREMOTEIO:
+	case EUCLEAN:
+	case EBADMSG:
+	case EOPNOTSUPP:
+		return "its file system fails";
+	case EROFS:
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		return "this container's sandbox does not let it be written";
+	default:
+		return NULL;
+	}
+}
+
+int fl_hook_failed(const struct fl_hooking *h, int r, const char *what, const char *path, struct fl_err *err)
+{
+	const char *cause = why(-r);
+	struct fl_err words = { 0 };
+
+	if (!cause)
+		return fl_fail_sys(err, -r, "%s '%s' of the container", what, path);
+	(void)fl_fail_sys(&words, -r, "%s '%s' of the container, left out: %s", what, path, cause);
+	if (h->hook->warn)
+		h->hook->warn(words.text);
+	return 0;
+}
+
+/* ---- where the container is ---- */
+
+static int read_json(const struct fl_fs *fs, int fd, const char *what, size_t max, struct fl_buf *into,
+		     struct fl_err *err)
+{
+	int r = fl_hook_read(fs, fd, max, into);
+
+	if (r == -EFBIG)
+		return fl_fail(err, FL_E_TOOBIG, "%s: over %zu bytes", what, max);
+	return r < 0 ? fl_fail_sys(err, -r, "read %s", what) : 0;
+}
+
 static int read_bundle(const struct fl_fs *fs, int state, char ret[PATH], struct fl_err *err)
 {
-	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
 	FL_AUTO(fl_buf) struct fl_buf text = { 0 };
 	struct fl_str bundle;
-	int r = read_all(fs, state, "the container's state", FL_HOOK_STATE_MAX, &text, err);
 
-	if (r == 0)
-		r = fl_json_read(NULL, fl_buf_view(&text), 0, &doc, err);
-	if (r < 0)
-		return fl_wrap(err, "the container's state");
-	if (!fl_json_str(fl_json_get(yyjson_doc_get_root(doc), FL_S("bundle")), &bundle) || !bundle.len ||
-	    bundle.p[0] != '/' || !copy(ret, bundle))
+	if (read_json(fs, state, "the container's state", FL_HOOK_STATE_MAX, &text, err) < 0)
+		return -(int)err->code;
+	if (!fl_bare_member(fl_buf_view(&text), "bundle", &bundle) || !fl_bare_text(bundle, ret, PATH) ||
+	    ret[0] != '/')
 		return fl_fail(err, FL_E_INVALID, "the container's state, on stdin, names no bundle");
 	return 0;
 }
 
-static int read_root(const struct fl_fs *fs, const char *bundle, char ret[2 * PATH], struct fl_err *err)
+/* The text of config.json, and the root that it names. */
+static int read_config(const struct fl_fs *fs, const char *bundle, struct fl_buf *text, char ret[2 * PATH],
+		       struct fl_err *err)
 {
-	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	FL_AUTO(fl_buf) struct fl_buf text = { 0 };
 	char path[2 * PATH], name[PATH];
-	struct fl_str root;
+	struct fl_str root, value;
 	int fd, r;
 
 	(void)snprintf(path, sizeof path, "%s/config.json", bundle);
 	fd = fs->open(fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fl_fail_sys(err, -fd, "open '%s'", path);
-	r = read_all(fs, fd, path, FL_HOOK_CONFIG_MAX, &text, err);
+	r = read_json(fs, fd, path, FL_HOOK_CONFIG_MAX, text, err);
 	fs->close(fs, fd);
-	if (r == 0)
-		r = fl_json_read(NULL, fl_buf_view(&text), 0, &doc, err);
 	if (r < 0)
-		return fl_wrap(err, "'%s'", path);
-	if (!fl_json_str(fl_json_get(fl_json_get(yyjson_doc_get_root(doc), FL_S("root")), FL_S("path")), &root) ||
-	    !root.len || !copy(name, root))
+		return r;
+	if (!fl_bare_member(fl_buf_view(text), "root", &root) || !fl_bare_member(root, "path", &value) ||
+	    !fl_bare_text(value, name, sizeof name) || !name[0])
 		return fl_fail(err, FL_E_INVALID, "'%s' names no root", path);
 	if (name[0] == '/')
 		(void)snprintf(ret, (size_t)(2 * PATH), "%s", name);
@@ -94,210 +173,184 @@ static int open_root(const struct fl_fs *fs, const char *path, int *ret, struct 
 
 /* ---- its directories ---- */
 
-/* The kernel says EAGAIN when something was moved while it looked: a container that does so all the time gets nothing.
- * The root is one mount; beyond it is what somebody else has mounted. The path is given without its first slash: should
- * the kernel ever not heed where its end is, this machine's own folder of that name would still not be meant. */
-static int open_in(const struct fl_fs *fs, int root, const char *path)
+/* The path is given without its first slash: should the kernel ever not heed where its end is, this machine's own
+ * directory of that name would still not be meant. */
+static int open_in(const struct fl_hooking *h, const char *path, int flags, uint64_t resolve)
 {
-	int fd = -EAGAIN;
-
-	for (int i = 0; i < 16 && fd == -EAGAIN; i++)
-		fd = fs->open_in(fs, root, path[1] ? path + 1 : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0,
-				 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
-	return fd;
+	return h->fs->open_in(h->fs, h->root, path[1] ? path + 1 : ".", flags | O_CLOEXEC, 0,
+			      RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve);
 }
 
-/* Make the directories of a path that are missing, one after the other, each by the fd of the one above. */
-static int make_folders(const struct fl_fs *fs, int root, const char *path)
+int fl_hook_open(const struct fl_hooking *h, const char *path, int flags)
 {
+	/* O_NONBLOCK: a FIFO in its place shall hold up nobody. */
+	return open_in(h, path, flags & O_PATH ? flags : O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
+}
+
+/* O_PATH first: opening and reading a device or a file of /proc have effects of their own. */
+static int open_regular(const struct fl_hooking *h, const char *path, int flags, uint64_t resolve, bool (*may)(int64_t),
+			uint64_t *ret_size)
+{
+	struct fl_stat seen = { 0 }, opened = { 0 };
+	int fd = open_in(h, path, flags | O_PATH, resolve), r;
+	int64_t mount;
+
+	if (fd < 0)
+		return fd;
+	r = h->fs->stat(h->fs, fd, "", AT_EMPTY_PATH, &seen);
+	mount = r == 0 && may ? h->fs->mount_flags(h->fs, fd) : 0;
+	h->fs->close(h->fs, fd);
+	if (r < 0 || mount < 0)
+		return r < 0 ? r : (int)mount;
+	if (!S_ISREG(seen.mode) || (may && !may(mount)))
+		return -ENXIO;
+	fd = open_in(h, path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY, resolve);
+	if (fd < 0)
+		return fd;
+	r = h->fs->stat(h->fs, fd, "", AT_EMPTY_PATH, &opened);
+	if (r == 0 && (opened.dev != seen.dev || opened.ino != seen.ino || !S_ISREG(opened.mode)))
+		r = -EAGAIN;
+	*ret_size = opened.size;
+	if (r == 0)
+		return fd;
+	h->fs->close(h->fs, fd);
+	return r;
+}
+
+int fl_hook_open_own(const struct fl_hooking *h, const char *path, uint64_t *ret_size)
+{
+	return open_regular(h, path, 0, RESOLVE_NO_XDEV, NULL, ret_size);
+}
+
+static bool may_be_run(int64_t mount)
+{
+	return !(mount & ST_NOEXEC);
+}
+
+int fl_hook_open_library(const struct fl_hooking *h, const char *path, int flags)
+{
+	uint64_t size;
+
+	return open_regular(h, path, flags, 0, may_be_run, &size);
+}
+
+/* The root is one mount; beyond it is what somebody else has mounted. */
+int fl_hook_open_dir(const struct fl_hooking *h, const char *path)
+{
+	return open_in(h, path, O_RDONLY | O_DIRECTORY, RESOLVE_NO_XDEV);
+}
+
+/* One directory after the other, each by the fd of the one above. */
+int fl_hook_make_dir(const struct fl_hooking *h, const char *path)
+{
+	int dir = fl_hook_open_dir(h, path);
 	char part[PATH];
 
-	for (const char *end = path; *end;) {
+	for (const char *end = path; dir == -ENOENT && *end;) {
 		const char *begin = end + 1;
 		int above, fd, r;
 
 		end = begin + strcspn(begin, "/");
 		(void)snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
-		fd = open_in(fs, root, part);
+		fd = fl_hook_open_dir(h, part);
 		if (fd >= 0) {
-			fs->close(fs, fd);
+			h->fs->close(h->fs, fd);
 			continue;
 		}
 		if (fd != -ENOENT)
 			return fd;
 		(void)snprintf(part, sizeof part, "%.*s", (int)(begin - path), path);
-		above = open_in(fs, root, part);
+		above = fl_hook_open_dir(h, part);
 		if (above < 0)
 			return above;
 		(void)snprintf(part, sizeof part, "%.*s", (int)(end - begin), begin);
-		r = fs->mkdir(fs, above, part, 0755);
-		fs->close(fs, above);
+		r = h->fs->mkdir(h->fs, above, part, 0755);
+		h->fs->close(h->fs, above);
 		if (r < 0 && r != -EEXIST)
 			return r;
 	}
-	return 0;
+	return dir == -ENOENT ? fl_hook_open_dir(h, path) : dir;
 }
 
-static int fail_at(struct fl_err *err, int sys, const char *path)
+/* ---- the driver's parameters ---- */
+
+static const char params[] = "/proc/driver/nvidia/params";
+static const char fixed[] = "ModifyDeviceFiles: 0", free_[] = "ModifyDeviceFiles: ";
+
+/* The host's, with the one line changed; false: it is there already, or nothing is. */
+static bool fix(struct fl_str now, struct fl_buf *ret)
 {
-	if (sys == EXDEV)
-		return fl_fail(err, FL_E_DENIED, "'%s' of the container is on a mount of its own: none is made there",
-			       path);
-	if (sys == ELOOP || sys == EAGAIN || sys == ENOTDIR)
-		return fl_fail(err, FL_E_DENIED, "'%s' of the container leads nowhere where a link can be made", path);
-	return fl_fail_sys(err, sys, "'%s' of the container", path);
+	bool changed = false;
+	struct fl_str line;
+
+	while (fl_str_split(&now, '\n', &line)) {
+		if (!now.p && !line.len)
+			break;
+		if (fl_str_starts(line, fl_str(free_)) && !fl_str_eq(line, fl_str(fixed))) {
+			line = fl_str(fixed);
+			changed = true;
+		}
+		fl_buf_str(ret, line);
+		fl_buf_char(ret, '\n');
+	}
+	return changed;
 }
 
-/* ---- links ---- */
-
-/* What is in its place goes, but for a directory: an image may bring a stub of the library. */
-static int put_link(const struct fl_fs *fs, int dir, const char *target, const char *name)
+/* The host's /proc is the one of this process. Where there is none, or no driver, nothing is to be done. */
+int fl_hook_params(const struct fl_hooking *h, struct fl_err *err)
 {
-	char temp[PATH], there[PATH];
-	int64_t n;
-	int r = fs->symlink(fs, target, dir, name);
+	FL_AUTO(fl_buf) struct fl_buf now = { 0 }, wanted = FL_BUF(FL_HOOK_LIST_MAX);
+	const struct fl_fs *fs = h->fs;
+	int fd = fs->open(fs, AT_FDCWD, params, O_RDONLY | O_CLOEXEC, 0), dir, r;
 
-	if (r != -EEXIST)
-		return r;
-	n = fs->readlink(fs, dir, name, there, sizeof there);
-	if (n == (int64_t)strlen(target) && memcmp(there, target, (size_t)n) == 0)
-		return 0;
-	if ((size_t)snprintf(temp, sizeof temp, ".%s.fairlead", name) >= sizeof temp)
-		return -ENAMETOOLONG;
-	r = fs->unlink(fs, dir, temp, 0);
-	if (r == 0 || r == -ENOENT)
-		r = fs->symlink(fs, target, dir, temp);
-	if (r == 0)
-		r = fs->rename(fs, dir, temp, dir, name, 0);
-	if (r < 0)
-		(void)fs->unlink(fs, dir, temp, 0);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR ? 0 : fl_hook_failed(h, fd, "read the host's value for", params,
+									    err);
+	r = fl_hook_read(fs, fd, FL_HOOK_LIST_MAX / 2, &now);
+	fs->close(fs, fd);
+	if (r < 0 || !fix(fl_buf_view(&now), &wanted))
+		return r < 0 ? fl_hook_failed(h, r, "read the host's value for", params, err) : 0;
+	if (fl_buf_check(&wanted, params, err) < 0)
+		return -(int)err->code;
+	dir = fl_hook_open(h, "/proc/driver/nvidia", O_DIRECTORY);
+	if (dir < 0)
+		return fl_hook_failed(h, dir, "mount a copy over", params, err);
+	r = fs->cover(fs, dir, "params", wanted.p, wanted.len);
+	fs->close(fs, dir);
+	return r < 0 ? fl_hook_failed(h, r, "mount a copy over", params, err) : 0;
+}
+
+/* ---- all of it ---- */
+
+static int work(struct fl_hooking *h, struct fl_err *err)
+{
+	int r = fl_hook_links(h, err);
+
+	if (r == 0 && h->hook->folders.len)
+		r = fl_hook_cache(h, h->hook->version.len && fl_hook_compat(h), err);
+	if (r == 0 && h->hook->params_fixed)
+		r = fl_hook_params(h, err);
 	return r;
-}
-
-/* One name, and none that leads anywhere else. */
-static bool is_name(struct fl_str text)
-{
-	return text.len && text.len <= FL_NAME_MAX && fl_str_find(text, '/') < 0 && !fl_str_eq(text, FL_S(".")) &&
-	       !fl_str_eq(text, FL_S(".."));
-}
-
-static bool is_path(struct fl_str text)
-{
-	struct fl_str rest = text, part;
-
-	if (text.len < 2 || text.len >= PATH || text.p[0] != '/')
-		return false;
-	rest = fl_str_sub(rest, 1, rest.len);
-	while (fl_str_split(&rest, '/', &part))
-		if (!is_name(part))
-			return false;
-	return true;
-}
-
-struct link {
-	char target[PATH], folder[PATH], name[PATH];
-};
-
-static int read_link(struct fl_str given, struct link *ret, struct fl_err *err)
-{
-	char text[PATH];
-	const char *colons = copy(text, given) ? strstr(text, "::") : NULL;
-	const char *slash = colons ? strrchr(colons, '/') : NULL;
-	struct fl_str target, folder;
-
-	if (slash) {
-		target = (struct fl_str){ text, (uint32_t)(colons - text) };
-		folder = (struct fl_str){ colons + 2, (uint32_t)(slash - colons - 2) };
-		if (is_name(target) && is_path(folder) && is_name(fl_str(slash + 1)) && copy(ret->target, target) &&
-		    copy(ret->folder, folder) && copy(ret->name, fl_str(slash + 1)))
-			return 0;
-	}
-	return fl_fail(err, FL_E_INVALID, "--link '%.*s': what is wanted is NAME::/FOLDER/LINK", FL_ARG(given));
-}
-
-static int make_link(const struct fl_fs *fs, int root, const struct link *link, struct fl_err *err)
-{
-	int r = make_folders(fs, root, link->folder), dir = r < 0 ? r : open_in(fs, root, link->folder);
-
-	if (dir < 0)
-		return fail_at(err, -dir, link->folder);
-	r = put_link(fs, dir, link->target, link->name);
-	fs->close(fs, dir);
-	return r < 0 ? fl_fail_sys(err, -r, "link '%s' in '%s' of the container", link->name, link->folder) : 0;
-}
-
-/* ---- where the container's own loader looks ---- */
-
-static const char *const loader_folders[] = {
-#if defined(__aarch64__)
-	"/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu",
-#else
-	"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
-#endif
-	"/usr/lib64", "/lib64",
-};
-
-/* The same link in a folder of the loader, where it has one that is not the link's own. Nothing that is there goes. */
-static int also_link(const struct fl_fs *fs, int root, const struct link *link, const char *folder, struct fl_err *err)
-{
-	char target[2 * PATH];
-	struct fl_stat own = { 0 }, other = { 0 };
-	int dir = open_in(fs, root, folder), own_dir, r;
-
-	if (dir == -ENOENT || dir == -ENOTDIR || dir == -EXDEV || dir == -ELOOP)
-		return 0;
-	if (dir < 0)
-		return fail_at(err, -dir, folder);
-	own_dir = open_in(fs, root, link->folder);
-	r = own_dir < 0 ? own_dir : fs->stat(fs, own_dir, "", AT_EMPTY_PATH, &own);
-	if (r == 0)
-		r = fs->stat(fs, dir, "", AT_EMPTY_PATH, &other);
-	if (r == 0 && (own.dev != other.dev || own.ino != other.ino)) {
-		(void)snprintf(target, sizeof target, "%s/%s", link->folder, link->target);
-		r = fs->symlink(fs, target, dir, link->name);
-	}
-	if (own_dir >= 0)
-		fs->close(fs, own_dir);
-	fs->close(fs, dir);
-	return r < 0 && r != -EEXIST ? fail_at(err, -r, folder) : 0;
-}
-
-static bool is_folder(const struct fl_hook *hook, const char *folder)
-{
-	for (uint32_t i = 0; i < hook->folders.len; i++)
-		if (fl_str_eq(hook->folders.at[i], fl_str(folder)))
-			return true;
-	return false;
-}
-
-static int make_links(const struct fl_fs *fs, int root, const struct fl_hook *hook, struct fl_err *err)
-{
-	for (uint32_t i = 0; i < hook->links.len; i++) {
-		struct link link;
-		int r = read_link(hook->links.at[i], &link, err);
-
-		if (r == 0)
-			r = make_link(fs, root, &link, err);
-		for (size_t k = 0; r == 0 && is_folder(hook, link.folder) && k < FL_LEN(loader_folders); k++)
-			r = also_link(fs, root, &link, loader_folders[k], err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 int fl_hook_run(const struct fl_fs *fs, int state, const struct fl_hook *hook, struct fl_err *err)
 {
+	FL_AUTO(fl_buf) struct fl_buf config = { 0 };
+	struct fl_hooking h = { .fs = fs, .hook = hook, .root = -1 };
 	char bundle[PATH], path[2 * PATH];
-	int root = -1, r = read_bundle(fs, state, bundle, err);
+	struct fl_err none;
+	int r;
 
+	err = err ? err : &none;
+	r = read_bundle(fs, state, bundle, err);
 	if (r == 0)
-		r = read_root(fs, bundle, path, err);
+		r = read_config(fs, bundle, &config, path, err);
 	if (r == 0)
-		r = open_root(fs, path, &root, err);
+		r = open_root(fs, path, &h.root, err);
+	h.config = fl_buf_view(&config);
 	if (r == 0)
-		r = make_links(fs, root, hook, err);
-	if (root >= 0)
-		fs->close(fs, root);
+		r = work(&h, err);
+	if (h.root >= 0)
+		fs->close(fs, h.root);
 	return r;
 }

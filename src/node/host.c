@@ -2,6 +2,7 @@
 #include "base/crc32c.h"
 #include "base/limits.h"
 #include "io/job.h"
+#include "node/hook_install.h"
 #include "node/one_key.h"
 #include <stdio.h>
 
@@ -16,13 +17,14 @@ struct host_facts {
 
 static const struct fl_owner owner = {
 	.manager = "fairlead-host", .kind = &fl_host_kind,
-	.paths = (const char *const[]){ "version", "root", "devRoot", "layout", NULL },
+	.paths = (const char *const[]){ "version", "root", "devRoot", "layout", "hook", NULL },
 };
 static const struct fl_owner *const owners[] = { &owner, NULL };
 
 static const struct fl_watched watches[] = {
 	{ &fl_driver_kind, fl_one_key, false }, { &fl_settings_kind, fl_one_key, false },
-	{ &fl_card_kind, fl_one_key, false }, { &fl_host_kind, fl_one_key, false }, { 0 },
+	{ &fl_card_kind, fl_one_key, false }, { &fl_host_kind, fl_one_key, false },
+	FL_WHEN_STATE_IS_OURS /* a look installs the hook's program */, { 0 },
 };
 
 static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
@@ -38,6 +40,8 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->cards = cards;
 	/* Ready is what a driver is when every card was asked once. Until then cards come one by one, and their device
 	 * nodes with them: one look for all of them, and not one for each. */
+	if (facts->settings && facts->settings->waits.len)
+		return false;   /* where to look, and where the hook goes, is not known */
 	return facts->driver && facts->driver->version.len && facts->driver->state == FL_DRIVER_READY;
 }
 
@@ -50,6 +54,8 @@ static uint32_t mix(uint32_t crc, struct fl_str text)
 static uint32_t layout(const struct host_facts *facts, struct fl_str root, struct fl_str dev_root)
 {
 	uint32_t crc = mix(mix(0, root), dev_root);
+
+	crc = mix(crc, facts->settings ? facts->settings->hook : FL_S(""));
 
 	for (uint32_t i = 0; i < facts->card_len; i++) {
 		const struct fl_card *card = &facts->cards[i];
@@ -69,13 +75,16 @@ static void plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct host_facts *facts = facts_;
 	struct fl_str root = facts->driver->root.len ? facts->driver->root : FL_S("/");
-	struct fl_str dev_root = facts->settings && facts->settings->has.dev_root ? facts->settings->dev_root : root;
+	struct fl_str dev_root = facts->settings ? facts->settings->look_dev : FL_S("");
 	struct fl_host host = { 0 };
 
 	FL_SET(&host, version, facts->driver->version);
 	FL_SET(&host, root, root);
-	FL_SET(&host, dev_root, dev_root);
+	if (dev_root.len)
+		FL_SET(&host, dev_root, dev_root);
 	FL_SET(&host, layout, fl_plan_printf(plan, "%08x", layout(facts, root, dev_root)));
+	if (facts->settings && facts->settings->hook.len)
+		FL_SET(&host, hook, facts->settings->hook);
 	fl_want(plan, &owner, (struct fl_ref){ &fl_host_kind, FL_S(""), FL_S("host"), FL_S("") }, &host);
 }
 
@@ -92,6 +101,10 @@ struct look {
 	struct fl_arena *arena;                /* whoever waits for it: there as long as finish() is called */
 	const struct fl_host *wanted;
 	struct fl_host *ret;
+	char hook[FL_HOST_PATH_MAX];
+	const char *source;
+	bool installed;                        /* ahead of this look */
+	struct fl_err hook_err;                /* FL_OK: the hook's program is there */
 	struct fl_host_scan scan;
 };
 
@@ -102,28 +115,45 @@ struct writing {
 	struct fl_host host;                   /* what was found; in the write's arena */
 };
 
+static const char *source_of(const struct fl_host_sink *sink)
+{
+	return sink->source ? sink->source : "/proc/self/exe";
+}
+
 static void run(struct fl_job *job, const struct fl_fs *fs)
 {
-	fl_host_scan(fs, &fl_container(job, struct look, job)->scan);
+	struct look *look = fl_container(job, struct look, job);
+
+	fl_host_scan(fs, &look->scan);
+	if (look->hook[0] && !look->installed)
+		(void)!fl_hook_install(fs, look->source, look->hook, &look->hook_err);
+}
+
+static int take_file(const struct fl_host_file_found *file, struct fl_arena *arena, struct fl_host_path *ret)
+{
+	FL_SET(ret, what, file->what);
+	FL_SET(ret, path, fl_arena_str(arena, fl_str(file->path)));
+	if (file->at[0])
+		FL_SET(ret, at, fl_arena_str(arena, fl_str(file->at)));
+	if (!ret->path.p || (file->at[0] && !ret->at.p) ||
+	    (file->link_count && !FL_ELEMENTS(ret, arena, links, file->link_count)))
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < file->link_count; i++) {
+		FL_SET(&ret->links.at[i], name, fl_arena_str(arena, fl_str(file->links[i].name)));
+		FL_SET(&ret->links.at[i], target, fl_arena_str(arena, fl_str(file->links[i].target)));
+		if (!ret->links.at[i].name.p || !ret->links.at[i].target.p)
+			return -FL_E_NOMEM;
+	}
+	return 0;
 }
 
 static int take_files(const struct fl_host_scan *scan, struct fl_arena *arena, struct fl_host *host)
 {
 	struct fl_host_path *at = FL_ELEMENTS(host, arena, paths, scan->file_count);
 
-	for (uint32_t i = 0; i < scan->file_count && at; i++) {
-		const struct fl_host_file_found *file = &scan->files[i];
-
-		FL_SET(&at[i], what, file->what);
-		FL_SET(&at[i], path, fl_arena_str(arena, fl_str(file->path)));
-		if (!at[i].path.p || (file->link_count && !FL_ELEMENTS(&at[i], arena, links, file->link_count)))
+	for (uint32_t i = 0; i < scan->file_count && at; i++)
+		if (take_file(&scan->files[i], arena, &at[i]) < 0)
 			return -FL_E_NOMEM;
-		for (uint32_t j = 0; j < file->link_count; j++) {
-			at[i].links.at[j] = fl_arena_str(arena, fl_str(file->links[j]));
-			if (!at[i].links.at[j].p)
-				return -FL_E_NOMEM;
-		}
-	}
 	return at || !scan->file_count ? 0 : -FL_E_NOMEM;
 }
 
@@ -145,6 +175,19 @@ static int take_nodes(const struct fl_host_scan *scan, struct fl_arena *arena, s
 	return at || !scan->node_count ? 0 : -FL_E_NOMEM;
 }
 
+static int take_hook(const struct look *look, struct fl_arena *arena, struct fl_host *host)
+{
+	FL_UNSET(host, hook_at);
+	FL_UNSET(host, hook_message);
+	if (!look->hook[0])
+		return 0;
+	if (look->hook_err.code)
+		FL_SET(host, hook_message, fl_arena_str(arena, fl_str(look->hook_err.text)));
+	else
+		FL_SET(host, hook_at, fl_arena_str(arena, fl_str(look->hook)));
+	return host->hook_message.p || host->hook_at.p ? 0 : -FL_E_NOMEM;
+}
+
 static int take(const struct look *look)
 {
 	const struct fl_host_scan *scan = &look->scan;
@@ -157,15 +200,21 @@ static int take(const struct look *look)
 	FL_SET(FL_IN(host, meta), name, FL_S("host"));
 	FL_SET(host, seen, seen);
 	FL_UNSET(host, message);
+	FL_UNSET(host, looked);
+	FL_SET(host, nodes_root, fl_arena_str(arena, fl_str(scan->nodes_root)));
+	if (scan->looked[0])
+		FL_SET(host, looked, fl_arena_str(arena, fl_str(scan->looked)));
 	if (scan->message[0])
 		FL_SET(host, message, fl_arena_str(arena, fl_str(scan->message)));
-	return !seen.p || (scan->message[0] && !host->message.p) || take_files(scan, arena, host) < 0 ||
+	return !seen.p || !host->nodes_root.p || (scan->looked[0] && !host->looked.p) ||
+			       (scan->message[0] && !host->message.p) || take_hook(look, arena, host) < 0 ||
+			       take_files(scan, arena, host) < 0 ||
 			       take_nodes(scan, arena, host) < 0
 		       ? -FL_E_NOMEM
 		       : 0;
 }
 
-static void watch(struct fl_host_sink *sink, const struct fl_host_scan *scan);
+static void watch(const struct look *look);
 
 static void finish(struct fl_job *job, struct fl_op *op)
 {
@@ -177,7 +226,7 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	} else if (take(look) < 0) {
 		fl_op_fail(op, FL_E_NOMEM, "no memory for the driver's files");
 	} else {
-		watch(look->sink, scan);
+		watch(look);
 		fl_op_end(op, 0);
 	}
 }
@@ -201,22 +250,85 @@ static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct
 	op->deadline = fl_now(sink->io) + FL_HOST_DEADLINE;
 	if (look && copy(look->scan.root, sizeof look->scan.root, wanted->root) &&
 	    copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
-	    copy(look->scan.version, sizeof look->scan.version, wanted->version)) {
+	    copy(look->scan.version, sizeof look->scan.version, wanted->version) &&
+	    copy(look->hook, sizeof look->hook, wanted->hook)) {
 		(void)copy(look->scan.proc, sizeof look->scan.proc, fl_str(sink->proc ? sink->proc : "/proc"));
+		(void)copy(look->scan.sysfs, sizeof look->scan.sysfs, fl_str(sink->sysfs ? sink->sysfs : "/sys"));
+		look->scan.env = sink->env;
 		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
 		look->sink = sink;
+		look->source = source_of(sink);
+		look->installed = look->hook[0] && strcmp(look->hook, sink->early_hook) == 0 &&
+				  fl_now(sink->io) < sink->early_at + FL_HOST_EARLY;
+		sink->early_hook[0] = '\0';   /* the next look looks for itself */
 		look->arena = arena;
 		look->wanted = wanted;
 		look->ret = ret;
-		fl_job_start(sink->io, op, &look->job, FL_LANE_FILES);
+		fl_job_start(sink->io, op, &look->job, FL_LANE_BULK);
 		return;
 	}
 	fl_op_begin(op, sink->io, NULL);
 	if (!look)
 		fl_op_fail(op, FL_E_NOMEM, "no memory to look for the driver's files");
 	else
-		fl_op_fail(op, FL_E_TOOBIG, "the driver's root or version is too long to look for its files");
+		fl_op_fail(op, FL_E_TOOBIG,
+			   "the driver's root or version, or --cdi-hook-path, is too long to look for its files");
 	fl_free(look);
+}
+
+/* ---- the hook's program, ahead of the first look ---- */
+
+struct early {
+	struct fl_job job;
+	const char *source;
+	char hook[FL_HOST_PATH_MAX];
+	bool installed;
+};
+
+static void run_early(struct fl_job *job, const struct fl_fs *fs)
+{
+	struct early *early = fl_container(job, struct early, job);
+	struct fl_err err = { 0 };
+
+	early->installed = fl_hook_install(fs, early->source, early->hook, &err) == 0;
+}
+
+static void finish_early(struct fl_job *job, struct fl_op *op)
+{
+	struct fl_host_sink *sink = fl_container(op, struct fl_host_sink, early);
+	const struct early *early = fl_container(job, struct early, job);
+
+	if (early->installed)
+		memcpy(sink->early_hook, early->hook, sizeof sink->early_hook);
+	sink->early_at = fl_now(sink->io);
+	fl_op_end(op, 0);
+}
+
+static void release_early(struct fl_job *job)
+{
+	fl_free(fl_container(job, struct early, job));
+}
+
+static void early_done(struct fl_op *op)
+{
+	(void)op;   /* after a failure the look, in the same lane, tries again and reports it */
+}
+
+void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path)
+{
+	struct early *early;
+
+	if (!path.len || fl_op_busy(&sink->early))
+		return;
+	early = fl_zalloc(sizeof *early);
+	if (!early || !copy(early->hook, sizeof early->hook, path)) {
+		fl_free(early);
+		return;
+	}
+	early->job = (struct fl_job){ .run = run_early, .finish = finish_early, .release = release_early };
+	early->source = source_of(sink);
+	sink->early = (struct fl_op){ .done = early_done, .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
+	fl_job_start(sink->io, &sink->early, &early->job, FL_LANE_BULK);
 }
 
 /* ---- the sink: look because something else is wanted ---- */
@@ -342,38 +454,66 @@ static void hint(struct fl_notify *notify, const char *name)
 		fl_timer_set(dir->sink->io, &dir->sink->timer, at);
 }
 
-/* The directories that there are, and no others: one that is not there would be looked for by the clock. */
-static void watch(struct fl_host_sink *sink, const struct fl_host_scan *scan)
+static void watch_dir(struct fl_host_sink *sink, struct fl_host_dir *dir, const struct fl_host_place *place,
+		      const char *path)
 {
+	if (strcmp(path, dir->path) == 0)
+		return;
+	fl_notify_stop(&dir->notify);
+	(void)snprintf(dir->path, sizeof dir->path, "%s", path);
+	dir->sink = sink;
+	dir->place = place;
+	dir->notify.changed = hint;
+	dir->notify.dir = dir->path;
+	if (path[0])
+		fl_notify_start(sink->io, &dir->notify);
+}
+
+/* Containers do not start while the file names a program that is not there: one that is removed or replaced is put back
+ * at once, and so it is when a file of somebody else has gone from its place. */
+static void watch_hook(const struct look *look)
+{
+	struct fl_host_sink *sink = look->sink;
+	bool there = look->hook[0] && (!look->hook_err.code || look->hook_err.code == FL_E_EXISTS);
+	const char *slash = strrchr(look->hook, '/');
+	char path[FL_HOST_PATH_MAX] = "";
+
+	if (there && slash) {
+		memcpy(sink->hook, look->hook, sizeof sink->hook);
+		sink->hook_place.names[0] = sink->hook + (slash + 1 - look->hook);
+		(void)snprintf(path, sizeof path, "%.*s", slash == look->hook ? 1 : (int)(slash - look->hook),
+			       look->hook);
+	}
+	watch_dir(sink, &sink->dirs[FL_HOST_PLACES], &sink->hook_place, path);
+}
+
+/* The directories that there are, and no others: one that is not there would be looked for by the clock. */
+static void watch(const struct look *look)
+{
+	const struct fl_host_scan *scan = &look->scan;
+	struct fl_host_sink *sink = look->sink;
+
 	sink->timer.fire = look_again;
 	if (!fl_timer_is_set(&sink->timer))
 		fl_timer_set(sink->io, &sink->timer, fl_now(sink->io) + FL_HOST_POLL);
 	for (uint32_t i = 0; i < FL_HOST_PLACES; i++) {
 		const struct fl_host_place *place = &fl_host_places[i];
-		struct fl_host_dir *dir = &sink->dirs[i];
-		char path[sizeof dir->path];
+		char path[sizeof sink->dirs[i].path];
 
 		if (!(scan->places >> i & 1) ||
-		    !fl_host_join(path, sizeof path, place->dev ? scan->dev_root : scan->root, place->dir))
+		    !fl_root_join(path, sizeof path, place->dev ? scan->nodes_root : scan->root, place->dir))
 			path[0] = '\0';
-		if (strcmp(path, dir->path) == 0)
-			continue;
-		fl_notify_stop(&dir->notify);
-		memcpy(dir->path, path, sizeof path);
-		dir->sink = sink;
-		dir->place = place;
-		dir->notify.changed = hint;
-		dir->notify.dir = dir->path;
-		if (path[0])
-			fl_notify_start(sink->io, &dir->notify);
+		watch_dir(sink, &sink->dirs[i], place, path);
 	}
+	watch_hook(look);
 }
 
 void fl_host_stop(struct fl_host_sink *sink)
 {
+	fl_op_cancel(&sink->early);
 	if (!sink->loop)
 		return;
-	for (uint32_t i = 0; i < FL_HOST_PLACES; i++)
+	for (uint32_t i = 0; i < FL_LEN(sink->dirs); i++)
 		fl_notify_stop(&sink->dirs[i].notify);
 	fl_timer_stop(sink->io, &sink->timer);
 	fl_op_cancel(&sink->op);

@@ -1,32 +1,10 @@
-#include "node/host_scan.h"
+#include "node/host_scan_in.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
-
-/* "/usr/lib" only where none of the others has a library: beside "/usr/lib64" it is the one for 32 bits. */
-static const char *const lib_dirs[] = {
-#if defined(__aarch64__)
-	"/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu",
-#else
-	"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
-#endif
-	"/usr/lib64", "/lib64",
-};
-static const char *const lib_dirs_last[] = { "/usr/lib", "/lib" };
-static const char *const lib_below[] = { "", "/nvidia/current", "/vdpau" };
-static const char *const bin_dirs[] = { "/usr/bin", "/usr/sbin", "/bin" };
-static const char *const programs[] = {
-	"nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "nvidia-debugdump", "nvidia-imex", "nvidia-imex-ctl",
-	"nvidia-persistenced", "nvidia-smi",
-};
-static const char *const firmware_dirs[] = { "/lib/firmware", "/lib/firmware/updates", "/usr/lib/firmware" };
-static const char *const sockets[] = { "/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket" };
-
-static const char *const storage[] = { "/etc/cufile.json", "/run/udev" };   /* of GPUDirect Storage */
-static const char mps[] = "/tmp/nvidia-mps";
 
 const struct fl_host_place fl_host_places[FL_HOST_PLACES] = {
 	{ "/dev", true, { "nvidia", "dri", "infiniband", "gdrdrv" } },
@@ -39,58 +17,35 @@ const struct fl_host_place fl_host_places[FL_HOST_PLACES] = {
 	{ "/run/nvidia-fabricmanager", false, { "socket" } },
 };
 
-/* A directory that has been looked through: the same one often has two names. */
-struct seen {
-	uint64_t dev, ino;
-};
-
-struct looking {
-	const struct fl_fs *fs;
-	struct fl_host_scan *scan;
-	struct seen seen[64];
-	uint32_t seen_count;
-};
-
-bool fl_host_join(char *ret, size_t size, const char *root, const char *path)
-{
-	size_t len = strlen(root);
-
-	while (len && root[len - 1] == '/')
-		len--;
-	return (size_t)snprintf(ret, size, "%.*s%s", (int)len, root, path) < size;
-}
-
 /* ---- what goes wrong ---- */
 
-static void say(struct looking *l, const char *fmt, ...) FL_PRINTF(2, 3);
-
-static void say(struct looking *l, const char *fmt, ...)
+void scan_say(struct looking *l, const char *fmt, ...)
 {
 	va_list args;
 
 	if (l->scan->message[0])
-		return;   /* one at a time: when it is mended, the next one shows */
+		return;
 	va_start(args, fmt);
 	(void)vsnprintf(l->scan->message, sizeof l->scan->message, fmt, args);
 	va_end(args);
 }
 
-static void too_many(struct looking *l, const char *what, const char *name, int max)
+void scan_too_many(struct looking *l, const char *what, const char *name, int max)
 {
-	say(l, "'%s' is left out: no more than %d %s are looked at, with paths of less than %d bytes", name, max, what,
-	    FL_HOST_PATH_MAX);
+	scan_say(l, "'%s' is left out: no more than %d %s are looked at, with paths of less than %d bytes", name, max,
+		 what, FL_HOST_PATH_MAX);
 }
 
-/* What a path without a slash at its end cannot have been is not there. */
-static void failed(struct looking *l, int sys, const char *path)
+/* What a path without a slash at its end cannot have been is not there. What will be the same the next time is said. */
+void scan_failed(struct looking *l, int sys, const char *path)
 {
 	struct fl_err err = { 0 };
 
 	if (sys == ENOENT || sys == ENOTDIR)
 		return;
-	if (sys == EACCES || sys == EPERM || sys == ELOOP) {
+	if (sys == EACCES || sys == EPERM || sys == ELOOP || sys == ENAMETOOLONG || sys == EFBIG || sys == E2BIG) {
 		(void)fl_fail_sys(&err, sys, "'%s' cannot be looked at", path);
-		say(l, "%s", err.text);
+		scan_say(l, "%s", err.text);
 	} else if (!l->scan->error) {
 		l->scan->error = sys;
 		(void)snprintf(l->scan->where, sizeof l->scan->where, "%s", path);
@@ -103,255 +58,64 @@ static bool look(struct looking *l, int dir, const char *path, struct fl_stat *r
 	int r = l->fs->stat(l->fs, dir, path, 0, ret);
 
 	if (r < 0)
-		failed(l, -r, path);
+		scan_failed(l, -r, path);
+	return r == 0;
+}
+
+bool scan_look(struct looking *l, const char *path, char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat)
+{
+	int r = fl_root_resolve(l->fs, l->scan->root, path, ret, ret_stat);
+	char full[2 * FL_HOST_PATH_MAX];
+
+	if (r < 0 && fl_root_join(full, sizeof full, l->scan->root, path))
+		scan_failed(l, -r, full);
 	return r == 0;
 }
 
 /* ---- directories ---- */
 
-/* An fd of a directory that was not looked through before, or -1. */
-static int open_new(struct looking *l, const char *root, const char *dir)
+int scan_open(struct looking *l, const char *dir)
 {
 	char path[2 * FL_HOST_PATH_MAX];
-	struct fl_stat stat = { 0 };
-	int fd, r;
+	int fd;
 
-	if (!fl_host_join(path, sizeof path, root, dir))
+	if (!fl_root_join(path, sizeof path, l->scan->root, dir))
 		return -1;
 	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0) {
-		failed(l, -fd, path);
-		return -1;
-	}
-	r = l->fs->stat(l->fs, fd, "", AT_EMPTY_PATH, &stat);
-	for (uint32_t i = 0; r == 0 && i < l->seen_count; i++)
-		if (l->seen[i].dev == stat.dev && l->seen[i].ino == stat.ino)
-			r = -ENOENT;
-	if (r < 0) {
-		failed(l, -r, path);
-		l->fs->close(l->fs, fd);
-		return -1;
-	}
-	if (l->seen_count < FL_LEN(l->seen))
-		l->seen[l->seen_count++] = (struct seen){ stat.dev, stat.ino };
-	return fd;
+	if (fd < 0)
+		scan_failed(l, -fd, path);
+	return fd < 0 ? -1 : fd;
 }
 
-/* The next names of a directory: false at its end. */
-static bool list(struct looking *l, int fd, const char *dir, char *buf, size_t size, size_t *ret_len)
+bool scan_list(struct looking *l, int fd, const char *dir, char *buf, size_t size, size_t *ret_len)
 {
 	int64_t n = l->fs->list(l->fs, fd, buf, size);
 
 	if (n < 0)
-		failed(l, (int)-n, dir);
+		scan_failed(l, (int)-n, dir);
 	*ret_len = n > 0 ? (size_t)n : 0;
 	return n > 0;
 }
 
-static struct fl_host_file_found *add(struct looking *l, enum fl_host_file what, const char *dir, const char *name)
+struct fl_host_file_found *scan_add(struct looking *l, enum fl_host_file what, const char *path, const char *at)
 {
 	struct fl_host_file_found *file = &l->scan->files[l->scan->file_count];
 
+	if (at && strcmp(at, path) == 0)
+		at = NULL;
+	for (uint32_t i = 0; i < l->scan->file_count; i++)
+		if (strcmp(l->scan->files[i].path, path) == 0 && strcmp(l->scan->files[i].at, at ? at : "") == 0)
+			return NULL;
 	if (l->scan->file_count == FL_HOST_FILES_MAX) {
-		too_many(l, "files", name, FL_HOST_FILES_MAX);
+		scan_too_many(l, "files", path, FL_HOST_FILES_MAX);
 		return NULL;
 	}
 	memset(file, 0, sizeof *file);
 	file->what = what;
-	if ((size_t)snprintf(file->path, sizeof file->path, "%s%s%s", dir, name[0] ? "/" : "", name) >=
-	    sizeof file->path) {
-		too_many(l, "files", name, FL_HOST_FILES_MAX);
-		return NULL;
-	}
+	(void)snprintf(file->path, sizeof file->path, "%s", path);
+	(void)snprintf(file->at, sizeof file->at, "%s", at ? at : "");
 	l->scan->file_count++;
 	return file;
-}
-
-/* ---- libraries ---- */
-
-static bool is_library(const char *name, const char *version)
-{
-	size_t len = strlen(name), tail = strlen(version);
-
-	if (strncmp(name, "libnvidia-nvvm70.so.", 20) == 0)
-		return true;   /* the one of the driver's that bears another version */
-	return tail && len > tail + 4 && strncmp(name, "lib", 3) == 0 && name[len - tail - 1] == '.' &&
-	       strcmp(name + len - tail, version) == 0 && strstr(name, ".so.") != NULL;
-}
-
-static void add_link(struct looking *l, struct fl_host_file_found *file, const char *name)
-{
-	for (uint32_t i = 0; i < file->link_count; i++)
-		if (strcmp(file->links[i], name) == 0)
-			return;
-	if (file->link_count == FL_HOST_LINKS || strlen(name) >= FL_HOST_NAME_MAX) {
-		say(l, "'%s' is left out: of a library no more than %d links are looked at, of less than %d bytes",
-		    name, FL_HOST_LINKS, FL_HOST_NAME_MAX);
-		return;
-	}
-	(void)snprintf(file->links[file->link_count++], FL_HOST_NAME_MAX, "%s", name);
-}
-
-/* Which of the libraries from `from` on a link leads to, directly or by another one: libcuda.so -> libcuda.so.1 ->
- * libcuda.so.550.54.15. */
-static void follow(struct looking *l, int dir, uint32_t from, const char *name)
-{
-	char at[FL_HOST_NAME_MAX], target[FL_HOST_PATH_MAX];
-
-	if (strlen(name) >= sizeof at)
-		return;
-	(void)snprintf(at, sizeof at, "%s", name);
-	for (int hops = 0; hops < 4; hops++) {
-		int64_t n = l->fs->readlink(l->fs, dir, at, target, sizeof target - 1);
-		const char *base;
-
-		if (n < 0 && n != -EINVAL)
-			failed(l, (int)-n, at);
-		if (n <= 0)
-			return;
-		target[n] = '\0';
-		base = strrchr(target, '/');
-		base = base ? base + 1 : target;
-		for (uint32_t i = from; i < l->scan->file_count; i++) {
-			const char *own = strrchr(l->scan->files[i].path, '/');
-
-			if (own && strcmp(own + 1, base) == 0) {
-				add_link(l, &l->scan->files[i], name);
-				return;
-			}
-		}
-		if (strlen(base) >= sizeof at)
-			return;
-		memcpy(at, base, strlen(base) + 1);
-	}
-}
-
-/* All names of a directory, twice: the libraries first, then what leads to them. */
-static void look_libraries(struct looking *l, int fd, const char *dir, bool links, uint32_t from)
-{
-	char buf[4096];
-	const char *name;
-	unsigned char type;
-	size_t n;
-
-	while (list(l, fd, dir, buf, sizeof buf, &n)) {
-		size_t at = 0;
-
-		while ((name = fl_list_next(buf, n, &at, &type))) {
-			if (strncmp(name, "lib", 3) != 0 || !strstr(name, ".so"))
-				continue;
-			if (links && (type == DT_LNK || type == DT_UNKNOWN))
-				follow(l, fd, from, name);
-			else if (!links && type != DT_LNK && is_library(name, l->scan->version))
-				(void)add(l, FL_HOST_LIBRARY, dir, name);
-		}
-	}
-}
-
-/* Programs open the driver by these names, also where whoever installed it has made no links. */
-static void add_usual(struct looking *l, uint32_t from)
-{
-	for (uint32_t i = from; i < l->scan->file_count; i++) {
-		struct fl_host_file_found *file = &l->scan->files[i];
-
-		if (!strstr(file->path, "/libcuda.so."))
-			continue;
-		add_link(l, file, "libcuda.so.1");
-		add_link(l, file, "libcuda.so");
-	}
-}
-
-static void libraries_in(struct looking *l, const char *dir)
-{
-	uint32_t from = l->scan->file_count;
-	char path[2 * FL_HOST_PATH_MAX];
-	int fd = open_new(l, l->scan->root, dir);
-
-	if (fd < 0)
-		return;
-	look_libraries(l, fd, dir, false, from);
-	l->fs->close(l->fs, fd);
-	if (l->scan->file_count == from || !fl_host_join(path, sizeof path, l->scan->root, dir))
-		return;
-	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0) {
-		failed(l, -fd, path);
-		return;
-	}
-	look_libraries(l, fd, dir, true, from);
-	l->fs->close(l->fs, fd);
-	add_usual(l, from);
-}
-
-static void libraries(struct looking *l, const char *const *dirs, size_t count)
-{
-	char dir[FL_HOST_PATH_MAX];
-
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < FL_LEN(lib_below); j++)
-			if ((size_t)snprintf(dir, sizeof dir, "%s%s", dirs[i], lib_below[j]) < sizeof dir)
-				libraries_in(l, dir);
-}
-
-/* ---- other files ---- */
-
-static void programs_of(struct looking *l, const char *dir)
-{
-	int fd = open_new(l, l->scan->root, dir);
-	struct fl_stat stat = { 0 };
-
-	if (fd < 0)
-		return;
-	for (size_t i = 0; i < FL_LEN(programs); i++)
-		if (look(l, fd, programs[i], &stat) && S_ISREG(stat.mode))
-			(void)add(l, FL_HOST_BINARY, dir, programs[i]);
-	l->fs->close(l->fs, fd);
-}
-
-static void firmware(struct looking *l, const char *above)
-{
-	char dir[FL_HOST_PATH_MAX], buf[FL_LIST_MIN];
-	const char *name;
-	size_t n;
-	int fd;
-
-	if ((size_t)snprintf(dir, sizeof dir, "%s/nvidia/%s", above, l->scan->version) >= sizeof dir)
-		return;
-	fd = open_new(l, l->scan->root, dir);
-	if (fd < 0)
-		return;
-	while (list(l, fd, dir, buf, sizeof buf, &n)) {
-		size_t at = 0;
-
-		while ((name = fl_list_next(buf, n, &at, NULL)))
-			if (strncmp(name, "gsp", 3) == 0 && strstr(name, ".bin"))
-				(void)add(l, FL_HOST_FIRMWARE, dir, name);
-	}
-	l->fs->close(l->fs, fd);
-}
-
-static void sockets_of(struct looking *l)
-{
-	char path[2 * FL_HOST_PATH_MAX];
-	struct fl_stat stat = { 0 };
-	int r;
-
-	for (size_t i = 0; i < FL_LEN(sockets); i++)
-		if (fl_host_join(path, sizeof path, l->scan->root, sockets[i]) &&
-		    look(l, AT_FDCWD, path, &stat) && S_ISSOCK(stat.mode))
-			(void)add(l, FL_HOST_SOCKET, sockets[i], "");
-	for (size_t i = 0; i < FL_LEN(storage); i++)
-		if (fl_host_join(path, sizeof path, l->scan->root, storage[i]) && look(l, AT_FDCWD, path, &stat) &&
-		    (S_ISREG(stat.mode) || S_ISDIR(stat.mode)))
-			(void)add(l, FL_HOST_CONFIG, storage[i], "");
-	/* Anybody may make something in /tmp. What root has made there is nobody else's to replace. */
-	if (!fl_host_join(path, sizeof path, l->scan->root, mps))
-		return;
-	r = l->fs->stat(l->fs, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat);
-	if (r < 0)
-		failed(l, -r, path);
-	else if (S_ISDIR(stat.mode) && !stat.uid)
-		(void)add(l, FL_HOST_SOCKET, mps, "");
 }
 
 static void places(struct looking *l)
@@ -362,7 +126,7 @@ static void places(struct looking *l)
 	for (uint32_t i = 0; i < FL_HOST_PLACES; i++) {
 		const struct fl_host_place *place = &fl_host_places[i];
 
-		if (fl_host_join(path, sizeof path, place->dev ? l->scan->dev_root : l->scan->root, place->dir) &&
+		if (fl_root_join(path, sizeof path, place->dev ? l->scan->nodes_root : l->scan->root, place->dir) &&
 		    look(l, AT_FDCWD, path, &stat) && S_ISDIR(stat.mode))
 			l->scan->places |= 1u << i;
 	}
@@ -376,7 +140,7 @@ static void add_node(struct looking *l, const char *dir, const char *name, uint6
 
 	if (l->scan->node_count == FL_HOST_NODES_MAX ||
 	    (size_t)snprintf(node->path, sizeof node->path, "%s/%s", dir, name) >= sizeof node->path) {
-		too_many(l, "device nodes", name, FL_HOST_NODES_MAX);
+		scan_too_many(l, "device nodes", name, FL_HOST_NODES_MAX);
 		return;
 	}
 	node->major = major(rdev);
@@ -386,16 +150,44 @@ static void add_node(struct looking *l, const char *dir, const char *name, uint6
 	l->scan->node_count++;
 }
 
+/* An fd of a directory that was not looked through before, or -1: the same one may have two names. */
+static int open_nodes(struct looking *l, const char *dir)
+{
+	char path[2 * FL_HOST_PATH_MAX];
+	struct fl_stat stat = { 0 };
+	int fd, r;
+
+	if (!fl_root_join(path, sizeof path, l->scan->nodes_root, dir))
+		return -1;
+	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0) {
+		scan_failed(l, -fd, path);
+		return -1;
+	}
+	r = l->fs->stat(l->fs, fd, "", AT_EMPTY_PATH, &stat);
+	for (uint32_t i = 0; r == 0 && i < l->seen_count; i++)
+		if (l->seen[i].dev == stat.dev && l->seen[i].ino == stat.ino)
+			r = -ENOENT;
+	if (r < 0) {
+		scan_failed(l, -r, path);
+		l->fs->close(l->fs, fd);
+		return -1;
+	}
+	if (l->seen_count < FL_LEN(l->seen))
+		l->seen[l->seen_count++] = (struct scan_seen){ stat.dev, stat.ino };
+	return fd;
+}
+
 static void nodes_in(struct looking *l, const char *dir, const char *const *prefixes)
 {
 	char buf[4096];
 	const char *name;
-	int fd = open_new(l, l->scan->dev_root, dir);
+	int fd = open_nodes(l, dir);
 	size_t n;
 
 	if (fd < 0)
 		return;
-	while (list(l, fd, dir, buf, sizeof buf, &n)) {
+	while (scan_list(l, fd, dir, buf, sizeof buf, &n)) {
 		size_t at = 0;
 
 		while ((name = fl_list_next(buf, n, &at, NULL))) {
@@ -450,7 +242,7 @@ static void memory_nodes(struct looking *l)
 	unsigned major;
 	int fd;
 
-	if (!l->scan->proc[0] || !fl_host_join(path, sizeof path, l->scan->proc, "/devices"))
+	if (!l->scan->proc[0] || !fl_root_join(path, sizeof path, l->scan->proc, "/devices"))
 		return;
 	fd = l->fs->open(l->fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd >= 0) {
@@ -458,7 +250,7 @@ static void memory_nodes(struct looking *l)
 		l->fs->close(l->fs, fd);
 	}
 	if (n < 0) {
-		failed(l, (int)-(fd < 0 ? fd : n), path);
+		scan_failed(l, (int)-(fd < 0 ? fd : n), path);
 		return;
 	}
 	major = major_of((struct fl_str){ text, (uint32_t)n }, FL_S("nvidia-uvm"));
@@ -485,17 +277,32 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* A root without a /dev, and no root at all, are no node without a driver: somebody has not mounted them yet. */
+/* No root at all, or one whose /dev was named and is not there, is no node without a driver: it is not mounted yet. */
 static bool is_there(struct looking *l, const char *root, const char *below)
 {
 	struct fl_host_scan *scan = l->scan;
 	struct fl_stat stat = { 0 };
-	int r = fl_host_join(scan->where, sizeof scan->where, root, below)
+	int r = fl_root_join(scan->where, sizeof scan->where, root, below)
 			? l->fs->stat(l->fs, AT_FDCWD, scan->where, 0, &stat)
 			: -ENAMETOOLONG;
 
 	scan->error = r < 0 ? -r : S_ISDIR(stat.mode) ? 0 : ENOTDIR;
 	return !scan->error;
+}
+
+static bool find_dev(struct looking *l)
+{
+	struct fl_host_scan *scan = l->scan;
+	const char *root = scan->dev_root;
+	int r = root[0] ? 0 : fl_root_dev(l->fs, scan->root, &root);
+
+	if (r < 0) {
+		scan->error = -r;
+		(void)snprintf(scan->where, sizeof scan->where, "%s/dev", scan->root);
+		return false;
+	}
+	(void)snprintf(scan->nodes_root, sizeof scan->nodes_root, "%s", root);
+	return is_there(l, root, "/dev");
 }
 
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
@@ -506,18 +313,12 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	static const char *const channels[] = { "channel0", NULL };   /* of thousands, the one that may be asked for */
 	struct looking l = { .fs = fs, .scan = scan };
 
-	scan->file_count = scan->node_count = scan->places = 0;
-	scan->message[0] = '\0';
-	if (!is_there(&l, scan->root, "/") || !is_there(&l, scan->dev_root, "/dev"))
+	scan->file_count = scan->node_count = scan->places = scan->foreign = 0;
+	scan->message[0] = scan->looked[0] = scan->nodes_root[0] = '\0';
+	if (!is_there(&l, scan->root, "/") || !find_dev(&l))
 		return;
-	libraries(&l, lib_dirs, FL_LEN(lib_dirs));
-	if (!scan->file_count)
-		libraries(&l, lib_dirs_last, FL_LEN(lib_dirs_last));
-	for (size_t i = 0; i < FL_LEN(bin_dirs); i++)
-		programs_of(&l, bin_dirs[i]);
-	for (size_t i = 0; i < FL_LEN(firmware_dirs) && scan->version[0]; i++)
-		firmware(&l, firmware_dirs[i]);
-	sockets_of(&l);
+	scan_libraries(&l);
+	scan_files(&l);
 	nodes_in(&l, "/dev", vendors);
 	nodes_in(&l, "/dev/nvidia-caps", vendors);
 	nodes_in(&l, "/dev/nvidia-caps-imex-channels", channels);
@@ -526,7 +327,7 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	memory_nodes(&l);
 	places(&l);
 	for (uint32_t i = 0; i < scan->file_count; i++)
-		qsort(scan->files[i].links, scan->files[i].link_count, FL_HOST_NAME_MAX, by_text);
+		qsort(scan->files[i].links, scan->files[i].link_count, sizeof scan->files[i].links[0], by_text);
 	qsort(scan->files, scan->file_count, sizeof *scan->files, by_path);
 	qsort(scan->nodes, scan->node_count, sizeof *scan->nodes, by_node_path);
 }

@@ -1,7 +1,10 @@
 /* host_scan.h - the driver's files and device nodes under a root, as straight-line code for a job.
  *
  * Nothing is allocated and nothing is loaded. What is there is told sorted and without doubles, however the directories
- * of a distribution lead into each other. Links are followed as a container runtime follows them that mounts the path.
+ * of a distribution lead into each other: paths have no links, and links lead inside the root (driver_root.h).
+ *
+ * Libraries of the version that is loaded, in the directories of driver_root.h; those of the linker's cache only where
+ * the others lack libcuda. Beside each, the links that a container gets with it.
  *
  * A directory that is not there has nothing in it. One that may not be read is said in `message`. What fails for now
  * (a disk that does not answer, no fds, no memory) is an `error`: half an inventory would make containers that miss
@@ -10,12 +13,16 @@
 #pragma once
 #include "api/node.h"
 #include "base/limits.h"
-#include "io/fs.h"
+#include "node/driver_root.h"
 
 struct fl_host_file_found {
 	enum fl_host_file what;
 	char path[FL_HOST_PATH_MAX];             /* inside the root: "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15" */
-	char links[FL_HOST_LINKS][FL_HOST_NAME_MAX];   /* names beside it that lead to it */
+	char at[FL_HOST_PATH_MAX];               /* in a container, where that is elsewhere; else "" */
+	struct fl_host_link_found {
+		char name[FL_HOST_NAME_MAX];     /* from the file's directory */
+		char target[FL_HOST_NAME_MAX];
+	} links[FL_HOST_LINKS];                  /* sorted by name */
 	uint32_t link_count;
 };
 
@@ -34,18 +41,22 @@ struct fl_host_place {
 extern const struct fl_host_place fl_host_places[FL_HOST_PLACES];
 
 struct fl_host_scan {
-	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];   /* what to look for */
-	char proc[FL_HOST_PATH_MAX];             /* of the kernel: which majors there are */
+	/* What to look for. Without a dev_root device nodes are those of the root, or of "/" where it has no /dev. */
+	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];
+	char proc[FL_HOST_PATH_MAX], sysfs[FL_HOST_PATH_MAX];   /* of the kernel; sysfs may be "" */
+	const char *const *env;                  /* borrowed: of PATH and XDG_DATA_DIRS, below the root; NULL: empty */
+
+	char nodes_root[FL_HOST_PATH_MAX];       /* where device nodes were looked for */
+	char looked[FL_HOST_LOOKED_MAX];         /* for people: where libcuda was looked for; "": it was found */
+	uint32_t foreign;                        /* files named as libraries that this machine cannot load */
 	uint32_t file_count, node_count;
 	uint32_t places;                         /* bits: which of fl_host_places there are */
 	int error;                               /* errno; nothing is to be made of the rest then */
 	char where[2 * FL_HOST_PATH_MAX];        /* the path that it was met at */
 	char message[FL_HOST_MESSAGE_MAX];       /* for people: what was left out, and why; empty: nothing */
+	struct fl_lib_dirs dirs;                 /* scratch */
 	struct fl_host_file_found files[FL_HOST_FILES_MAX];
 	struct fl_host_node_found nodes[FL_HOST_NODES_MAX];
 };
 
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan);
-
-/* A path below a root, which may end in slashes; false: it is too long. */
-bool fl_host_join(char *ret, size_t size, const char *root, const char *path) FL_MUSTUSE;

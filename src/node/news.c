@@ -3,8 +3,11 @@
 #include "api/node.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/hmap.h"
 #include "base/vec.h"
+#include "plan/gpu_health.h"
 #include "plan/gpu_tell.h"
+#include <stdio.h>
 
 /* An Event that waits for the kubelet's word; its texts lie behind it. */
 struct waiting {
@@ -19,6 +22,7 @@ struct fl_news {
 	struct waiting *all[FL_NEWS_MAX];      /* in the order in which they came */
 	uint32_t len;
 	struct fl_timer patience;              /* until the first one is told all the same */
+	struct { uint64_t key, at; } xids[FL_NEWS_XIDS];   /* of applications, as last told; at 0: none */
 };
 
 static void tell_pods(struct fl_news *news, const struct fl_told_event *told)
@@ -128,6 +132,76 @@ void fl_news_health(struct fl_news *news, const struct fl_told_event *told)
 	if (news->len == 1)
 		fl_timer_set(news->io, &news->patience, waiting->at + FL_NEWS_WAIT);
 	fl_holders_look(news->options.holders);
+}
+
+/* ---- XIDs of applications ---- */
+
+/* Was the same told a while ago? If not, it is now. */
+static bool told_before(struct fl_news *news, const struct fl_card_fault *fault)
+{
+	static const uint64_t seed[2] = { 0x7869646f66617070u, 0x6c69636174696f6eu };
+	uint64_t now = fl_now(news->io), key;
+	uint32_t oldest = 0;
+	char text[96];
+	int len = snprintf(text, sizeof text, "%.*s/%lld/%d/%d", FL_ARG(fault->card), (long long)fault->xid,
+			   fault->has.gi ? fault->gi : -1, fault->has.ci ? fault->ci : -1);
+
+	key = fl_siphash13(seed, text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
+	for (uint32_t i = 0; i < FL_NEWS_XIDS; i++) {
+		if (news->xids[i].at && news->xids[i].key == key && now < news->xids[i].at + FL_NEWS_XID_EVERY)
+			return true;
+		if (news->xids[i].at < news->xids[oldest].at)
+			oldest = i;
+	}
+	for (uint32_t i = 0; i < FL_NEWS_XIDS; i++)
+		if (news->xids[i].key == key)
+			oldest = i;
+	news->xids[oldest].key = key;
+	news->xids[oldest].at = now ? now : 1;
+	return false;
+}
+
+/* On the MIG devices that it names, or on the whole GPU. */
+static void tell_xid(struct fl_news *news, const struct fl_card_fault *fault, const struct fl_card *card,
+		     struct fl_told_event *event)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; card && i < card->partitions.len; i++) {
+		if (!fl_gpu_tell_concerns(fault, &card->partitions.at[i]))
+			continue;
+		event->ref.name = card->partitions.at[i].uuid;
+		fl_news_health(news, event);
+		any = true;
+	}
+	if (any)
+		return;
+	event->ref.name = fault->card;
+	fl_news_health(news, event);
+}
+
+void fl_news_fault(struct fl_news *news, const struct fl_card_fault *fault)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(news->loop, &arena);
+	const struct fl_settings *settings = fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
+	const struct fl_card *card = fl_view_get(&view, &fl_card_kind, FL_S(""), fault->card);
+	struct fl_told_event event = { .ref.kind = &fl_health_kind, .warning = true, .type = FL_S("Application"),
+				       .capability = "news" };
+	const struct fl_xid *xid;
+
+	if (!settings || !fl_gpu_tell_is_application(settings, fault) || told_before(news, fault))
+		return;
+	xid = fl_xid_find(fault->xid);
+	event.reason = fl_arena_printf(&arena, "Xid%lld", (long long)fault->xid);
+	event.message = fl_arena_printf(&arena, "XID %lld on GPU %.*s: %s: look at the application of this Pod, or of "
+						"another that shares the GPU; the GPU stays healthy",
+					(long long)fault->xid,
+					FL_ARG(card && card->uuid.len ? card->uuid : fault->card), xid->says);
+	if (event.reason.p && event.message.p)
+		tell_xid(news, fault, card, &event);
+	else
+		fl_log(news->options.log, FL_WARN, "no memory to tell Pods of an XID", FL_KV_INT("xid", fault->xid));
 }
 
 struct fl_news *fl_news_new(struct fl_io *io, struct fl_loop *loop, const struct fl_news_options *options,

@@ -9,6 +9,7 @@
  * held it last is told, and the log says that: a kubelet that is down ends no Pod.
  */
 #pragma once
+#include "api/node.h"
 #include "node/holders.h"
 
 struct fl_news;
@@ -29,3 +30,8 @@ FL_DEFINE_AUTO(fl_news, struct fl_news *, fl_news_free);
 /* Copies what it keeps. Without memory for that, or with FL_NEWS_MAX waiting, it is told at once. */
 void fl_news_health(struct fl_news *news, const struct fl_told_event *told);
 void fl_news_looked(struct fl_news *news);
+
+/* A GPU has reported a fault. If it is an XID that an application causes, the Pods that hold the GPU, or the MIG device
+ * that it names, get an Event: the driver does not tell which process it was. One Event per XID and GPU or MIG device
+ * in FL_NEWS_XID_EVERY; fairlead_gpu_faults_total counts all. */
+void fl_news_fault(struct fl_news *news, const struct fl_card_fault *fault);

@@ -77,8 +77,9 @@ enum {
 	/* Room for a text that never is too little. */
 	FL_NV_TEXT = 96,
 	FL_NV_PCI_TEXT = 32,
-	FL_NV_GSP_TEXT = 64,
-	FL_NV_LINKS = 18,               /* NVLinks of one GPU, at most */
+	/* NVLinks of one GPU, at most: NVML_NVLINK_MAX_LINKS is 36 in the headers of CUDA 13.4 (driver 615), the newest
+	 * there are, and 18 in those of 13.0. */
+	FL_NV_LINKS = 36,
 	FL_NV_FIELDS_AT_ONCE = 100,     /* what one call for field values carries, at most */
 };
 
@@ -89,8 +90,6 @@ enum fl_nv_location {
 	FL_NV_L1, FL_NV_L2, FL_NV_DRAM, FL_NV_REGISTERS, FL_NV_TEXTURE, FL_NV_TEXTURE_SHM, FL_NV_CBU, FL_NV_SRAM,
 };
 enum fl_nv_clock { FL_NV_CLOCK_GRAPHICS, FL_NV_CLOCK_SM, FL_NV_CLOCK_MEM, FL_NV_CLOCK_VIDEO };
-enum fl_nv_pcie_counter { FL_NV_PCIE_TX, FL_NV_PCIE_RX };
-enum fl_nv_retirement { FL_NV_RETIRED_SBE, FL_NV_RETIRED_DBE };
 enum fl_nv_compute_mode {
 	FL_NV_COMPUTE_DEFAULT, FL_NV_COMPUTE_EXCLUSIVE_THREAD, FL_NV_COMPUTE_PROHIBITED,
 	FL_NV_COMPUTE_EXCLUSIVE_PROCESS,
@@ -115,9 +114,6 @@ enum fl_nv_arch {
 	FL_NV_ARCH_KEPLER = 2, FL_NV_ARCH_MAXWELL = 3, FL_NV_ARCH_PASCAL = 4, FL_NV_ARCH_VOLTA = 5,
 	FL_NV_ARCH_TURING = 6,
 	FL_NV_ARCH_AMPERE = 7, FL_NV_ARCH_ADA = 8, FL_NV_ARCH_HOPPER = 9, FL_NV_ARCH_BLACKWELL = 10,
-};
-enum fl_nv_temperature_limit {
-	FL_NV_TEMPERATURE_SHUTDOWN, FL_NV_TEMPERATURE_SLOWDOWN, FL_NV_TEMPERATURE_MEM_MAX, FL_NV_TEMPERATURE_GPU_MAX,
 };
 
 /* Kinds of event, as bits. Register only what the device supports. They come on whole GPUs, never on MIG devices. */
@@ -245,10 +241,6 @@ struct fl_nv_attributes {
 	uint64_t memory_mib;
 };
 
-struct fl_nv_row_histogram {
-	uint32_t max, high, partial, low, none;
-};
-
 struct fl_nv_placement {
 	uint32_t start, size;           /* in memory slices */
 };
@@ -359,14 +351,6 @@ struct fl_nv_field_value {
 	} value;
 };
 
-struct fl_nv_cc_caps {
-	uint32_t cpu, gpus;
-};
-
-struct fl_nv_cc_state {
-	uint32_t environment, feature, dev_tools;
-};
-
 #define FL_NV_AT_(type, member, offset) _Static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 #define FL_NV_SIZE_(type, size) _Static_assert(sizeof(struct type) == (size), #type)
 FL_NV_SIZE_(fl_nv_pci, 68);
@@ -383,7 +367,6 @@ FL_NV_AT_(fl_nv_process, gi, 16);
 FL_NV_SIZE_(fl_nv_process_v1, 16);
 FL_NV_SIZE_(fl_nv_attributes, 40);
 FL_NV_AT_(fl_nv_attributes, memory_mib, 32);
-FL_NV_SIZE_(fl_nv_row_histogram, 20);
 FL_NV_SIZE_(fl_nv_placement, 8);
 FL_NV_SIZE_(fl_nv_gi_profile, 48);
 FL_NV_AT_(fl_nv_gi_profile, memory_mib, 40);
@@ -411,14 +394,16 @@ FL_NV_SIZE_(fl_nv_platform_v2, 44);
 FL_NV_AT_(fl_nv_platform_v2, slot, 36);
 FL_NV_SIZE_(fl_nv_field_value, 40);
 FL_NV_AT_(fl_nv_field_value, value, 32);
-FL_NV_SIZE_(fl_nv_cc_caps, 8);
-FL_NV_SIZE_(fl_nv_cc_state, 12);
 
 /* ---- calls
  * --------------------------------------------------------------------------------------------------------- */
 
 /* X(result, member, arguments, names, the newest first). In a list, *count is what fits, then how many there are;
- * FL_NV_INSUFFICIENT_SIZE says that it was too little. `any` is any version of the struct named beside it. */
+ * FL_NV_INSUFFICIENT_SIZE says that it was too little. `any` is any version of the struct named beside it.
+ *
+ * Without a caller yet: those for the exporter and its attribution (telemetry, processes, serial, vbios, brand), for
+ * partitioning (set_mig_mode, gi_*, ci_*), for DRA (architecture, platform, link and P2P state), and by_uuid, is_mig
+ * and mig_parent, which the peers of the tests ask the fake driver. */
 #define FL_NV_CALLS(X) \
 	/* life */ \
 	X(int, init, (void), "nvmlInit_v2", "nvmlInit") \
@@ -426,12 +411,7 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	X(const char *, error_string, (int code), "nvmlErrorString") \
 	/* system */ \
 	X(int, driver_version, (char *text, uint32_t size), "nvmlSystemGetDriverVersion") \
-	X(int, nvml_version, (char *text, uint32_t size), "nvmlSystemGetNVMLVersion") \
 	X(int, cuda_version, (int *version), "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion") \
-	X(int, process_name, (uint32_t pid, char *text, uint32_t size), "nvmlSystemGetProcessName") \
-	X(int, cc_caps, (struct fl_nv_cc_caps *caps), "nvmlSystemGetConfComputeCapabilities") \
-	X(int, cc_state, (struct fl_nv_cc_state *state), "nvmlSystemGetConfComputeState") \
-	X(int, cc_ready, (uint32_t *accepting), "nvmlSystemGetConfComputeGpusReadyState") \
 	/* which devices there are */ \
 	X(int, count, (uint32_t *count), "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount") \
 	X(int, by_index, (uint32_t index, struct fl_nv_device **device), \
@@ -451,14 +431,8 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	X(int, compute_capability, (struct fl_nv_device *d, int *major, int *minor), \
 	  "nvmlDeviceGetCudaComputeCapability") \
 	X(int, serial, (struct fl_nv_device *d, char *text, uint32_t size), "nvmlDeviceGetSerial") \
-	X(int, board_part, (struct fl_nv_device *d, char *text, uint32_t size), "nvmlDeviceGetBoardPartNumber") \
 	X(int, vbios, (struct fl_nv_device *d, char *text, uint32_t size), "nvmlDeviceGetVbiosVersion") \
-	X(int, gsp_version, (struct fl_nv_device *d, char *text), "nvmlDeviceGetGspFirmwareVersion") \
-	X(int, gsp_mode, (struct fl_nv_device *d, uint32_t *on, uint32_t *by_default), "nvmlDeviceGetGspFirmwareMode") \
-	X(int, module_id, (struct fl_nv_device *d, uint32_t *id), "nvmlDeviceGetModuleId") \
-	X(int, numa_node, (struct fl_nv_device *d, uint32_t *node), "nvmlDeviceGetNumaNodeId") \
 	X(int, platform, (struct fl_nv_device *d, void *any), "nvmlDeviceGetPlatformInfo") \
-	X(int, persistence, (struct fl_nv_device *d, uint32_t *on), "nvmlDeviceGetPersistenceMode") \
 	X(int, compute_mode, (struct fl_nv_device *d, uint32_t *mode), "nvmlDeviceGetComputeMode") \
 	X(int, set_compute_mode, (struct fl_nv_device *d, uint32_t mode), "nvmlDeviceSetComputeMode") \
 	/* memory and processes */ \
@@ -477,8 +451,6 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	  "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit") \
 	X(int, energy, (struct fl_nv_device *d, unsigned long long *mj), "nvmlDeviceGetTotalEnergyConsumption") \
 	X(int, temperature, (struct fl_nv_device *d, uint32_t sensor, uint32_t *celsius), "nvmlDeviceGetTemperature") \
-	X(int, temperature_limit, (struct fl_nv_device *d, uint32_t limit, uint32_t *celsius), \
-	  "nvmlDeviceGetTemperatureThreshold") \
 	X(int, utilisation, (struct fl_nv_device *d, struct fl_nv_utilisation *rates), \
 	  "nvmlDeviceGetUtilizationRates") \
 	X(int, encoder, (struct fl_nv_device *d, uint32_t *percent, uint32_t *period_us), \
@@ -486,13 +458,9 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	X(int, decoder, (struct fl_nv_device *d, uint32_t *percent, uint32_t *period_us), \
 	  "nvmlDeviceGetDecoderUtilization") \
 	X(int, clock, (struct fl_nv_device *d, uint32_t which, uint32_t *mhz), "nvmlDeviceGetClockInfo") \
-	X(int, max_clock, (struct fl_nv_device *d, uint32_t which, uint32_t *mhz), "nvmlDeviceGetMaxClockInfo") \
 	X(int, clock_reasons, (struct fl_nv_device *d, unsigned long long *reasons), \
 	  "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons") \
 	X(int, performance_state, (struct fl_nv_device *d, uint32_t *state), "nvmlDeviceGetPerformanceState") \
-	X(int, fan, (struct fl_nv_device *d, uint32_t *percent), "nvmlDeviceGetFanSpeed") \
-	X(int, pcie_throughput, (struct fl_nv_device *d, uint32_t counter, uint32_t *kib_s), \
-	  "nvmlDeviceGetPcieThroughput") \
 	X(int, pcie_replays, (struct fl_nv_device *d, uint32_t *count), "nvmlDeviceGetPcieReplayCounter") \
 	X(int, pcie_generation, (struct fl_nv_device *d, uint32_t *generation), "nvmlDeviceGetCurrPcieLinkGeneration") \
 	X(int, pcie_width, (struct fl_nv_device *d, uint32_t *lanes), "nvmlDeviceGetCurrPcieLinkWidth") \
@@ -502,36 +470,22 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	X(int, field_values, (struct fl_nv_device *d, int count, struct fl_nv_field_value *values), \
 	  "nvmlDeviceGetFieldValues") \
 	/* errors of memory */ \
-	X(int, ecc_mode, (struct fl_nv_device *d, uint32_t *now, uint32_t *pending), "nvmlDeviceGetEccMode") \
 	X(int, ecc_total, (struct fl_nv_device *d, uint32_t error, uint32_t counter, unsigned long long *count), \
 	  "nvmlDeviceGetTotalEccErrors") \
-	X(int, ecc_at, (struct fl_nv_device *d, uint32_t error, uint32_t counter, uint32_t location, \
-	  unsigned long long *count), \
-	  "nvmlDeviceGetMemoryErrorCounter") \
-	X(int, retired_pages, (struct fl_nv_device *d, uint32_t cause, uint32_t *count, \
-	  unsigned long long *addresses), \
-	  "nvmlDeviceGetRetiredPages") \
 	X(int, retired_pending, (struct fl_nv_device *d, uint32_t *pending), "nvmlDeviceGetRetiredPagesPendingStatus") \
 	X(int, remapped_rows, (struct fl_nv_device *d, uint32_t *correctable, uint32_t *uncorrectable, \
 	  uint32_t *pending, uint32_t *failed), \
 	  "nvmlDeviceGetRemappedRows") \
-	X(int, row_histogram, (struct fl_nv_device *d, struct fl_nv_row_histogram *values), \
-	  "nvmlDeviceGetRowRemapperHistogram") \
 	/* how devices are joined */ \
 	X(int, common_ancestor, (struct fl_nv_device *a, struct fl_nv_device *b, uint32_t *level), \
 	  "nvmlDeviceGetTopologyCommonAncestor") \
-	X(int, nearest, (struct fl_nv_device *d, uint32_t level, uint32_t *count, struct fl_nv_device **list), \
-	  "nvmlDeviceGetTopologyNearestGpus") \
 	X(int, p2p_status, (struct fl_nv_device *a, struct fl_nv_device *b, uint32_t caps, uint32_t *status), \
 	  "nvmlDeviceGetP2PStatus") \
 	X(int, link_state, (struct fl_nv_device *d, uint32_t link, uint32_t *on), "nvmlDeviceGetNvLinkState") \
-	X(int, link_version, (struct fl_nv_device *d, uint32_t link, uint32_t *version), "nvmlDeviceGetNvLinkVersion") \
 	X(int, link_peer, (struct fl_nv_device *d, uint32_t link, struct fl_nv_pci *pci), \
 	  "nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetNvLinkRemotePciInfo") \
 	X(int, link_peer_type, (struct fl_nv_device *d, uint32_t link, uint32_t *type), \
 	  "nvmlDeviceGetNvLinkRemoteDeviceType") \
-	X(int, link_errors, (struct fl_nv_device *d, uint32_t link, uint32_t counter, unsigned long long *count), \
-	  "nvmlDeviceGetNvLinkErrorCounter") \
 	X(int, fabric_any, (struct fl_nv_device *d, void *any), "nvmlDeviceGetGpuFabricInfoV") \
 	X(int, fabric, (struct fl_nv_device *d, struct fl_nv_fabric *info), "nvmlDeviceGetGpuFabricInfo") \
 	/* MIG: the card */ \
@@ -544,8 +498,6 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	X(int, gi_placements, (struct fl_nv_device *d, uint32_t profile, struct fl_nv_placement *list, \
 	  uint32_t *count), \
 	  "nvmlDeviceGetGpuInstancePossiblePlacements_v2", "nvmlDeviceGetGpuInstancePossiblePlacements") \
-	X(int, gi_capacity, (struct fl_nv_device *d, uint32_t profile, uint32_t *count), \
-	  "nvmlDeviceGetGpuInstanceRemainingCapacity") \
 	X(int, gi_create, (struct fl_nv_device *d, uint32_t profile, struct fl_nv_gi **gi), \
 	  "nvmlDeviceCreateGpuInstance") \
 	X(int, gi_create_at, (struct fl_nv_device *d, uint32_t profile, const struct fl_nv_placement *at, \
@@ -563,8 +515,6 @@ FL_NV_SIZE_(fl_nv_cc_state, 12);
 	  "nvmlGpuInstanceGetComputeInstanceProfileInfo") \
 	X(int, ci_placements, (struct fl_nv_gi *gi, uint32_t profile, struct fl_nv_placement *list, uint32_t *count), \
 	  "nvmlGpuInstanceGetComputeInstancePossiblePlacements") \
-	X(int, ci_capacity, (struct fl_nv_gi *gi, uint32_t profile, uint32_t *count), \
-	  "nvmlGpuInstanceGetComputeInstanceRemainingCapacity") \
 	X(int, ci_create, (struct fl_nv_gi *gi, uint32_t profile, struct fl_nv_ci **ci), \
 	  "nvmlGpuInstanceCreateComputeInstance") \
 	X(int, ci_create_at, (struct fl_nv_gi *gi, uint32_t profile, const struct fl_nv_placement *at, \

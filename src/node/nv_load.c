@@ -81,7 +81,8 @@ int fl_nv_open(struct fl_nv *nv, const char *path, struct fl_err *err)
 		return 0;
 	if (path[0] != '/')
 		return fl_fail(err, FL_E_INVALID, "'%s': the driver's library is named by an absolute path", path);
-	nv->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	/* Lazily, as NVIDIA's own clients do: a library may have symbols that nothing defines and nobody calls. */
+	nv->library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!nv->library) {
 		const char *words = dlerror();
 

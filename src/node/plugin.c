@@ -237,7 +237,8 @@ static void try_now(struct plugin *plugin)
 	}
 	plugin->lost = plugin->changed = false;
 	plugin_end_watchers(plugin, "registering again");
-	if ((stands(plugin) || listen_anew(plugin, &err) == 0) && ask(plugin, &err) == 0)
+	if ((stands(plugin) || listen_anew(plugin, &err) == 0) &&
+	    (!plugin->all->kubelet.path[0] || ask(plugin, &err) == 0))
 		return;
 	complain(plugin, &err);
 	back_off(plugin, FL_PLUGIN_RETRY_LAST);
@@ -265,6 +266,8 @@ void plugins_kubelet_is_new(struct fl_plugins *all, int64_t made)
 {
 	bool busy = false;
 
+	if (!all->kubelet.path[0])
+		return;
 	for (struct plugin *plugin = all->first; plugin; plugin = plugin->next)
 		busy |= fl_op_busy(&plugin->ask.op) && plugin->asked_wall < made;
 	for (struct plugin *plugin = all->first; plugin; plugin = plugin->next)
@@ -473,9 +476,14 @@ static int set_up(struct fl_plugins *all, struct fl_err *err)
 	if (!all->options.dir)
 		all->options.dir = kubelet_dir;
 	all->kubelet.kind = FL_ADDR_UNIX;
-	if (snprintf(all->kubelet.path, sizeof all->kubelet.path, "%s/kubelet.sock", all->options.dir) >=
-	    (int)sizeof all->kubelet.path)
-		return fl_fail(err, FL_E_TOOBIG, "the path '%s' leaves no room for a socket", all->options.dir);
+	if (snprintf(all->kubelet.path, sizeof all->kubelet.path, "%s%s",
+		     all->options.kubelet ? all->options.kubelet : all->options.dir,
+		     all->options.kubelet ? "" : "/kubelet.sock") >= (int)sizeof all->kubelet.path)
+		return fl_fail(err, FL_E_TOOBIG, "the path '%s' is too long for a socket",
+			       all->options.kubelet ? all->options.kubelet : all->options.dir);
+	/* Who registers nowhere cares for no kubelet's count, and helps no other plugin to register. */
+	if (!all->kubelet.path[0])
+		all->options.pods_dir = NULL;
 	if (all->options.pods_dir)
 		all->pods.kind = FL_ADDR_UNIX;
 	if (all->options.pods_dir &&
@@ -555,7 +563,7 @@ struct fl_plugins *fl_plugins_free(struct fl_plugins *all)
 
 const char *fl_plugins_unwatched(const struct fl_plugins *all, struct fl_err *ret_why)
 {
-	for (const struct plugin *plugin = all->first; plugin; plugin = plugin->next) {
+	for (const struct plugin *plugin = all->first; plugin && all->kubelet.path[0]; plugin = plugin->next) {
 		if (plugin->watchers)
 			continue;
 		if (ret_why)

@@ -18,8 +18,9 @@
  * anew, the options have changed, or ours is gone from the folder. Before that our side of older streams is ended: the
  * kubelet takes the end of any for the end of all. Where another process serves a resource of ours it takes turns with
  * nobody: see fl_plugin_socket_kind, a fact for the plan. Whom such an end has hit says nothing and hears of nothing,
- * so the kubelet is asked what it counts, after each change in its folder and twice a minute: what it has let go of is
- * registered again, be it ours or NVIDIA's plugin's, which does so but once.
+ * so the kubelet is asked what it counts: 0.1 s and 1 s after a plugin comes or goes, every 30 s while another plugin
+ * is there or was within five minutes, else every five minutes. What it has dropped is registered again, be it ours or
+ * (at most three times a socket) NVIDIA's plugin's, which registers but once.
  *
  * Allocate, GetPreferredAllocation and PreStartContainer are answered from the very Resource whose list was sent last
  * (plan/gpu_hand_out.h), kept unpacked; they write nothing.
@@ -38,6 +39,8 @@ struct fl_plugins_options {
 	void (*allocated)(void *arg); /* after each Allocate: PodResources will say who has what. NULL: nobody */
 	void *arg;
 	const char *pods_dir;         /* of PodResources, borrowed; NULL: the kubelet is not asked what it counts */
+	const char *kubelet;          /* its socket for Register, borrowed; NULL: kubelet.sock in `dir`; "": nothing is
+		registered, and the sockets of the resources are served all the same */
 };
 
 /* The loop must have a source for fl_resource_kind with fl_plugin_sink, and one for fl_plugin_socket_kind. Feeds both:

@@ -186,7 +186,7 @@ void plugin_send_all(struct plugin *plugin)
 	for (struct watcher *watcher = plugin->watchers, *next; watcher; watcher = next) {
 		next = watcher->next;
 		if (made)
-			fl_grpc_call_send(watcher->call, &list.base);
+			fl_grpc_call_send_newest(watcher->call, &list.base);
 		else
 			cut(watcher);
 	}
@@ -230,7 +230,7 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 		plugin->lost = false;
 		plugin->sent = fl_now(plugin->all->io);
 		fl_grpc_call_on_gone(call, watcher_gone, watcher);
-		fl_grpc_call_send(call, &list.base);
+		fl_grpc_call_send_newest(call, &list.base);
 		plugin_count(plugin, PLUGIN_LISTS);
 		plugin_watchers_changed(plugin);
 	}
@@ -280,7 +280,7 @@ static bool put_nodes(struct fl_arena *arena, const struct fl_handed *handed, V1
 	for (size_t i = 0; i < reply->n_mounts; i++) {
 		reply->mounts[i]->container_path = text_of(arena, handed->mounts[i].path);
 		reply->mounts[i]->host_path = text_of(arena, handed->mounts[i].host_path);
-		reply->mounts[i]->read_only = true;
+		reply->mounts[i]->read_only = !handed->mounts[i].writable;
 		ok &= reply->mounts[i]->container_path && reply->mounts[i]->host_path;
 	}
 	return ok;

@@ -74,6 +74,62 @@ static void cdi_troubles(struct fl_scrape *scrape, void *loop)
 		fl_scrape_value(scrape, &trouble->meta.name, 1);
 }
 
+static void booking_conflicts(struct fl_scrape *scrape, void *loop)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_booking_kind);
+	const struct fl_booking *booking;
+
+	while ((booking = fl_each_next(&each)))
+		for (uint32_t i = 0; i < booking->status.conditions.len; i++) {
+			const struct fl_condition *condition = &booking->status.conditions.at[i];
+			struct fl_str labels[] = { booking->pod_space, booking->pod, booking->resource,
+						   condition->reason };
+
+			if (condition->status == FL_CONDITION_FALSE)
+				fl_scrape_value(scrape, labels, 1);
+		}
+}
+
+static void pod_findings(struct fl_scrape *scrape, void *loop)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_pod_finding_kind);
+	const struct fl_pod_finding *finding;
+
+	while ((finding = fl_each_next(&each)))
+		for (uint32_t i = 0; i < finding->status.conditions.len; i++)
+			fl_scrape_value(scrape,
+					(struct fl_str[]){ finding->pod_space, finding->pod,
+							   finding->status.conditions.at[i].reason }, 1);
+}
+
+static void mps_daemons(struct fl_scrape *scrape, void *loop)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_mps_kind);
+	const struct fl_mps *mps;
+
+	while ((mps = fl_each_next(&each)))
+		fl_scrape_value(scrape,
+				(struct fl_str[]){ mps->meta.name, fl_str(fl_name(&fl_mps_phase_names, (int)mps->is)),
+						   mps->healthy ? FL_S("true") : FL_S("false") }, 1);
+}
+
+static void mps_failures(struct fl_scrape *scrape, void *loop)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_mps_kind);
+	const struct fl_mps *mps;
+
+	while ((mps = fl_each_next(&each)))
+		fl_scrape_value(scrape, &mps->meta.name, mps->fails);
+}
+
 static const struct fl_metric rows[] = {
 	{ "fairlead_driver_state", "How we get on with the driver: 1 for the state that it is in.", FL_GAUGE,
 	  { "state" }, .collect = driver_state },
@@ -83,6 +139,16 @@ static const struct fl_metric rows[] = {
 	  { "card", "device", "state", "cause" }, .collect = card_health },
 	{ "fairlead_resource_devices", "Devices that the kubelet is told of.", FL_GAUGE, { "resource", "health" },
 	  .collect = resource_devices },
+	{ "fairlead_device_conflict",
+	  "1 for each Pod whose devices the kubelet does not count as they were allocated, and why.", FL_GAUGE,
+	  { "namespace", "pod", "resource", "reason" }, .collect = booking_conflicts },
+	{ "fairlead_pod_finding",
+	  "1 for each Pod that runs with another driver's libraries or may not open its GPU any more, and why.",
+	  FL_GAUGE, { "namespace", "pod", "reason" }, .collect = pod_findings },
+	{ "fairlead_mps_daemon", "1 for the state of the MPS control daemon of a resource.", FL_GAUGE,
+	  { "resource", "state", "healthy" }, .collect = mps_daemons },
+	{ "fairlead_mps_failures", "Ends, silences and client faults of the MPS daemon since the agent started.",
+	  FL_GAUGE, { "resource" }, .collect = mps_failures },
 	{ "fairlead_cdi_file_unwritable", "1 for each CDI file that is wanted and cannot be written.", FL_GAUGE,
 	  { "file" }, .collect = cdi_troubles },
 };

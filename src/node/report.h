@@ -3,7 +3,6 @@
 #include "base/metrics.h"
 #include "run/loop.h"
 
-/* fairlead_driver_state, fairlead_driver_info, fairlead_card_health, fairlead_resource_devices and
- * fairlead_cdi_file_unwritable: read from the caches
- * when somebody asks. The loop outlives the metrics' last scrape. */
+/* Each row of the table in report.c: read from the caches when somebody asks. The loop outlives the metrics' last
+ * scrape. */
 int fl_report_metrics(struct fl_metrics *metrics, struct fl_loop *loop, struct fl_err *err) FL_MUSTUSE;

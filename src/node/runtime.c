@@ -21,6 +21,7 @@ struct fl_runtime_feed {
 	struct fl_io *io;
 	struct fl_feed *feed;
 	struct fl_log *log;
+	const char *cdi_dir;
 	const char *socket;                    /* NULL: the usual ones in turn */
 	uint32_t turn;
 	struct fl_grpc_client *client;
@@ -147,6 +148,8 @@ static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusRespons
 	FL_SET(FL_IN(&now, meta), name, FL_S("runtime"));
 	FL_SET(&now, runtime, fl_str(runtime->runtime));
 	FL_SET(&now, version, fl_str(runtime->release));
+	if (runtime->cdi_dir)
+		FL_SET(&now, our_dir, fl_str(runtime->cdi_dir));
 	FL_SET(&now, cdi_known, crio || now.cdi_known);
 	if (crio)
 		FL_SET(&now, cdi, true);
@@ -268,6 +271,7 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 	runtime->feed = fl_loop_feed(loop, &fl_runtime_kind);
 	runtime->log = options->log;
 	runtime->socket = options->socket;
+	runtime->cdi_dir = options->cdi_dir;
 	fl_feed_begin(runtime->feed);
 	fl_feed_synced(runtime->feed);
 	ask(runtime);

@@ -16,6 +16,7 @@ struct fl_log;
 struct fl_runtime_options {
 	const char *socket;           /* NULL: containerd's, then CRI-O's */
 	struct fl_log *log;
+	const char *cdi_dir;          /* where we write CDI files; NULL: nowhere */
 };
 
 /* The loop must have a source for fl_runtime_kind. */

@@ -10,6 +10,9 @@
 /* XIDs that the application has caused: NVIDIA's plugin leaves out the same. */
 static const int64_t ignored[] = { 13, 31, 43, 45, 68, 109 };
 
+/* The host's own, and that of a driver container. */
+static const struct fl_str usual_roots[] = { FL_S_INIT("/"), FL_S_INIT("/run/nvidia/driver") };
+
 static int no_memory(struct fl_err *err)
 {
 	return fl_fail(err, FL_E_NOMEM, "no memory for settings");
@@ -19,8 +22,10 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 {
 	*ret = (struct fl_settings){ 0 };
 	FL_SET(FL_IN(ret, meta), name, FL_S("settings"));
-	if (!FL_ELEMENTS(ret, arena, hand_out, 1) || !FL_ELEMENTS(ret, arena, ignored, FL_LEN(ignored)))
+	if (!FL_ELEMENTS(ret, arena, hand_out, 1) || !FL_ELEMENTS(ret, arena, ignored, FL_LEN(ignored)) ||
+	    !FL_ELEMENTS(ret, arena, look_roots, FL_LEN(usual_roots)))
 		return no_memory(err);
+	memcpy(ret->look_roots.at, usual_roots, sizeof usual_roots);
 	ret->hand_out.at[0] = FL_HAND_CDI;
 	memcpy(ret->ignored.at, ignored, sizeof ignored);
 	FL_SET(ret, unpooled, false);
@@ -33,132 +38,6 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 	FL_SET(ret, annotation_prefix, FL_S("cdi.k8s.io/"));
 	FL_SET(ret, recovery_wait, FL_SETTINGS_WAIT);
 	FL_SET(ret, clean_looks, FL_SETTINGS_LOOKS);
-	return 0;
-}
-
-/* ---- values ---- */
-
-int fl_settings_refuse(const struct fl_settings_at *at, struct fl_err *err, const char *fmt, ...)
-{
-	struct fl_str why;
-	va_list args;
-	char text[FL_ERR_TEXT];
-
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
-	why = fl_str(text);
-	return fl_fail(err, FL_E_INVALID, "%s%s%s%.*s", at->before, at->name, *at->name ? ": " : "", FL_ARG(why));
-}
-
-int fl_settings_enum(const struct fl_settings_at *at, const struct fl_names *names, struct fl_str text, int *ret,
-		     struct fl_err *err)
-{
-	char known[128];
-	size_t len = 0;
-
-	*ret = fl_name_find(names, text);
-	if (*ret >= 0)
-		return 0;
-	for (uint32_t i = 0; i < names->len; i++)
-		len += (size_t)snprintf(known + len, sizeof known - len, "%s%s",
-					i == 0              ? "" :
-					i + 1 == names->len ? " or " :
-							      ", ",
-					names->at[i]);
-	text = fl_str_sub(text, 0, 40);
-	return fl_settings_refuse(at, err, "'%.*s' is none of %s", FL_ARG(text), known);
-}
-
-int fl_settings_bool(const struct fl_settings_at *at, struct fl_str text, bool *ret, struct fl_err *err)
-{
-	static const struct {
-		struct fl_str word;
-		bool is;
-	} words[] = { { FL_S_INIT("true"), true }, { FL_S_INIT("false"), false }, { FL_S_INIT("1"), true },
-		      { FL_S_INIT("0"), false } };
-
-	for (uint32_t i = 0; i < FL_LEN(words); i++) {
-		if (fl_str_eq(words[i].word, text)) {
-			*ret = words[i].is;
-			return 0;
-		}
-	}
-	text = fl_str_sub(text, 0, 40);
-	return fl_settings_refuse(at, err, "'%.*s' is neither true nor false", FL_ARG(text));
-}
-
-int fl_settings_way(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_str text,
-		    struct fl_err *err)
-{
-	int way, r = fl_settings_enum(at, &fl_hand_out_names, text, &way, err);
-
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < settings->hand_out.len; i++)
-		if (settings->hand_out.at[i] == (enum fl_hand_out)way)
-			return 0;
-	settings->hand_out.at[settings->hand_out.len++] = (enum fl_hand_out)way;
-	return 0;
-}
-
-int fl_settings_ways_begin(struct fl_settings *settings, struct fl_arena *arena, struct fl_err *err)
-{
-	/* Each at most once. */
-	if (!FL_ELEMENTS(settings, arena, hand_out, FL_HAND_OUT_COUNT_))
-		return no_memory(err);
-	settings->hand_out.len = 0;
-	return 0;
-}
-
-int fl_settings_extra(struct fl_settings *settings, struct fl_arena *arena, enum fl_extra which, bool on,
-		      struct fl_err *err)
-{
-	enum fl_extra kept[FL_EXTRA_COUNT_];
-	uint32_t len = 0;
-
-	/* In the order of the enum, so that the same wishes are the same settings. */
-	for (int i = 0; i < FL_EXTRA_COUNT_; i++) {
-		bool is = i == (int)which && on;
-
-		for (uint32_t k = 0; k < settings->extras.len && i != (int)which; k++)
-			is |= settings->extras.at[k] == (enum fl_extra)i;
-		if (is)
-			kept[len++] = (enum fl_extra)i;
-	}
-	if (len == settings->extras.len)
-		return 0;
-	if (!FL_ELEMENTS(settings, arena, extras, len))
-		return no_memory(err);
-	memcpy(settings->extras.at, kept, len * sizeof *kept);
-	settings->has.extras = len > 0;
-	return 0;
-}
-
-int fl_settings_channel(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_arena *arena,
-			struct fl_str text, struct fl_err *err)
-{
-	bool on = fl_str_eq(text, FL_S("[0]")) || fl_str_eq(text, FL_S("0"));
-
-	if (!on && text.len && !fl_str_eq(text, FL_S("[]"))) {
-		text = fl_str_sub(text, 0, 40);
-		return fl_settings_refuse(at, err, "'%.*s' is neither [] nor [0]: the device plugin knows channel 0 "
-						   "only",
-					  FL_ARG(text));
-	}
-	return fl_settings_extra(settings, arena, FL_EXTRA_IMEX, on, err);
-}
-
-int fl_settings_warn(struct fl_settings *settings, struct fl_arena *arena, const struct fl_settings_at *at,
-		     const char *what, struct fl_err *err)
-{
-	struct fl_str before = settings->untaken, text;
-
-	text = fl_arena_printf(arena, "%.*s%s%s%s: %s", FL_ARG(before), before.len ? "; " : "", at->before, at->name,
-			       what);
-	if (!text.p)
-		return no_memory(err);
-	FL_SET(settings, untaken, text);
 	return 0;
 }
 
@@ -187,6 +66,129 @@ static int lay_ways(struct laying *l, const struct fl_strs *given)
 			r = fl_settings_way(&at, l->settings, fl_str_trim(word), l->err);
 	}
 	return r;
+}
+
+/* ---- names out of a list, each at most once ---- */
+
+/* A bit for each that is named; `all` is all of them. */
+static int read_names(struct laying *l, const char *name, const struct fl_names *names, const struct fl_strs *given,
+		      uint32_t *ret_bits, bool *ret_all)
+{
+	const struct fl_settings_at at = option(name);
+
+	*ret_bits = 0;
+	*ret_all = false;
+	for (uint32_t i = 0; i < given->len; i++) {
+		struct fl_str rest = given->at[i], word;
+
+		while (fl_str_split(&rest, ',', &word)) {
+			int which, r;
+
+			word = fl_str_trim(word);
+			if (fl_str_eq(word, FL_S("all"))) {
+				*ret_all = true;
+				continue;
+			}
+			r = word.len ? fl_settings_enum(&at, names, word, &which, l->err) : 0;
+			if (r < 0)
+				return r;
+			if (word.len)
+				*ret_bits |= 1u << which;
+		}
+	}
+	if (*ret_all)
+		*ret_bits = (1u << names->len) - 1;
+	return 0;
+}
+
+/* In the order of the enum, so that the same wishes are the same settings. */
+#define LAY_NAMES(l, member, count, bits) \
+	({ \
+		uint32_t len_ = (uint32_t)__builtin_popcount(bits), at_ = 0; \
+		bool made_ = !len_ || FL_ELEMENTS((l)->settings, (l)->arena, member, len_); \
+		for (uint32_t i_ = 0; made_ && i_ < (count); i_++) \
+			if ((bits) >> i_ & 1) \
+				(l)->settings->member.at[at_++] = (__typeof__(*(l)->settings->member.at))i_; \
+		made_ ? 0 : no_memory((l)->err); \
+	})
+
+static int lay_cdi_flags(struct laying *l, const struct fl_strs *given)
+{
+	const struct fl_settings_at at = option("cdi-feature-flags");
+	const uint32_t coherent = 1u << FL_CDI_COHERENT_ANNOTATIONS;
+	uint32_t bits;
+	bool all;
+	int r = read_names(l, at.name, &fl_cdi_flag_names, given, &bits, &all);
+
+	if (r == 0 && bits & coherent && !all)
+		return fl_settings_refuse(&at, l->err, "%s is not supported: no device has annotations; leave it out",
+					  fl_name(&fl_cdi_flag_names, FL_CDI_COHERENT_ANNOTATIONS));
+	if (r == 0 && bits & coherent)
+		r = fl_settings_warn(l->settings, l->arena, &at,
+				     "all is taken but for enable-coherent-annotations, which is unsupported", l->err);
+	bits &= ~coherent;
+	return r < 0 ? r : LAY_NAMES(l, cdi_flags, FL_CDI_FLAG_COUNT_, bits);
+}
+
+static int lay_disabled_hooks(struct laying *l, const struct fl_strs *given)
+{
+	uint32_t bits;
+	bool all;
+	int r = read_names(l, "cdi-disable-hooks", &fl_hook_part_names, given, &bits, &all);
+
+	return r < 0 ? r : LAY_NAMES(l, disabled_hooks, FL_HOOK_COUNT_, bits);
+}
+
+/* ---- the driver's places ---- */
+
+static int look_in(struct laying *l, const struct fl_str *roots, uint32_t len)
+{
+	if (!FL_ELEMENTS(l->settings, l->arena, look_roots, len))
+		return no_memory(l->err);
+	for (uint32_t i = 0; i < len; i++)
+		l->settings->look_roots.at[i] = roots[i];
+	return 0;
+}
+
+/* As NVIDIA's plugin has it: what it searches is its container's view of the driver's root (--driver-root-ctr-path),
+ * what it writes is the host's (--driver-root). Without such a view both are one. */
+static int lay_roots(struct laying *l, const struct fl_settings_given *given)
+{
+	const struct fl_settings_at root = option("driver-root"), view = option("driver-root-ctr-path");
+	const struct fl_settings_at dev = option("dev-root");
+	struct fl_settings *s = l->settings;
+	bool viewed = given->look_root.p || s->look_roots.len == 1;   /* the file's is one, the usual ones are two */
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < given->roots.len; i++)
+		r = fl_settings_root(&root, given->roots.at[i], l->err);
+	if (r == 0 && given->look_root.p)
+		r = fl_settings_root(&view, given->look_root, l->err);
+	if (r == 0 && given->dev_root.p)
+		r = fl_settings_root(&dev, given->dev_root, l->err);
+	if (r < 0)
+		return r;
+	if (viewed && given->roots.len > 1)
+		return fl_settings_refuse(&root, l->err, "%u roots to search, but --driver-root-ctr-path (or "
+							 "containerDriverRoot) names the one: give one of each",
+					  given->roots.len);
+	if (given->roots.len == 1)
+		FL_SET(s, driver_root, given->roots.at[0]);
+	else if (given->roots.len)
+		FL_UNSET(s, driver_root);
+	else if (viewed && !s->has.driver_root)
+		FL_SET(s, driver_root, usual_roots[0]);
+	if (given->dev_root.p)
+		FL_SET(s, dev_root, given->dev_root);
+	if (s->has.dev_root && !viewed)
+		FL_SET(s, look_dev, s->dev_root);
+	if (given->look_root.p)
+		return look_in(l, &given->look_root, 1);
+	if (viewed)
+		return 0;
+	if (given->roots.len)
+		return look_in(l, given->roots.at, given->roots.len);
+	return s->has.driver_root ? look_in(l, &s->driver_root, 1) : 0;
 }
 
 /* RESOURCE=CARD,CARD[;mig=PROFILE][;slices=N] */
@@ -333,24 +335,30 @@ static int lay_xids(struct laying *l, const struct fl_settings_given *given)
 	return 0;
 }
 
-/* ---- what we do not do ---- */
+/* ---- MPS ---- */
 
-static int refuse_others(struct laying *l, const struct fl_settings_given *given)
+/* With NVIDIA's words. */
+static int check_mps(const struct fl_settings *s, struct fl_err *err)
 {
-	const struct fl_settings_at at = option("mps-root");
-
-	if (given->mps_root.len)
-		return fl_settings_refuse(&at, l->err, "MPS is not supported: use time-slicing");
+	if (s->mps && s->mig == FL_MIG_MIXED)
+		return fl_fail(err, FL_E_INVALID,
+			       "sharing.mps: using --mig-strategy=mixed is not supported with MPS: choose none, or "
+			       "timeSlicing");
+	for (uint32_t i = 0; s->mps && i < s->sharing.len; i++)
+		if (!fl_str_eq(s->sharing.at[i].resource, FL_S("nvidia.com/gpu")))
+			return fl_fail(err, FL_E_INVALID,
+				       "sharing.mps: '%.*s' cannot be shared by MPS, only nvidia.com/gpu"
+				       ": choose timeSlicing for it",
+				       FL_ARG(fl_str_sub(s->sharing.at[i].resource, 0, 80)));
+	if (s->mps && s->sharing.len && !s->unpooled)
+		return fl_fail(err, FL_E_INVALID,
+			       "sharing.mps: shares the GPUs that are in no pool, and --unpooled=false offers none of "
+			       "them: leave one of the two out");
+	if (s->mps && !s->has.mps_root)
+		return fl_fail(err, FL_E_INVALID,
+			       "sharing.mps: using MPS requires --mps-root: set it, or MPS_ROOT, to a "
+			       "directory of the host: /run/nvidia/mps");
 	return 0;
-}
-
-int fl_settings_discovery(const struct fl_settings_at *at, struct fl_str text, struct fl_err *err)
-{
-	if (!text.len || fl_str_eq(text, FL_S("auto")) || fl_str_eq(text, FL_S("nvml")))
-		return 0;
-	text = fl_str_sub(text, 0, 40);
-	return fl_settings_refuse(at, err, "'%.*s' is not supported (Tegra, WSL and vfio are not): write auto or nvml",
-				  FL_ARG(text));
 }
 
 /* ---- rows of one kind ---- */
@@ -388,6 +396,24 @@ static int lay_words(struct laying *l, const struct fl_settings_given *given)
 	LAY_BOOL(given->pass_specs, pass_nodes, "pass-device-specs");
 	LAY_BOOL(given->unpooled, unpooled, "unpooled");
 	LAY_BOOL(given->pre_start, pre_start, "pre-start");
+	LAY_BOOL(given->startup_taint, startup_taint, "startup-taint");
+	LAY_BOOL(given->remove_refused, remove_refused, "remove-refused-pods");
+	LAY_BOOL(given->dev_links, dev_links, "dev-char-links");
+	return 0;
+}
+
+static int lay_evict_after(struct laying *l, struct fl_str given)
+{
+	const struct fl_settings_at at = option("evict-after");
+	int64_t after;
+
+	if (!given.p)
+		return 0;
+	if (!fl_duration(given, &after) || after < 0)
+		return fl_settings_refuse(&at, l->err, "'%.*s' is no duration from 0s (never) on, as 5m",
+					  FL_ARG(given));
+	if (after)
+		FL_SET(l->settings, evict_after, after);
 	return 0;
 }
 
@@ -434,11 +460,24 @@ static int lay_texts(struct laying *l, const struct fl_settings_given *given)
 						  FL_ARG(given->cdi_kind));
 		FL_SET(l->settings, cdi_kind, given->cdi_kind);
 	}
+	if (given->nvidia_hook.p) {
+		int r;
+
+		at = option("nvidia-cdi-hook-path");
+		r = fl_settings_hook(&at, l->settings, l->arena, given->nvidia_hook, l->err);
+		if (r < 0)
+			return r;
+	}
 	if (given->hook.p) {
+		int r = 0;
+
 		at = option("cdi-hook-path");
-		if (!fl_str_starts(given->hook, FL_S("/")))
-			return fl_settings_refuse(&at, l->err, "'%.*s' does not begin with /", FL_ARG(given->hook));
-		FL_SET(l->settings, hook, given->hook);
+		if (!given->hook.len)
+			FL_UNSET(l->settings, hook);
+		else
+			r = fl_settings_hook(&at, l->settings, l->arena, given->hook, l->err);
+		if (r < 0)
+			return r;
 	}
 	if (given->recovery_wait.p) {
 		at = option("recovery-wait");
@@ -460,20 +499,28 @@ static int lay_texts(struct laying *l, const struct fl_settings_given *given)
 
 static int lay_given(struct laying *l, const struct fl_settings_given *given)
 {
-	const struct fl_settings_at at = option("fail-on-init-error");
+	const struct fl_settings_at at = option("fail-on-init-error"), root = option("mps-root");
 	bool ignored_bool;
 	int r = given->fail_on_init.p ? fl_settings_bool(&at, given->fail_on_init, &ignored_bool, l->err) : 0;
 
 	if (r == 0)
-		r = refuse_others(l, given);
-	if (r == 0)
 		r = lay_words(l, given);
+	if (r == 0 && given->mps_root.p)
+		r = fl_settings_mps_root(&root, l->settings, given->mps_root, l->err);
+	if (r == 0)
+		r = lay_evict_after(l, given->evict_after);
 	if (r == 0)
 		r = lay_texts(l, given);
 	if (r == 0)
 		r = lay_extras(l, given);
 	if (r == 0)
 		r = lay_ways(l, &given->list_strategy);
+	if (r == 0)
+		r = lay_roots(l, given);
+	if (r == 0)
+		r = lay_cdi_flags(l, &given->cdi_flags);
+	if (r == 0)
+		r = lay_disabled_hooks(l, &given->disabled_hooks);
 	if (r == 0)
 		r = lay_pools(l, &given->pools);
 	return r == 0 ? lay_xids(l, given) : r;
@@ -484,9 +531,12 @@ static int lay_given(struct laying *l, const struct fl_settings_given *given)
 static int read_all(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		    struct fl_err *err)
 {
+	const struct fl_settings_given nothing = { 0 };
 	struct laying l = { ret, arena, err };
 	int r = fl_settings_defaults(arena, ret, err);
 
+	if (r == 0 && from->given && from->given->hook_usual.len)
+		FL_SET(ret, hook, from->given->hook_usual);
 	if (r == 0 && from->text.p) {
 		/* Who brings NVIDIA's configuration wants what NVIDIA's plugin serves. */
 		FL_SET(ret, unpooled, true);
@@ -494,8 +544,10 @@ static int read_all(const struct fl_settings_from *from, struct fl_arena *arena,
 		if (r < 0)
 			return fl_wrap(err, "%.*s", FL_ARG(from->name));
 	}
-	if (r == 0 && from->given)
-		r = lay_given(&l, from->given);
+	if (r == 0)
+		r = lay_given(&l, from->given ? from->given : &nothing);
+	if (r == 0 && (r = check_mps(ret, err)) < 0)
+		return fl_wrap(err, "%.*s", FL_ARG(from->name));
 	if (from->node.len)
 		FL_SET(ret, node, from->node);
 	if (from->boot.len)
@@ -529,9 +581,9 @@ int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena
 		else if ((r = read_all(&without, arena, &settings, NULL)) < 0 && r != -FL_E_NOMEM)
 			r = fl_settings_defaults(arena, &settings, NULL);
 		FL_SET(&settings, message,
-		       fl_arena_printf(arena, "%s; %s", why.text,
-				       from->last ? "what was right before stays in force" :
-						    "the file is left out until it is right"));
+		       fl_arena_printf(arena, "%s; until it is right the former settings apply (at a start: those "
+					      "without the file)",
+				       why.text));
 		if (r != -FL_E_NOMEM)
 			r = settings.message.p ? 0 : -FL_E_NOMEM;
 	}

@@ -3,16 +3,17 @@
 #include "json/name.h"
 #include "json/yaml.h"
 #include "node/settings_in.h"
+#include <inttypes.h>
 
 struct reader {
 	const yyjson_doc *doc;
 	struct fl_arena *arena;
 	struct fl_settings *settings;
 	struct fl_err *err;
-	bool rename, one_share;                /* sharing.timeSlicing */
+	bool rename, one_share, mps;           /* of the block of `sharing` that is read now */
 };
 
-/* A member: who takes it. What nobody takes is a mistake. */
+/* A member: who takes it. What nobody takes may be of a later version: it is reported, and the rest counts. */
 struct member {
 	const char *name;
 	int (*take)(struct reader *r, yyjson_val *val);
@@ -41,11 +42,19 @@ static struct fl_settings_at where(const struct reader *r, const yyjson_val *val
 		fl_settings_refuse(&at_, (r)->err, __VA_ARGS__); \
 	})
 
+static int warn(struct reader *r, yyjson_val *val, const char *what)
+{
+	struct path path;
+	const struct fl_settings_at at = where(r, val, &path);
+
+	return fl_settings_warn(r->settings, r->arena, &at, what, r->err);
+}
+
 static int walk(struct reader *r, yyjson_val *val, const struct member *members, uint32_t count)
 {
 	yyjson_obj_iter iter = yyjson_obj_iter_with(val);
+	yyjson_val *key, *val_of;
 	struct fl_str name;
-	yyjson_val *key;
 
 	if (yyjson_is_null(val))
 		return 0;
@@ -58,11 +67,11 @@ static int walk(struct reader *r, yyjson_val *val, const struct member *members,
 		(void)fl_json_str(key, &name);
 		while (i < count && !fl_str_eq(name, fl_str(members[i].name)))
 			i++;
+		val_of = yyjson_obj_iter_get_val(key);
 		if (i == count)
-			return REFUSE(r, key, "no such field");
-		result = yyjson_is_null(yyjson_obj_iter_get_val(key)) ? 0 :
-									 members[i].take(r,
-									   yyjson_obj_iter_get_val(key));
+			result = warn(r, key, "no such field, and so left out, as NVIDIA's plugin does");
+		else
+			result = yyjson_is_null(val_of) ? 0 : members[i].take(r, val_of);
 		if (result < 0)
 			return result;
 	}
@@ -115,14 +124,6 @@ static int get_enum(struct reader *r, yyjson_val *val, const struct fl_names *na
 	return result < 0 ? result : fl_settings_enum(&at, names, text, ret, r->err);
 }
 
-static int warn(struct reader *r, yyjson_val *val, const char *what)
-{
-	struct path path;
-	const struct fl_settings_at at = where(r, val, &path);
-
-	return fl_settings_warn(r->settings, r->arena, &at, what, r->err);
-}
-
 /* Understood, and of no meaning here: what it is about is done in another way, or by nobody. */
 static int leave_bool(struct reader *r, yyjson_val *val)
 {
@@ -144,14 +145,6 @@ static int leave_any(struct reader *r, yyjson_val *val)
 	if (yyjson_is_obj(val))
 		return REFUSE(r, val, "found an object");
 	return 0;
-}
-
-static int refuse_some_text(struct reader *r, yyjson_val *val)
-{
-	struct fl_str text = { 0 };
-	int result = get_text(r, val, &text);
-
-	return result == 0 && text.len ? REFUSE(r, val, "is not supported: leave it out") : result;
 }
 
 /* ---- flags ---- */
@@ -192,16 +185,53 @@ static int take_prefix(struct reader *r, yyjson_val *val)
 	return get_text(r, val, &r->settings->annotation_prefix);
 }
 
+/* An empty path is none. */
+static int get_root(struct reader *r, yyjson_val *val, struct fl_str *ret)
+{
+	struct path path;
+	const struct fl_settings_at at = where(r, val, &path);
+	int result = get_text(r, val, ret);
+
+	return result == 0 && ret->len ? fl_settings_root(&at, *ret, r->err) : result;
+}
+
 static int take_driver_root(struct reader *r, yyjson_val *val)
 {
-	r->settings->has.driver_root = 1;
-	return get_text(r, val, &r->settings->driver_root);
+	int result = get_root(r, val, &r->settings->driver_root);
+
+	r->settings->has.driver_root = r->settings->driver_root.len > 0;
+	return result;
 }
 
 static int take_dev_root(struct reader *r, yyjson_val *val)
 {
-	r->settings->has.dev_root = 1;
-	return get_text(r, val, &r->settings->dev_root);
+	int result = get_root(r, val, &r->settings->dev_root);
+
+	r->settings->has.dev_root = r->settings->dev_root.len > 0;
+	return result;
+}
+
+static int take_look_root(struct reader *r, yyjson_val *val)
+{
+	struct fl_str root = { 0 };
+	int result = get_root(r, val, &root);
+
+	if (result < 0 || !root.len)
+		return result;
+	if (!FL_ELEMENTS(r->settings, r->arena, look_roots, 1))
+		return no_memory(r->err);
+	r->settings->look_roots.at[0] = root;
+	return 0;
+}
+
+static int take_hook(struct reader *r, yyjson_val *val)
+{
+	struct path path;
+	const struct fl_settings_at at = where(r, val, &path);
+	struct fl_str text = { 0 };
+	int result = get_text(r, val, &text);
+
+	return result < 0 || !text.len ? result : fl_settings_hook(&at, r->settings, r->arena, text, r->err);
 }
 
 static int take_way(struct reader *r, yyjson_val *val)
@@ -222,6 +252,8 @@ static int take_ways(struct reader *r, yyjson_val *val)
 
 	if (result < 0)
 		return result;
+	if (yyjson_is_arr(val) && !yyjson_arr_size(val))
+		return REFUSE(r, val, "an empty list hands out nothing: name a strategy, as cdi-cri, or leave it out");
 	return yyjson_is_arr(val) ? each(r, val, take_way) : take_way(r, val);
 }
 
@@ -242,10 +274,10 @@ static int take_plugin(struct reader *r, yyjson_val *val)
 		{ "deviceListStrategy", take_ways, false },
 		{ "deviceIDStrategy", take_id_by, false },
 		{ "cdiAnnotationPrefix", take_prefix, false },
-		{ "nvidiaCTKPath", leave_text, false },          /* our own hook needs none of NVIDIA's */
-		{ "nvidiaCDIHookPath", leave_text, false },
-		{ "containerDriverRoot", leave_text, false },    /* the host's root is looked through as it is */
-		{ "driverRootCtrPath", leave_text, false },
+		{ "nvidiaCTKPath", take_hook, false },
+		{ "nvidiaCDIHookPath", take_hook, false },
+		{ "containerDriverRoot", take_look_root, false },
+		{ "driverRootCtrPath", take_look_root, false },
 		{ "sharedDevicesAllocationPolicy", take_policy, false },
 	};
 
@@ -289,6 +321,32 @@ static int take_mofed(struct reader *r, yyjson_val *val)
 	return take_extra(r, val, FL_EXTRA_MOFED);
 }
 
+/* NVIDIA's file has no such fields, and its plugin does as if they were not there. */
+static int leave_flags(struct reader *r, yyjson_val *val)
+{
+	return warn(r, val, "is no field of the file: use --cdi-feature-flags or CDI_FEATURE_FLAGS");
+}
+
+static int leave_hooks(struct reader *r, yyjson_val *val)
+{
+	return warn(r, val, "is no field of the file: use --cdi-disable-hooks or CDI_DISABLE_HOOKS");
+}
+
+static int leave_socket(struct reader *r, yyjson_val *val)
+{
+	return warn(r, val, "is no field of the file: use --kubelet-socket or KUBELET_SOCKET");
+}
+
+static int take_mps_root(struct reader *r, yyjson_val *val)
+{
+	struct path path;
+	const struct fl_settings_at at = where(r, val, &path);
+	struct fl_str text = { 0 };
+	int result = get_text(r, val, &text);
+
+	return result < 0 ? result : fl_settings_mps_root(&at, r->settings, text, r->err);
+}
+
 static int take_flags(struct reader *r, yyjson_val *val)
 {
 	static const struct member members[] = {
@@ -301,11 +359,12 @@ static int take_flags(struct reader *r, yyjson_val *val)
 		{ "gdrcopyEnabled", take_gdrcopy, false },
 		{ "gdsEnabled", take_gds, false },
 		{ "mofedEnabled", take_mofed, false },
-		{ "mpsRoot", refuse_some_text, false },
+		{ "mpsRoot", take_mps_root, false },
 		{ "useNodeFeatureAPI", leave_bool, false },
 		{ "deviceDiscoveryStrategy", take_discovery, false },
-		{ "cdiFeatureFlags", leave_any, false },    /* for NVIDIA's generator of CDI files */
-		{ "cdiDisableHooks", leave_any, false },
+		{ "cdiFeatureFlags", leave_flags, false },
+		{ "cdiDisableHooks", leave_hooks, false },
+		{ "kubeletSocket", leave_socket, false },
 		{ "plugin", take_plugin, false },
 		{ "gfd", take_gfd, false },
 	};
@@ -434,6 +493,9 @@ static int take_replicas(struct reader *r, yyjson_val *val)
 		return REFUSE(r, val, "number of replicas must be >= 2");
 	if (count > 10000)
 		return REFUSE(r, val, "number of replicas must be <= 10000");
+	if (r->mps && count > FL_MPS_SHARES_MAX)
+		return REFUSE(r, val, "number of replicas must be <= %d with MPS: a GPU serves no more clients",
+			      FL_MPS_SHARES_MAX);
 	FL_SET(last_sharing(r), replicas, (int32_t)count);
 	return 0;
 }
@@ -485,7 +547,8 @@ static int take_one_share(struct reader *r, yyjson_val *val)
 	return get_bool(r, val, &r->one_share);
 }
 
-static int take_slicing(struct reader *r, yyjson_val *val)
+/* A block of `sharing`: resources and how they are shared, in place of what was there. */
+static int take_block(struct reader *r, yyjson_val *val, bool mps)
 {
 	static const struct member members[] = {
 		{ "renameByDefault", take_rename, false },
@@ -493,8 +556,13 @@ static int take_slicing(struct reader *r, yyjson_val *val)
 		{ "resources", take_list, false },
 	};
 	struct fl_settings *s = r->settings;
-	int result = walk(r, val, members, FL_LEN(members));
+	int result;
 
+	s->sharing.len = 0;
+	r->mps = mps;
+	r->rename = false;
+	r->one_share = mps;
+	result = walk(r, val, members, FL_LEN(members));
 	if (result < 0)
 		return result;
 	if (!s->sharing.len)
@@ -512,16 +580,43 @@ static int take_slicing(struct reader *r, yyjson_val *val)
 	return 0;
 }
 
-static int refuse_mps(struct reader *r, yyjson_val *val)
+/* Checked also where MPS is there, which wins: NVIDIA's plugin reads both. */
+static int take_slicing(struct reader *r, yyjson_val *val)
 {
-	return REFUSE(r, val, "MPS is not supported: use timeSlicing");
+	struct fl_settings *s = r->settings;
+	const struct fl_settings mps = *s;
+	int result = take_block(r, val, false);
+
+	if (result < 0 || !mps.mps)
+		return result;
+	s->sharing = mps.sharing;
+	s->one_share = mps.one_share;
+	return warn(r, val, "is not taken: sharing.mps is there and wins, as with NVIDIA's plugin");
 }
 
+static int take_mps(struct reader *r, yyjson_val *val)
+{
+	int result = take_block(r, val, true);
+
+	FL_SET(r->settings, mps, true);
+	return result;
+}
+
+static int is_taken(struct reader *r, yyjson_val *val)
+{
+	(void)r;
+	(void)val;
+	return 0;
+}
+
+/* MPS first, wherever it stands: the other block must know whether it counts. */
 static int take_sharing(struct reader *r, yyjson_val *val)
 {
-	static const struct member members[] = { { "timeSlicing", take_slicing, false }, { "mps", refuse_mps, false } };
+	static const struct member members[] = { { "timeSlicing", take_slicing, false }, { "mps", is_taken, false } };
+	yyjson_val *mps = yyjson_is_obj(val) ? fl_json_get(val, FL_S("mps")) : NULL;
+	int result = mps && !yyjson_is_null(mps) ? take_mps(r, mps) : 0;
 
-	return walk(r, val, members, FL_LEN(members));
+	return result < 0 ? result : walk(r, val, members, FL_LEN(members));
 }
 
 /* ---- the rest ---- */
@@ -530,13 +625,23 @@ static int take_channels(struct reader *r, yyjson_val *val)
 {
 	struct path path;
 	const struct fl_settings_at at = where(r, val, &path);
-	bool some = yyjson_arr_size(val) > 0;
+	char text[64];
+	struct fl_buf list = FL_BUF_IN(text);
+	yyjson_arr_iter iter = yyjson_arr_iter_with(val);
+	yyjson_val *item;
 	int64_t channel;
 
-	if (!yyjson_is_arr(val) || yyjson_arr_size(val) > 1 ||
-	    (some && (!fl_json_i64(yyjson_arr_get_first(val), &channel) || channel != 0)))
-		return REFUSE(r, val, "neither [] nor [0]: the device plugin knows channel 0 only");
-	return fl_settings_channel(&at, r->settings, r->arena, some ? FL_S("0") : FL_S(""), r->err);
+	text[0] = '\0';
+	if (!yyjson_is_arr(val))
+		return REFUSE(r, val, "a list is wanted, found %s", fl_json_kind(val));
+	fl_buf_char(&list, '[');
+	while ((item = yyjson_arr_iter_next(&iter)) && !list.failed) {
+		if (!fl_json_i64(item, &channel))
+			return REFUSE(r, item, "a number is wanted, found %s", fl_json_kind(item));
+		fl_buf_printf(&list, "%s%" PRId64, list.len > 1 ? "," : "", channel);
+	}
+	fl_buf_char(&list, ']');
+	return fl_settings_channel(&at, r->settings, r->arena, fl_buf_view(&list), r->err);
 }
 
 static int take_required(struct reader *r, yyjson_val *val)
@@ -558,7 +663,7 @@ static int take_version(struct reader *r, yyjson_val *val)
 	struct fl_str text = { 0 };
 	int result = get_text(r, val, &text);
 
-	if (result < 0 || fl_str_eq(text, FL_S("v1")))
+	if (result < 0 || !text.len || fl_str_eq(text, FL_S("v1")))
 		return result;
 	text = fl_str_sub(text, 0, 40);
 	return REFUSE(r, val, "unknown version: %.*s", FL_ARG(text));
@@ -567,7 +672,7 @@ static int take_version(struct reader *r, yyjson_val *val)
 int fl_settings_file(struct fl_str text, struct fl_arena *arena, struct fl_settings *settings, struct fl_err *err)
 {
 	static const struct member members[] = {
-		{ "version", take_version, true },
+		{ "version", take_version, false },
 		{ "flags", take_flags, false },
 		{ "resources", take_resources, false },
 		{ "sharing", take_sharing, false },

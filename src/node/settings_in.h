@@ -17,6 +17,11 @@ int fl_settings_enum(const struct fl_settings_at *at, const struct fl_names *nam
 int fl_settings_bool(const struct fl_settings_at *at, struct fl_str text, bool *ret, struct fl_err *err) FL_MUSTUSE;
 int fl_settings_discovery(const struct fl_settings_at *at, struct fl_str text, struct fl_err *err) FL_MUSTUSE;
 
+/* An absolute path; and the hook by NVIDIA's names: ours, or one of NVIDIA's, which is warned of. */
+int fl_settings_root(const struct fl_settings_at *at, struct fl_str text, struct fl_err *err) FL_MUSTUSE;
+int fl_settings_hook(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_arena *arena,
+		     struct fl_str path, struct fl_err *err) FL_MUSTUSE;
+
 /* The list of strategies: begin anew, then one after the other. */
 int fl_settings_ways_begin(struct fl_settings *settings, struct fl_arena *arena, struct fl_err *err) FL_MUSTUSE;
 int fl_settings_way(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_str text,
@@ -25,9 +30,13 @@ int fl_settings_way(const struct fl_settings_at *at, struct fl_settings *setting
 /* What containers get beside their cards: one of it, on or off. */
 int fl_settings_extra(struct fl_settings *settings, struct fl_arena *arena, enum fl_extra which, bool on,
 		      struct fl_err *err) FL_MUSTUSE;
-/* "[]" or "", "[0]" or "0"; as the file has it, the numbers of the list. */
+/* "[]" or "", "[0]" or "0". */
 int fl_settings_channel(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_arena *arena,
 			struct fl_str text, struct fl_err *err) FL_MUSTUSE;
+
+/* Directory of MPS; an empty text is none. */
+int fl_settings_mps_root(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_str text,
+			 struct fl_err *err) FL_MUSTUSE;
 
 /* What is understood and not taken, appended to the message. */
 int fl_settings_warn(struct fl_settings *settings, struct fl_arena *arena, const struct fl_settings_at *at,

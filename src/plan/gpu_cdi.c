@@ -15,6 +15,7 @@ struct cdi {
 	const struct fl_cdi_spec *old;         /* of ours, as it is; NULL: there is none */
 	struct fl_cdi_spec spec;
 	uint32_t room;                         /* of its devices */
+	bool gids;                             /* may groups of device nodes be given? */
 };
 
 /* ---- small things ---- */
@@ -34,46 +35,13 @@ static struct fl_str folder_of(struct fl_str path)
 	return path.len > 1 ? fl_str_sub(path, 0, path.len - 1) : path;
 }
 
-static const struct fl_host_node *node_at(const struct fl_host *host, struct fl_str path)
-{
-	for (uint32_t i = 0; host && i < host->nodes.len; i++)
-		if (fl_str_eq(host->nodes.at[i].path, path))
-			return &host->nodes.at[i];
-	return NULL;
-}
-
 /* ---- device nodes ---- */
-
-struct fl_gpu_nodes fl_gpu_nodes(struct fl_plan *plan, const struct fl_host *host, const struct fl_card *card,
-				 const struct fl_partition *part)
-{
-	struct fl_gpu_nodes nodes = { .len = part ? 3 : 1 };
-
-	if (card->has.minor)
-		nodes.path[0] = fl_plan_printf(plan, "/dev/nvidia%d", (int)card->minor);
-	if (part && part->has.gi_cap)
-		nodes.path[1] = fl_plan_printf(plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->gi_cap);
-	if (part && part->has.ci_cap)
-		nodes.path[2] = fl_plan_printf(plan, "/dev/nvidia-caps/nvidia-cap%d", (int)part->ci_cap);
-	for (uint32_t i = 0; i < nodes.len; i++)
-		nodes.node[i] = nodes.path[i].len ? node_at(host, nodes.path[i]) : NULL;
-	return nodes;
-}
-
-struct fl_str fl_gpu_node_missing(const struct fl_gpu_nodes *nodes)
-{
-	for (uint32_t i = 0; i < nodes->len; i++)
-		if (!nodes->node[i])
-			return nodes->path[i].len ? nodes->path[i] :
-						    FL_S("a device node whose number is not known");
-	return FL_S("");
-}
 
 /* With numbers, so that a container gets the device that was meant, whatever lies at the path when it starts. */
 static void put_node(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_host_node *from)
 {
 	struct fl_cdi_node *node = &edits->nodes.at[edits->nodes.len++];
-	struct fl_str host = on_host(c, c->facts->host->dev_root, from->path);
+	struct fl_str host = on_host(c, fl_gpu_written_dev(c->facts->settings, c->facts->host), from->path);
 
 	FL_SET(node, path, from->path);
 	if (!fl_str_eq(host, from->path))
@@ -83,10 +51,10 @@ static void put_node(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_
 	FL_SET(node, minor, from->minor);
 	if (from->has.mode)
 		FL_SET(node, mode, from->mode & 0777);
-	if (from->has.gid)
+	if (from->gid)
 		FL_SET(node, gid, from->gid);
 	/* Who is not let in as anybody may be let in as one of the group; never as one of root's. */
-	if (!from->has.mode || (from->mode & 6) == 6 || !from->has.gid || !from->gid)
+	if (!c->gids || !from->has.mode || (from->mode & 6) == 6 || !from->has.gid || !from->gid)
 		return;
 	for (uint32_t i = 0; i < edits->gids.len; i++)
 		if (edits->gids.at[i] == from->gid)
@@ -104,6 +72,80 @@ static bool nodes_begin(struct cdi *c, struct fl_cdi_edits *edits, uint32_t coun
 }
 
 /* ---- devices ---- */
+
+static bool has_flag(const struct fl_settings *settings, enum fl_cdi_flag flag)
+{
+	for (uint32_t i = 0; i < settings->cdi_flags.len; i++)
+		if (settings->cdi_flags.at[i] == flag)
+			return true;
+	return false;
+}
+
+static bool makes_links(const struct fl_settings *settings)
+{
+	for (uint32_t i = 0; i < settings->disabled_hooks.len; i++)
+		if (settings->disabled_hooks.at[i] == FL_HOOK_SYMLINKS)
+			return false;
+	return settings->hook.len > 0;
+}
+
+/* A hook of ours with room for so many arguments more; NULL: no memory. */
+static struct fl_cdi_hook *hook_begin(struct cdi *c, struct fl_cdi_edits *edits, uint32_t args)
+{
+	struct fl_cdi_hook *hook;
+
+	if (!FL_ELEMENTS(edits, c->plan->arena, hooks, 1) ||
+	    !FL_ELEMENTS(edits->hooks.at, c->plan->arena, env, 1) ||
+	    !FL_ELEMENTS(edits->hooks.at, c->plan->arena, args, 2 + args)) {
+		c->plan->failed = true;
+		return NULL;
+	}
+	hook = edits->hooks.at;
+	FL_SET(hook, name, FL_S("createContainer"));
+	FL_SET(hook, path, c->facts->settings->hook);
+	/* A hook without an environment of its own has that of the container's process, and so the image's
+	 * LD_PRELOAD. */
+	hook->env.at[0] = FL_S("LANG=C");
+	hook->args.at[0] = FL_S("fairlead");
+	hook->args.at[1] = FL_S("cdi-hook");
+	hook->args.len = 2;
+	FL_SET(hook, timeout, 10);   /* s; the runtime ends it: a disk that does not answer must not keep a Pod */
+	return hook;
+}
+
+/* "card1" or "renderD128": what programs draw by. */
+static bool is_dri(struct fl_str name)
+{
+	return fl_str_starts(name, FL_S("card")) || fl_str_starts(name, FL_S("renderD"));
+}
+
+/* Programs that draw find a card's nodes by its address: /dev/dri/by-path/pci-0000:01:00.0-card -> ../card1. */
+static void put_by_path(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_card *card)
+{
+	struct fl_cdi_hook *hook = NULL;
+
+	for (uint32_t i = 0; i < card->dri.len; i++) {
+		struct fl_str name = card->dri.at[i];
+
+		if (!is_dri(name) || !makes_links(c->facts->settings) ||
+		    !fl_gpu_node_at(c->facts->host, fl_plan_printf(c->plan, "/dev/dri/%.*s", FL_ARG(name))))
+			continue;
+		if (!hook)
+			hook = hook_begin(c, edits, 2 * card->dri.len);
+		if (!hook)
+			return;
+		hook->args.at[hook->args.len++] = FL_S("--link");
+		hook->args.at[hook->args.len++] = fl_plan_printf(
+			c->plan, "../%.*s::/dev/dri/by-path/pci-%.*s-%s", FL_ARG(name), FL_ARG(card->meta.name),
+			fl_str_starts(name, FL_S("card")) ? "card" : "render");
+	}
+}
+
+/* A whole card draws; of partitions only those that were made for it. */
+static bool draws(const struct fl_partition *part)
+{
+	return !part || memmem(part->profile.p, part->profile.len, "+gfx", 4);
+}
 
 static const struct fl_cdi_device *find_device(const struct fl_cdi_spec *spec, struct fl_str name)
 {
@@ -145,13 +187,15 @@ static bool device_edits(struct cdi *c, const struct fl_card *card, const struct
 		return false;
 	for (uint32_t i = 0; i < nodes.len; i++)
 		put_node(c, ret, nodes.node[i]);
-	for (uint32_t i = 0; !part && i < card->dri.len; i++) {
-		const struct fl_host_node *node =
-			node_at(c->facts->host, fl_plan_printf(c->plan, "/dev/dri/%.*s", FL_ARG(card->dri.at[i])));
+	for (uint32_t i = 0; draws(part) && i < card->dri.len; i++) {
+		struct fl_str path = fl_plan_printf(c->plan, "/dev/dri/%.*s", FL_ARG(card->dri.at[i]));
+		const struct fl_host_node *node = fl_gpu_node_at(c->facts->host, path);
 
-		if (node)
+		if (node && is_dri(card->dri.at[i]))
 			put_node(c, ret, node);
 	}
+	if (draws(part))
+		put_by_path(c, ret, card);
 	return true;
 }
 
@@ -274,6 +318,15 @@ static bool has_node(const struct fl_cdi_edits *edits, struct fl_str path)
 	return false;
 }
 
+/* Each once, although a device has two names. */
+static void add_hook(struct fl_cdi_edits *all, const struct fl_cdi_hook *hook)
+{
+	for (uint32_t i = 0; i < all->hooks.len; i++)
+		if (fl_equal(fl_cdi_hook_bind(), &all->hooks.at[i], hook))
+			return;
+	all->hooks.at[all->hooks.len++] = *hook;
+}
+
 /* The union of all devices. */
 static void put_all(struct cdi *c)
 {
@@ -282,7 +335,8 @@ static void put_all(struct cdi *c)
 
 	for (uint32_t i = 0; i < c->spec.devices.len; i++)
 		count += c->spec.devices.at[i].edits.nodes.len;
-	if (!count || !nodes_begin(c, &all, count))
+	all.hooks.at = count ? fl_plan_get(c->plan, c->spec.devices.len, sizeof *all.hooks.at) : NULL;
+	if (!all.hooks.at || !nodes_begin(c, &all, count))
 		return;
 	for (uint32_t i = 0; i < c->spec.devices.len; i++) {
 		const struct fl_cdi_edits *edits = &c->spec.devices.at[i].edits;
@@ -290,6 +344,8 @@ static void put_all(struct cdi *c)
 		for (uint32_t k = 0; k < edits->nodes.len; k++)
 			if (!has_node(&all, edits->nodes.at[k].path))
 				all.nodes.at[all.nodes.len++] = edits->nodes.at[k];
+		for (uint32_t k = 0; k < edits->hooks.len; k++)
+			add_hook(&all, &edits->hooks.at[k]);
 		for (uint32_t k = 0; k < edits->gids.len; k++) {
 			uint32_t at = 0;
 
@@ -301,6 +357,7 @@ static void put_all(struct cdi *c)
 			all.gids.at[all.gids.len++] = edits->gids.at[k];
 		}
 	}
+	all.has.hooks = all.hooks.len > 0;
 	put_device(c, FL_S("all"), &all);
 }
 
@@ -312,7 +369,7 @@ static void put_mount(struct cdi *c, struct fl_cdi_edits *edits, struct fl_str f
 	struct fl_cdi_mount *mount = &edits->mounts.at[edits->mounts.len++];
 
 	_Static_assert(sizeof library_options == sizeof socket_options, "one loop for both");
-	FL_SET(mount, host_path, on_host(c, c->facts->host->root, from));
+	FL_SET(mount, host_path, on_host(c, fl_gpu_written_root(c->facts->settings, c->facts->host), from));
 	FL_SET(mount, path, path);
 	if (!FL_ELEMENTS(mount, c->plan->arena, options, FL_LEN(library_options))) {
 		c->plan->failed = true;
@@ -322,10 +379,16 @@ static void put_mount(struct cdi *c, struct fl_cdi_edits *edits, struct fl_str f
 		mount->options.at[i] = fl_str(socket ? socket_options[i] : library_options[i]);
 }
 
-/* Files of GPUDirect Storage are for those who get it. */
-static bool is_everybodys(const struct fl_host_path *path)
+/* Files of GPUDirect Storage are for those who get it; sockets of the driver's daemons can be switched off. */
+static bool is_everybodys(const struct cdi *c, const struct fl_host_path *path)
 {
-	return path->what != FL_HOST_CONFIG;
+	return path->what != FL_HOST_CONFIG &&
+	       (path->what != FL_HOST_SOCKET || !has_flag(c->facts->settings, FL_CDI_NO_IPC));
+}
+
+static void put_path(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_host_path *path)
+{
+	put_mount(c, edits, path->path, path->at.len ? path->at : path->path, path->what == FL_HOST_SOCKET);
 }
 
 static bool is_folder_new(const struct fl_host_path_list *list, uint32_t at)
@@ -337,51 +400,46 @@ static bool is_folder_new(const struct fl_host_path_list *list, uint32_t at)
 	return list->at[at].what == FL_HOST_LIBRARY;
 }
 
-static struct fl_str file_of(struct fl_str path)
+static bool runs(const struct cdi *c, enum fl_hook_part part)
 {
-	struct fl_str folder = folder_of(path);
+	const struct fl_settings *s = c->facts->settings;
 
-	return fl_str_sub(path, folder.len + (folder.len > 1), path.len);
+	for (uint32_t i = 0; i < s->disabled_hooks.len; i++)
+		if (s->disabled_hooks.at[i] == part)
+			return false;
+	return true;
 }
 
-/* Our own program makes links and refreshes the linker's cache inside the container. */
+/* Our own program makes links and writes the linker's cache inside the container (node/hook.h). */
 static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, uint32_t folders)
 {
 	const struct fl_host_path_list *files = &c->facts->host->paths;
-	struct fl_cdi_hook *hook;
-	uint32_t n = 0;
+	struct fl_cdi_hook *hook = hook_begin(c, edits, 3 + 2 * (links + folders));
 
-	if (!FL_ELEMENTS(edits, c->plan->arena, hooks, 1) ||
-	    !FL_ELEMENTS(edits->hooks.at, c->plan->arena, env, 1) ||
-	    !FL_ELEMENTS(edits->hooks.at, c->plan->arena, args, 2 + 2 * (links + folders))) {
-		c->plan->failed = true;
+	if (!hook)
 		return;
-	}
-	hook = edits->hooks.at;
-	FL_SET(hook, name, FL_S("createContainer"));
-	FL_SET(hook, path, c->facts->settings->hook);
-	/* A hook without an environment of its own has that of the container's process, and so the image's
-	 * LD_PRELOAD. */
-	hook->env.at[0] = FL_S("LANG=C");
-	hook->args.at[n++] = FL_S("fairlead");
-	hook->args.at[n++] = FL_S("cdi-hook");
 	for (uint32_t i = 0; i < files->len; i++) {
-		for (uint32_t k = 0; k < files->at[i].links.len; k++) {
-			hook->args.at[n++] = FL_S("--link");
-			hook->args.at[n++] = fl_plan_printf(c->plan, "%.*s::%.*s/%.*s",
-							    FL_ARG(file_of(files->at[i].path)),
-							    FL_ARG(folder_of(files->at[i].path)),
-							    FL_ARG(files->at[i].links.at[k]));
+		for (uint32_t k = 0; runs(c, FL_HOOK_SYMLINKS) && k < files->at[i].links.len; k++) {
+			hook->args.at[hook->args.len++] = FL_S("--link");
+			hook->args.at[hook->args.len++] = fl_plan_printf(c->plan, "%.*s::%.*s/%.*s",
+									 FL_ARG(files->at[i].links.at[k].target),
+									 FL_ARG(folder_of(files->at[i].path)),
+									 FL_ARG(files->at[i].links.at[k].name));
 		}
-		if (!is_folder_new(files, i))
+		if (!is_folder_new(files, i) || !runs(c, FL_HOOK_LDCACHE))
 			continue;
-		hook->args.at[n++] = FL_S("--folder");
-		hook->args.at[n++] = folder_of(files->at[i].path);
+		hook->args.at[hook->args.len++] = FL_S("--folder");
+		hook->args.at[hook->args.len++] = folder_of(files->at[i].path);
 	}
+	if (runs(c, FL_HOOK_CUDA_COMPAT)) {
+		hook->args.at[hook->args.len++] = FL_S("--driver-version");
+		hook->args.at[hook->args.len++] = c->facts->host->version;
+	}
+	if (runs(c, FL_HOOK_NO_NODE_CHANGES))
+		hook->args.at[hook->args.len++] = FL_S("--device-nodes-fixed");
 }
 
-/* Without a program of ours on the host: each link is a mount of what it leads to,
-  and a variable says where to look. */
+/* Without a hook each link is a mount. LD_LIBRARY_PATH would replace the image's own and the Pod's. */
 static void put_links(struct cdi *c, struct fl_cdi_edits *edits)
 {
 	const struct fl_host_path_list *files = &c->facts->host->paths;
@@ -390,20 +448,28 @@ static void put_links(struct cdi *c, struct fl_cdi_edits *edits)
 		for (uint32_t k = 0; k < files->at[i].links.len; k++)
 			put_mount(c, edits, files->at[i].path,
 				  fl_plan_printf(c->plan, "%.*s/%.*s", FL_ARG(folder_of(files->at[i].path)),
-						 FL_ARG(files->at[i].links.at[k])),
+						 FL_ARG(files->at[i].links.at[k].name)),
 				  false);
 }
 
-static struct fl_str library_path(struct cdi *c)
+/* Programs of NVIDIA's look there for libcuda: the directories with libraries of the driver's version. */
+static struct fl_str cuda_dir(struct cdi *c)
 {
-	const struct fl_host_path_list *files = &c->facts->host->paths;
-	struct fl_str text = FL_S("");
+	const struct fl_host *host = c->facts->host;
+	struct fl_str text = FL_S("NVIDIA_CTK_LIBCUDA_DIR="), last = FL_S("");
+	bool some = false;
 
-	for (uint32_t i = 0; i < files->len; i++)
-		if (is_folder_new(files, i))
-			text = fl_plan_printf(c->plan, "%.*s%s%.*s", FL_ARG(text), text.len ? ":" : "LD_LIBRARY_PATH=",
-					      FL_ARG(folder_of(files->at[i].path)));
-	return text;
+	for (uint32_t i = 0; i < host->paths.len; i++) {   /* sorted by path */
+		struct fl_str path = host->paths.at[i].path, folder = folder_of(path);
+
+		if (host->paths.at[i].what != FL_HOST_LIBRARY || fl_str_eq(folder, last) ||
+		    !fl_str_ends(path, fl_plan_printf(c->plan, ".so.%.*s", FL_ARG(host->version))))
+			continue;
+		text = fl_plan_printf(c->plan, "%.*s%s%.*s", FL_ARG(text), some ? ":" : "", FL_ARG(folder));
+		some = true;
+		last = folder;
+	}
+	return some ? text : FL_S("");
 }
 
 static bool is_common(const struct fl_host_node *node)
@@ -423,7 +489,7 @@ static void put_common(struct cdi *c)
 	const struct fl_host *host = c->facts->host;
 	bool hook = c->facts->settings->hook.len > 0;
 	uint32_t links = 0, folders = 0, env = 1;
-	struct fl_str search;
+	struct fl_str where;
 
 	for (uint32_t i = 0; i < host->paths.len; i++) {
 		links += host->paths.at[i].links.len;
@@ -439,14 +505,13 @@ static void put_common(struct cdi *c)
 		if (is_common(&host->nodes.at[i]))
 			put_node(c, edits, &host->nodes.at[i]);
 	for (uint32_t i = 0; i < host->paths.len; i++)
-		if (is_everybodys(&host->paths.at[i]))
-			put_mount(c, edits, host->paths.at[i].path, host->paths.at[i].path,
-				  host->paths.at[i].what == FL_HOST_SOCKET);
+		if (is_everybodys(c, &host->paths.at[i]))
+			put_path(c, edits, &host->paths.at[i]);
 	/* A runtime hook of the old kind, where there is one, is to keep its hands off. */
 	edits->env.at[0] = FL_S("NVIDIA_VISIBLE_DEVICES=void");
-	search = hook ? FL_S("") : library_path(c);
-	if (search.len)
-		edits->env.at[env++] = search;
+	where = cuda_dir(c);
+	if (where.len)
+		edits->env.at[env++] = where;
 	edits->env.len = env;
 	if (hook && (links || folders))
 		put_hook(c, edits, links, folders);
@@ -454,6 +519,41 @@ static void put_common(struct cdi *c)
 		put_links(c, edits);
 	edits->has.mounts = edits->mounts.len > 0;
 	edits->has.nodes = edits->nodes.len > 0;
+}
+
+/* ---- what the runtime can read ---- */
+
+/* Is its version older than that? Numbers after each other: "v1.7.16-rc1" is 1, 7, 16. */
+static bool is_older(struct fl_str version, const int64_t than[3])
+{
+	uint32_t at = fl_str_starts(version, FL_S("v"));
+
+	for (int i = 0; i < 3; i++) {
+		int64_t number = 0;
+		uint32_t from = at;
+
+		for (; at < version.len && version.p[at] >= '0' && version.p[at] <= '9' && number < 100000; at++)
+			number = number * 10 + (version.p[at] - '0');
+		if (at == from)
+			return false;
+		if (number != than[i])
+			return number < than[i];
+		at += at < version.len && version.p[at] == '.';
+	}
+	return false;
+}
+
+/* A file of a version that a runtime does not know is lost as a whole: one known to be older than CDI 0.7.0 gets none
+ * of what that brought. */
+static bool knows_gids(const struct fl_runtime *runtime)
+{
+	static const int64_t containerd[] = { 1, 7, 16 }, crio[] = { 1, 30, 0 };
+
+	if (!runtime)
+		return true;
+	if (fl_str_eq(runtime->runtime, FL_S("containerd")))
+		return !is_older(runtime->version, containerd);
+	return !fl_str_eq(runtime->runtime, FL_S("cri-o")) || !is_older(runtime->version, crio);
 }
 
 /* ---- the lowest version that has all of it: a runtime refuses what it does not know ---- */
@@ -538,7 +638,7 @@ static void put_extra(struct cdi *c, enum fl_extra which)
 	const struct fl_host *host = c->facts->host;
 	struct fl_str kind = fl_gpu_extra_kind(extra, c->facts->settings->cdi_kind, c->plan->arena);
 	struct fl_ref ref = { &fl_cdi_spec_kind, FL_S(""), file_name(c->plan, kind), FL_S("") };
-	struct cdi own = { .facts = c->facts, .plan = c->plan };
+	struct cdi own = { .facts = c->facts, .plan = c->plan, .gids = c->gids };
 	struct fl_cdi_edits edits = { 0 };
 
 	c->plan->failed |= !kind.p;
@@ -553,8 +653,8 @@ static void put_extra(struct cdi *c, enum fl_extra which)
 		if (fl_gpu_extra_has(extra, host->nodes.at[i].path))
 			put_node(&own, &edits, &host->nodes.at[i]);
 	for (uint32_t i = 0; which == FL_EXTRA_GDS && i < host->paths.len; i++)
-		if (!is_everybodys(&host->paths.at[i]))
-			put_mount(&own, &edits, host->paths.at[i].path, host->paths.at[i].path, false);
+		if (host->paths.at[i].what == FL_HOST_CONFIG)
+			put_path(&own, &edits, &host->paths.at[i]);
 	edits.has.mounts = edits.mounts.len > 0;
 	FL_SET(&own.spec, kind, kind);
 	own.spec.has.devices = 1;
@@ -654,24 +754,12 @@ static void fill(struct cdi *c)
 		qsort(c->spec.devices.at, c->spec.devices.len, sizeof *c->spec.devices.at, by_name);
 }
 
-bool fl_gpu_host_seen(const struct fl_host *host)
-{
-	struct fl_str seen = host->seen;
-
-	return seen.len == host->version.len + 1 + host->layout.len && fl_str_starts(seen, host->version) &&
-	       seen.p[host->version.len] == '/' && fl_str_ends(seen, host->layout);
-}
-
-bool fl_gpu_host_failed(const struct fl_host *host)
-{
-	return host->message.len && !host->seen.len;
-}
-
 void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_cdi_facts *facts = facts_;
 	struct cdi c = { .facts = facts, .plan = plan };
 	struct fl_ref ref = { &fl_cdi_spec_kind, FL_S(""), FL_S(""), FL_S("") };
+	struct fl_str missing;
 
 	if (!facts->settings || !facts->driver || !facts->host || !fl_gpu_host_seen(facts->host))
 		return;
@@ -679,9 +767,19 @@ void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 	for (uint32_t i = 0; i < facts->spec_len; i++)
 		if (fl_str_eq(facts->specs[i].meta.name, ref.name))
 			c.old = &facts->specs[i];
-	/* Nobody can say now what there is: what was written stays. */
-	if (facts->driver->state != FL_DRIVER_READY)
+	/* Nobody can say now what there is, or what is asked for: what was written stays. */
+	if (facts->driver->state != FL_DRIVER_READY || facts->settings->waits.len)
 		return;
+	c.gids = knows_gids(facts->runtime) && !has_flag(facts->settings, FL_CDI_NO_ADDITIONAL_GIDS);
+	missing = fl_gpu_libraries_missing(plan, facts->host);
+	if (!missing.len)
+		missing = fl_gpu_hook_missing(facts->settings, facts->host);
+	if (missing.len) {
+		/* A container that has a card may start anew: its names resolve as they did. */
+		if (c.old && !somebody_holds(&c))
+			fl_want_gone(plan, ref);
+		return;
+	}
 	FL_SET(&c.spec, kind, facts->settings->cdi_kind);
 	fill(&c);
 	sweep(&c, ref.name);

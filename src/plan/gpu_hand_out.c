@@ -110,8 +110,8 @@ static struct fl_str extra_name(const struct wish *wish, enum fl_extra which)
 	const struct fl_gpu_extra *extra = &fl_gpu_extras[which];
 	struct fl_str vendor = fl_gpu_extra_vendor(wish->resource->cdi_kind);
 
-	return fl_arena_printf(wish->arena, "%.*s/%.*s=%.*s", FL_ARG(vendor), FL_ARG(extra->class),
-			       FL_ARG(extra->device));
+	return fl_arena_join(wish->arena, (const struct fl_str[]){ vendor, FL_S("/"), extra->class, FL_S("="),
+								   extra->device }, 5);
 }
 
 static int put_cdi(const struct wish *wish, struct fl_handed *ret)
@@ -174,35 +174,60 @@ static int put_annotation(const struct wish *wish, struct fl_handed *ret)
 	return pair->key.p && pair->value.p ? 0 : -FL_E_NOMEM;
 }
 
+/* Room for all variables that there may be: the devices, what comes beside cards, MPS. */
+static bool env_room(const struct wish *wish, struct fl_handed *ret)
+{
+	if (!ret->env)
+		ret->env = fl_arena_get_n(wish->arena, 2 + wish->resource->extras.len, sizeof *ret->env);
+	return ret->env != NULL;
+}
+
 static int put_env(const struct wish *wish, struct fl_str value, struct fl_handed *ret)
 {
-	const struct fl_resource *resource = wish->resource;
-
-	if (!ret->env)
-		ret->env = fl_arena_get_n(wish->arena, 1 + resource->extras.len, sizeof *ret->env);
-	if (!ret->env || !value.p)
+	if (!env_room(wish, ret) || !value.p)
 		return -FL_E_NOMEM;
 	ret->env[0] = (struct fl_pair){ FL_S(VISIBLE), value };
 	ret->env_len = 1;
+	return 0;
+}
+
+static bool by(const struct fl_resource *resource, enum fl_hand_out how)
+{
+	for (uint32_t i = 0; i < resource->hand_out.len; i++)
+		if (resource->hand_out.at[i] == how)
+			return true;
+	return false;
+}
+
+/* NVIDIA_GDS and the like, under every strategy, for programs read them. The IMEX channel is for NVIDIA's runtime: only
+ * beside the variable that it reads, and among mounts it is one of them. */
+static int put_extras(const struct wish *wish, struct fl_handed *ret)
+{
+	const struct fl_resource *resource = wish->resource;
+	bool channel = by(resource, FL_HAND_ENV) && !by(resource, FL_HAND_MOUNTS);
+
+	if (!resource->extras.len)
+		return 0;
+	if (!env_room(wish, ret))
+		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < resource->extras.len; i++) {
 		const struct fl_gpu_extra *extra = &fl_gpu_extras[resource->extras.at[i]];
 
-		/* Among mounts a channel is one of them. */
-		if (resource->extras.at[i] == FL_EXTRA_IMEX && fl_str_eq(value, FL_S(MOUNTED)))
-			continue;
-		ret->env[ret->env_len++] = (struct fl_pair){ extra->env, extra->env_value };
+		if (resource->extras.at[i] != FL_EXTRA_IMEX || channel)
+			ret->env[ret->env_len++] = (struct fl_pair){ extra->env, extra->env_value };
 	}
 	return 0;
 }
 
 static int put_mounts(const struct wish *wish, struct fl_handed *ret)
 {
-	ret->mounts = fl_arena_get_n(wish->arena, wish->len + 1, sizeof *ret->mounts);
+	ret->mounts = fl_arena_get_n(wish->arena, wish->len + 3, sizeof *ret->mounts);
 	for (uint32_t i = 0; ret->mounts && i < wish->len; i++) {
 		const struct wish one = { .resource = wish->resource, .units = &wish->units[i], .len = 1,
 					  .arena = wish->arena };
 
-		ret->mounts[i] = (struct fl_handed_mount){ joined(&one, FL_S(MOUNTED), FL_S("/")), FL_S("/dev/null") };
+		ret->mounts[i] = (struct fl_handed_mount){ joined(&one, FL_S(MOUNTED), FL_S("/")), FL_S("/dev/null"),
+							  false };
 		if (!ret->mounts[i].path.p)
 			return -FL_E_NOMEM;
 	}
@@ -210,8 +235,29 @@ static int put_mounts(const struct wish *wish, struct fl_handed *ret)
 	for (uint32_t i = 0; ret->mounts && i < wish->resource->extras.len; i++)
 		if (wish->resource->extras.at[i] == FL_EXTRA_IMEX)
 			ret->mounts[ret->mount_len++] =
-				(struct fl_handed_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null") };
+				(struct fl_handed_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null"), false };
 	return ret->mounts ? put_env(wish, FL_S(MOUNTED), ret) : -FL_E_NOMEM;
+}
+
+/* A client of MPS finds its daemon by the variable, and talks to it through both mounts: in every strategy. */
+static int put_mps(const struct wish *wish, struct fl_handed *ret)
+{
+	const struct fl_resource *resource = wish->resource;
+	struct fl_str root = resource->mps_root, name = resource->meta.name;
+	const struct fl_str parts[] = { FL_S("/mps/"), name, FL_S("/pipe"), root, FL_S("/"), name, FL_S("/pipe"),
+					root, FL_S("/shm") };
+	struct fl_str inside = fl_arena_join(wish->arena, parts, 3);
+	struct fl_str pipe = fl_arena_join(wish->arena, parts + 3, 4);
+	struct fl_str shm = fl_arena_join(wish->arena, parts + 7, 2);
+
+	if (!ret->mounts)
+		ret->mounts = fl_arena_get_n(wish->arena, 2, sizeof *ret->mounts);
+	if (!env_room(wish, ret) || !ret->mounts || !inside.p || !pipe.p || !shm.p)
+		return -FL_E_NOMEM;
+	ret->env[ret->env_len++] = (struct fl_pair){ FL_S("CUDA_MPS_PIPE_DIRECTORY"), inside };
+	ret->mounts[ret->mount_len++] = (struct fl_handed_mount){ inside, pipe, true };
+	ret->mounts[ret->mount_len++] = (struct fl_handed_mount){ FL_S("/dev/shm"), shm, true };
+	return 0;
 }
 
 /* ---- device nodes: partitions of one card have some in common ---- */
@@ -276,14 +322,6 @@ static int put_nodes(const struct wish *wish, struct fl_handed *ret)
 	return ok ? 0 : -FL_E_NOMEM;
 }
 
-static bool by(const struct fl_resource *resource, enum fl_hand_out how)
-{
-	for (uint32_t i = 0; i < resource->hand_out.len; i++)
-		if (resource->hand_out.at[i] == how)
-			return true;
-	return false;
-}
-
 /* Several ways at once do not get into each other's way but for one: who mounts says so in the variable that would name
  * the devices. */
 static int put_all(const struct wish *wish, struct fl_handed *ret)
@@ -302,7 +340,9 @@ static int put_all(const struct wish *wish, struct fl_handed *ret)
 	/* A runtime takes access away again from a container whose devices it was not told of. */
 	if (r == 0 && (by(resource, FL_HAND_NODES) || by(resource, FL_HAND_ENV)))
 		r = put_nodes(wish, ret);
-	return r;
+	if (r == 0)
+		r = put_extras(wish, ret);
+	return r == 0 && resource->has.mps_root ? put_mps(wish, ret) : r;
 }
 
 int fl_hand_out(const struct fl_resource *resource, const struct fl_hand_out_wish *wish, struct fl_arena *arena,

@@ -16,7 +16,8 @@ struct fl_handed_node {
 	struct fl_str path, host_path;         /* permissions are rw */
 };
 struct fl_handed_mount {
-	struct fl_str path, host_path;         /* read-only */
+	struct fl_str path, host_path;
+	bool writable;
 };
 
 /* All of it lies in the arena, or is the resource's. */

@@ -103,7 +103,7 @@ static void look_at_recovery(const struct fl_card *card, struct verdict *v)
 	switch (card->recovery) {
 	case FL_RECOVERY_RESET:
 		worse(v, SURE, true, FL_S("NeedsReset"), FL_S("the driver wants it reset"),
-		      "drain the Pods that hold it, then nvidia-smi -r -i INDEX");
+		      "drain the Pods that hold it, then " FL_GPU_RESET);
 		return;
 	case FL_RECOVERY_REBOOT:
 		worse(v, SURE, true, FL_S("NeedsReboot"), FL_S("the driver wants the node rebooted"),
@@ -115,7 +115,7 @@ static void look_at_recovery(const struct fl_card *card, struct verdict *v)
 		return;
 	case FL_RECOVERY_DRAIN_RESET:
 		worse(v, SURE, true, FL_S("NeedsDrainAndReset"), FL_S("the driver wants it drained and reset"),
-		      "drain the node, then nvidia-smi -r -i INDEX");
+		      "drain the node, then " FL_GPU_RESET);
 		return;
 	case FL_RECOVERY_IMEX:
 		v->note = FL_S("its IMEX domain needs recovery; work on this node alone is not concerned");
@@ -149,7 +149,7 @@ static void look_at_memory(const struct fl_card *card, const struct fl_health *b
 	else if (card->remap_pending && before && memory_went_bad(before))
 		worse(v, SURE, true, before->cause,
 		      FL_S("its memory had an error that could not be corrected, and a reset is to replace the row"),
-		      "drain the Pods that hold it, then nvidia-smi -r -i INDEX");
+		      "drain the Pods that hold it, then " FL_GPU_RESET);
 	else if (card->remap_pending)
 		v->note = FL_S("a row of its memory is replaced at the next reset: reset it when nobody uses it");
 }
@@ -217,7 +217,7 @@ static bool has_number(const int64_t *list, uint32_t len, int64_t number)
 	return false;
 }
 
-static bool counts(const struct fl_settings *s, const struct fl_card_fault *fault)
+bool fl_gpu_fault_counts(const struct fl_settings *s, const struct fl_card_fault *fault)
 {
 	if (fault->what != FL_FAULT_XID)
 		return s->health;
@@ -239,7 +239,7 @@ static bool proven(const struct fl_gpu_health_facts *facts)
  * counted: a fault and the count that it sets back come as two facts. */
 static bool over(const struct fl_gpu_health_facts *facts, const struct fl_card_fault *fault)
 {
-	if (!counts(facts->settings, fault))
+	if (!fl_gpu_fault_counts(facts->settings, fault))
 		return true;
 	return proven(facts) && facts->now >= (uint64_t)fault->last + FL_GPU_LOOK_SOON;
 }
@@ -279,7 +279,7 @@ static void look_at_fault(struct fl_plan *plan, const struct fl_card_fault *faul
 		return;
 	case FL_FAULT_ECC:
 		worse(v, SURE, true, FL_S("Ecc"), FL_S("its memory had an error that could not be corrected"),
-		      "drain the Pods that hold it, then nvidia-smi -r -i INDEX");
+		      "drain the Pods that hold it, then " FL_GPU_RESET);
 		return;
 	case FL_FAULT_RECOVERY:
 		worse(v, UNSURE, true, FL_S("Recovery"), FL_S("the driver wants something done about it"),
@@ -302,7 +302,7 @@ static void look_at_errors(const struct subject *s, const struct fl_health *befo
 	const struct fl_card *card = s->facts->card;
 
 	if (before && before->identity.has.ecc && card->ecc > before->identity.ecc &&
-	    fl_str_eq(card->uuid, before->identity.uuid) && counts(s->facts->settings, &unheard))
+	    fl_str_eq(card->uuid, before->identity.uuid) && fl_gpu_fault_counts(s->facts->settings, &unheard))
 		look_at_fault(s->plan, &unheard, v);
 }
 
@@ -389,17 +389,22 @@ static enum fl_health_state bad_state(const struct subject *s, const struct verd
 	return FL_SUSPECT;
 }
 
+bool fl_gpu_cause_is_driver(struct fl_str cause)
+{
+	static const struct fl_str causes[] = { FL_S_INIT("DriverAbsent"), FL_S_INIT("Paused"),
+						FL_S_INIT("DriverMismatch"), FL_S_INIT("DriverSick"),
+						FL_S_INIT("FabricNotReady") };
+
+	for (uint32_t i = 0; i < FL_LEN(causes); i++)
+		if (fl_str_eq(cause, causes[i]))
+			return true;
+	return false;
+}
+
 /* Was it away for a reason that is no sickness? The cause says it, since that is all that is kept. */
 static bool was_away(const struct fl_health *before)
 {
-	static const struct fl_str away[] = { FL_S_INIT("DriverAbsent"), FL_S_INIT("Paused"),
-					      FL_S_INIT("DriverMismatch"), FL_S_INIT("DriverSick"),
-					      FL_S_INIT("FabricNotReady"), FL_S_INIT("Gone") };
-
-	for (uint32_t i = 0; i < FL_LEN(away); i++)
-		if (fl_str_eq(before->cause, away[i]))
-			return true;
-	return false;
+	return fl_gpu_cause_is_driver(before->cause) || fl_str_eq(before->cause, FL_S("Gone"));
 }
 
 static enum fl_health_state good_state(const struct subject *s, const struct fl_health *before)
@@ -469,7 +474,8 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	fl_want(s->plan, &fl_gpu_health_owner, ref, &health);
 	if (state == FL_HEALTHY) {
 		fl_want_condition(s->plan, &fl_gpu_health_owner, ref, before ? FL_TELL_NORMAL : FL_TELL_NOBODY,
-				  "Healthy", FL_CONDITION_TRUE, "Healthy", "%.*s", FL_ARG(v->note));
+				  "Healthy", FL_CONDITION_TRUE, "Healthy", "%.*s",
+				  FL_ARG(v->note.len ? v->note : FL_S("answers, and no fault is left")));
 		return;
 	}
 	holders = held_by(s);

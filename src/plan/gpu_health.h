@@ -32,9 +32,18 @@ struct fl_gpu_health_facts {
 extern const struct fl_owner fl_gpu_health_owner;
 void fl_gpu_health_plan(const void *facts, struct fl_plan *plan);
 
+/* Does a report count against the GPU, by the settings? */
+bool fl_gpu_fault_counts(const struct fl_settings *settings, const struct fl_card_fault *fault);
+
 /* Does the card answer, and is there nothing in what it says that must be over before it may come back? Whoever looks
  * at it counts such looks, in its field `clean`. */
 bool fl_gpu_look_is_clean(const struct fl_card *card);
+
+/* Is this cause of a Health the driver's or the fabric's, and not the card's own? */
+bool fl_gpu_cause_is_driver(struct fl_str cause);
+
+/* How a GPU is reset, on its node: nvidia-smi refuses while any process has the driver open, the agent's among them. */
+#define FL_GPU_RESET "fairlead pause reset && nvidia-smi -r -i INDEX; fairlead resume"
 
 /* What an XID means for a card; the ignored ones of the settings never get here. */
 enum fl_xid_class { FL_XID_APPLICATION, FL_XID_LOOK, FL_XID_RESET, FL_XID_REBOOT, FL_XID_HARDWARE,

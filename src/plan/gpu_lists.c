@@ -1,31 +1,62 @@
 #include "plan/gpu_lists.h"
+#include "base/limits.h"
 #include "plan/gpu_extras.h"
 #include "plan/gpu_ids.h"
+#include "plan/gpu_needs.h"
 #include "plan/gpu_lists_in.h"
+#include "plan/gpu_mps.h"
 #include <stdarg.h>
 #include <stdio.h>
 
 static const char *const paths[] = { "units",  "handOut", "nodes", "devRoot", "extras", "cdiKind",
-				     "cdiAnnotationPrefix", "sharePolicy", "oneShare", "preStart", "refused", NULL };
+				     "cdiAnnotationPrefix", "sharePolicy", "oneShare", "preStart", "mpsRoot",
+				     "refused", NULL };
 const struct fl_owner fl_gpu_lists_owner = { "fairlead-lists", &fl_resource_kind, paths };
 static const char *const node_paths[] = { "status.conditions[type=GPUsReady]",
 					  "status.conditions[type=GPUSettingsTaken]", NULL };
 const struct fl_owner fl_gpu_lists_node_owner = { "fairlead-node", &fl_own_node_kind, node_paths };
-
 /* ---- small things ---- */
 
-void lists_problem(struct lists *l, const char *reason, const char *fmt, ...)
+static void FL_PRINTF(3, 0) add_problem(struct lists *l, const char *reason, const char *fmt, va_list args)
 {
 	struct fl_str before = l->problems;
-	char text[512];
-	va_list args;
+	char text[FL_HOST_LOOKED_MAX + 512];
 
-	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
 	if (!l->reason)
 		l->reason = reason;
 	l->problems = fl_plan_printf(l->plan, "%.*s%s%s", FL_ARG(before), before.len ? "; " : "", text);
+}
+
+void lists_problem(struct lists *l, const char *reason, const char *fmt, ...)
+{
+	va_list args;
+
+	l->lasting = true;
+	va_start(args, fmt);
+	add_problem(l, reason, fmt, args);
+	va_end(args);
+}
+
+void lists_moment(struct lists *l, const char *reason, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	add_problem(l, reason, fmt, args);
+	va_end(args);
+}
+
+void lists_device(struct lists *l, bool soon, const char *reason, const char *fmt, ...)
+{
+	va_list args;
+
+	l->lasting |= !soon;
+	if (l->devices++ >= FL_LISTS_NAMED)
+		return;
+	va_start(args, fmt);
+	add_problem(l, reason, fmt, args);
+	va_end(args);
 }
 
 struct list *lists_get(struct lists *l, struct fl_str name)
@@ -41,6 +72,7 @@ struct list *lists_get(struct lists *l, struct fl_str name)
 	}
 	list = &l->at[l->len];
 	list->name = name;
+	list->mps = fl_gpu_mps_shares(l->facts->settings, name);
 	list->units = fl_plan_get(l->plan, l->unit_max, sizeof *list->units);
 	if (!list->units)
 		return NULL;
@@ -287,6 +319,14 @@ static bool named(const struct fl_card *card, const struct fl_str_list *words)
 	return false;
 }
 
+bool fl_gpu_in_pool(const struct fl_settings *settings, const struct fl_card *card)
+{
+	for (uint32_t i = 0; i < settings->pools.len; i++)
+		if (named(card, &settings->pools.at[i].cards))
+			return true;
+	return false;
+}
+
 static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct list *list, const struct fl_card *card)
 {
 	uint32_t found = 0;
@@ -402,21 +442,6 @@ static void serve_single(struct lists *l, const struct fl_card *const *cards, ui
 			list_add(l, unpooled(l, FL_S("nvidia.com/gpu")), cards[i], &cards[i]->partitions.at[k]);
 }
 
-/* nvidia.com/mig-1g.10gb.me of 1g.10gb+me; .p NULL: a part of a GPU instance, which has no name as a resource. */
-static struct fl_str mig_name(struct lists *l, struct fl_str profile)
-{
-	struct fl_str name = fl_plan_printf(l->plan, "nvidia.com/mig-%.*s", FL_ARG(profile));
-	char *at;
-
-	for (uint32_t i = 0; i + 1 < profile.len && profile.p[i] != '.'; i++)
-		if (profile.p[i] == 'c' && profile.p[i + 1] == '.')
-			return (struct fl_str){ 0 };
-	at = fl_plan_get(l->plan, 1, (size_t)name.len + 1);
-	for (uint32_t i = 0; at && i < name.len; i++)
-		at[i] = name.p[i] == '+' ? '.' : name.p[i];
-	return (struct fl_str){ at, at ? name.len : 0 };
-}
-
 static void serve_mixed(struct lists *l, const struct fl_card *const *cards, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
@@ -430,7 +455,7 @@ static void serve_mixed(struct lists *l, const struct fl_card *const *cards, uin
 				      "switch MIG off",
 				      FL_ARG(cards[i]->meta.name));
 		for (uint32_t k = 0; k < cards[i]->partitions.len; k++) {
-			struct fl_str name = mig_name(l, cards[i]->partitions.at[k].profile);
+			struct fl_str name = lists_mig_name(l, cards[i]->partitions.at[k].profile);
 
 			if (name.p)
 				list_add(l, unpooled(l, name), cards[i], &cards[i]->partitions.at[k]);
@@ -538,14 +563,6 @@ static void keep_held(struct lists *l)
 
 /* ---- names that are somebody else's ---- */
 
-static bool claimed(const struct lists *l, struct fl_str name)
-{
-	for (uint32_t i = 0; i < l->facts->claimed.len; i++)
-		if (fl_str_eq(l->facts->claimed.at[i], name))
-			return true;
-	return false;
-}
-
 static const struct fl_plugin_socket *foreign(const struct lists *l, struct fl_str name)
 {
 	struct fl_str domain = FL_S(FL_GPU_DOMAIN);
@@ -577,11 +594,13 @@ static void set_nodes(struct lists *l, struct fl_resource *resource)
 	static const struct fl_str common[] = { FL_S_INIT("/dev/nvidiactl"), FL_S_INIT("/dev/nvidia-uvm"),
 						FL_S_INIT("/dev/nvidia-uvm-tools"), FL_S_INIT("/dev/nvidia-modeset") };
 	const struct fl_host *host = l->facts->host;
+	struct fl_str dev_root;
 
 	if (!l->by_nodes || !host)
 		return;
-	if (host->dev_root.len)
-		FL_SET(resource, dev_root, host->dev_root);
+	dev_root = fl_gpu_written_dev(l->facts->settings, host);
+	if (dev_root.len)
+		FL_SET(resource, dev_root, dev_root);
 	if (!FL_ELEMENTS(resource, l->plan->arena, nodes, FL_LEN(common) + (l->extra_len ? host->nodes.len : 0))) {
 		l->plan->failed = true;
 		return;
@@ -597,10 +616,10 @@ static void set_nodes(struct lists *l, struct fl_resource *resource)
 				resource->nodes.at[resource->nodes.len++] = host->nodes.at[k].path;
 }
 
-/* Has anybody looked which nodes each container needs, where nodes are handed out? */
-static bool nodes_known(const struct lists *l)
+/* Is it known what containers can be given of the driver's files and device nodes? */
+static bool host_known(const struct lists *l)
 {
-	return !l->by_nodes || (l->facts->host && l->facts->host->has.seen);
+	return l->facts->host && l->facts->host->has.seen;
 }
 
 static void want_list(struct lists *l, const struct list *list, struct fl_str refused)
@@ -628,6 +647,8 @@ static void want_list(struct lists *l, const struct list *list, struct fl_str re
 		FL_SET(&resource, one_share, true);
 	if (s->pre_start)
 		FL_SET(&resource, pre_start, true);
+	if (list->mps)
+		FL_SET(&resource, mps_root, s->mps_root);
 	if (refused.len)
 		FL_SET(&resource, refused, refused);
 	fl_want(l->plan, &fl_gpu_lists_owner, ref, &resource);
@@ -645,7 +666,7 @@ static bool decide(struct lists *l, struct list *list)
 			      FL_ARG(list->name), FL_ARG(other->meta.name));
 		return false;
 	}
-	if (claimed(l, list->name)) {
+	if (lists_claimed(l, list->name)) {
 		refused = FL_S("a DeviceClass claims this resource: remove its extendedResourceName, or ask by a "
 			       "claim");
 		lists_problem(l, "ClaimedByDeviceClass",
@@ -662,7 +683,7 @@ static bool decide(struct lists *l, struct list *list)
 		       "for what comes in a moment: the driver's word, the health of its devices and the CDI file");
 		return true;
 	}
-	if (!served && (list->waits || l->extras_wait || !nodes_known(l)) && !anybody_holds(l, list->name)) {
+	if (!served && (list->waits || l->extras_wait || !host_known(l)) && !anybody_holds(l, list->name)) {
 		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
 		       "for the health of its devices, the host's device nodes and the CDI file");
 		return true;
@@ -693,72 +714,10 @@ static void decide_all(struct lists *l, uint32_t *ret_served)
 	}
 }
 
-/* ---- what is said on the Node ---- */
-
-/* After all that is known to be wrong, as this may be: cards are handed out meanwhile. A runtime that has told nothing
- * for a moment has no message. */
-static void tell_runtime(struct lists *l, uint32_t served)
-{
-	const struct fl_runtime *runtime = l->facts->runtime;
-
-	if (!served || !l->by_cdi || !runtime || runtime->cdi_known || !runtime->message.len)
-		return;
-	lists_problem(l, "RuntimeUnknown",
-		      "nobody knows whether the container runtime has CDI on, and where it is off Pods start without "
-		      "their cards: mount its socket and name it by --runtime-socket, update one that is older than "
-		      "CDI, or choose another --device-list-strategy: %.*s",
-		      FL_ARG(runtime->message));
-}
-
-/* What is not taken of the settings makes no card unready. */
-static void tell_settings(struct lists *l, struct fl_ref node)
-{
-	const struct fl_settings *s = l->facts->settings;
-
-	if (s->message.len)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
-				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
-	else if (s->untaken.len)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
-				  FL_CONDITION_FALSE, "NotTaken", "%.*s", FL_ARG(s->untaken));
-	else
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
-				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
-}
-
-static void tell(struct lists *l, uint32_t served)
-{
-	const struct fl_gpu_lists_facts *f = l->facts;
-	struct fl_ref ref;
-
-	if (!f->node)
-		return;
-	ref = FL_REF(&fl_own_node_kind, f->node);
-	if (!driver_ready(l))
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, "DriverNotReady", "the driver is %s: %.*s",
-				  fl_name(&fl_driver_state_names, (int)f->driver->state), FL_ARG(f->driver->message));
-	else if (f->settings->message.len && !l->reason)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, "Configuration", "%.*s", FL_ARG(f->settings->message));
-	else if (l->reason)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
-				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
-	else if (!served)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
-				  FL_CONDITION_TRUE, "NothingAsked", "%s",
-				  f->card_len ? "no card is in a pool and nvidia.com/gpu is off: nothing is exposed" :
-						"there is no card");
-	else
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady",
-				  FL_CONDITION_TRUE, "Ready", "%u cards, %u resources", f->card_len, served);
-	tell_settings(l, ref);
-}
-
 void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_lists_facts *facts = facts_;
+	const char *reason = "";
 	struct lists l = { .facts = facts, .plan = plan };
 	const struct fl_card **free;
 	uint32_t free_len = 0, served = 0;
@@ -778,12 +737,19 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 		else if (driver_ready(&l) && !elsewhere(&facts->cards[i]))
 			lists_tell_nameless(&l, &facts->cards[i]);
 	}
-	serve_pools(&l, free, &free_len);
-	if (facts->settings->unpooled)
-		serve_unpooled(&l, free, free_len);
-	keep_silent(&l);
-	keep_held(&l);
+	l.lacks = fl_gpu_lacks(plan, facts->settings, facts->host, &reason);
+	if (free_len && l.lacks.len)
+		lists_problem(&l, reason, "%.*s", FL_ARG(l.lacks));
+	if (facts->settings->waits.len) {
+		lists_moment(&l, "ConfigurationUnknown", "%.*s", FL_ARG(facts->settings->waits));
+	} else {
+		serve_pools(&l, free, &free_len);
+		if (facts->settings->unpooled)
+			serve_unpooled(&l, free, free_len);
+		keep_silent(&l);
+		keep_held(&l);
+	}
+	lists_remember_claims(&l);
 	decide_all(&l, &served);
-	tell_runtime(&l, served);
-	tell(&l, served);
+	lists_tell(&l, served);
 }

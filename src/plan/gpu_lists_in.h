@@ -8,6 +8,7 @@ struct list {
 	struct fl_unit *units;
 	uint32_t len;
 	int32_t replicas;                      /* of new units; up to 1: handed out whole */
+	bool mps;                              /* replicas are clients of a control daemon */
 	bool waits;                            /* something is not known yet of a device, or not written: not served for
 	  the first time, but for who holds it */
 	bool soon;                             /* ... and it comes by itself in a moment: not even for them */
@@ -36,7 +37,10 @@ struct lists {
 	bool extras_wait;                      /* one is there and its CDI file is not: not served for the first
 		time */
 	struct fl_str refused;
+	struct fl_str lacks;                   /* the driver has no libraries: why; empty: it has */
 	const char *reason;                    /* of the first problem; NULL: there is none */
+	bool lasting;                          /* one of them does not end by itself in a moment */
+	uint32_t devices;                      /* that have a problem; the first ones are named */
 	struct fl_str problems;
 	uint32_t sick;
 };
@@ -44,12 +48,22 @@ struct lists {
 /* What containers get beside their cards, of what the host has. False: something is there, and its CDI file is not. */
 bool lists_choose_extras(struct lists *l);
 
+/* The Node's conditions, after all that is wrong is known; `served`: how many lists are. */
+void lists_tell(struct lists *l, uint32_t served);
+
 void lists_problem(struct lists *l, const char *reason, const char *fmt, ...) FL_PRINTF(3, 4);
+/* One that ends by itself in a moment. */
+void lists_moment(struct lists *l, const char *reason, const char *fmt, ...) FL_PRINTF(3, 4);
+/* Of one device among many, `soon` as above: the first FL_LISTS_NAMED of them are named. */
+void lists_device(struct lists *l, bool soon, const char *reason, const char *fmt, ...) FL_PRINTF(4, 5);
 
 /* The list of that name, made if it is not there; NULL: no memory. */
 struct list *lists_get(struct lists *l, struct fl_str name);
 struct fl_unit *list_find(struct list *list, struct fl_str id);
 const struct fl_resource *lists_served(const struct lists *l, struct fl_str name);
+
+/* nvidia.com/mig-1g.10gb.me of 1g.10gb+me; .p NULL: a part of a GPU instance, which has no name as a resource. */
+struct fl_str lists_mig_name(struct lists *l, struct fl_str profile);
 
 /* Of a card, by its address, or of a partition, by its UUID; NULL: nobody has looked at it yet. */
 const struct fl_health *lists_health(const struct lists *l, struct fl_str name);
@@ -64,3 +78,7 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card);
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit);
 /* All that depends on who holds what, and the order: after everything is in. */
 void list_finish(struct lists *l, struct list *list);
+
+/* ---- gpu_lists_claims.c ---- */
+bool lists_claimed(const struct lists *l, struct fl_str name);     /* by a DeviceClass, now or when last heard of */
+void lists_remember_claims(struct lists *l);

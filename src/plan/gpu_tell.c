@@ -1,4 +1,5 @@
 #include "plan/gpu_tell.h"
+#include "plan/gpu_health.h"
 #include "plan/gpu_ids.h"
 
 static bool holds(const struct fl_holder *holder, struct fl_str uuid)
@@ -58,4 +59,15 @@ uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_p
 			ret[len++] = (struct fl_gpu_pod){ holder->pod_space, holder->pod };
 	}
 	return len;
+}
+
+bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault)
+{
+	return fault->what == FL_FAULT_XID && fl_xid_find(fault->xid)->class == FL_XID_APPLICATION &&
+	       settings->health && !fl_gpu_fault_counts(settings, fault);
+}
+
+bool fl_gpu_tell_concerns(const struct fl_card_fault *fault, const struct fl_partition *part)
+{
+	return fault->has.gi && part->gi == fault->gi && (!fault->has.ci || part->ci == fault->ci);
 }

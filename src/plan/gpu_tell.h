@@ -20,3 +20,9 @@ struct fl_gpu_pod {
 /* The Pods that hold it, or a part of the card: each once, in the order of the holders. `ret` has room for as many as
  * there are holders. How many. */
 uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret);
+
+/* Is it an XID that an application causes, and does not count against the GPU? Then only Pods are told of it. */
+bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault);
+
+/* Does the fault name this MIG device? One without a GPU instance is the whole GPU's, and names none. */
+bool fl_gpu_tell_concerns(const struct fl_card_fault *fault, const struct fl_partition *part);

@@ -2,6 +2,7 @@
 #include "plan/gpu_cdi.h"
 #include "plan/gpu_ids.h"
 #include "plan/gpu_lists_in.h"
+#include "plan/gpu_mps.h"
 #include <stdlib.h>
 
 static bool is_partition(struct fl_str id)
@@ -45,8 +46,8 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 		return;
 	}
 	set_why(l, unit, own->state != FL_HEALTHY ? own : card);
-	lists_problem(l, "CardsUnhealthy", "%.*s (card %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
-		      FL_ARG(unit->why));
+	lists_device(l, false, "CardsUnhealthy", "%.*s (card %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
+		     FL_ARG(unit->why));
 }
 
 void lists_tell_nameless(struct lists *l, const struct fl_card *card)
@@ -57,8 +58,8 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card)
 	if (card->uuid.len || !health || health->state == FL_HEALTHY)
 		return;
 	set_why(l, &unit, health);
-	lists_problem(l, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s", FL_ARG(card->meta.name),
-		      FL_ARG(unit.why));
+	lists_device(l, false, "CardsUnhealthy", "card %.*s, which does not say who it is: %.*s",
+		     FL_ARG(card->meta.name), FL_ARG(unit.why));
 }
 
 /* ---- what containers are told ---- */
@@ -138,23 +139,61 @@ static struct fl_str kept_out(const struct lists *l, const struct fl_card *card,
 	return missing.len ? fl_plan_printf(l->plan, "%.*s is not there", FL_ARG(missing)) : missing;
 }
 
+/* A container that is given a GPU without them starts, and fails. */
+static void check_libraries(const struct lists *l, struct list *list, struct fl_unit *unit)
+{
+	if (!unit->healthy || !l->lacks.len)
+		return;
+	list->waits = true;
+	FL_SET(unit, healthy, false);
+	FL_SET(unit, why, FL_S("the driver's libcuda is not on the host; see the node's condition GPUsReady"));
+}
+
 /* The list that says that a card may be had goes out when the file that names it is there, and not before. */
 static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit, const struct fl_card *card,
 		      const struct fl_partition *part)
 {
 	enum in_cdi in = l->by_cdi ? in_cdi(l, unit) : CDI_HAS;
 	struct fl_str why;
+	bool soon;
 
 	if (!unit->healthy || in == CDI_HAS || (in == CDI_COMES && handed_out(l, list, unit)))
 		return;
 	why = kept_out(l, card, part);
 	list->waits = true;
 	/* After a look that came to nothing no file is on its way, whatever lies there. */
-	list->soon |= !why.len || (in == CDI_COMES && !fl_gpu_host_failed(l->facts->host));
+	soon = !why.len || (in == CDI_COMES && !fl_gpu_host_failed(l->facts->host));
+	list->soon |= soon;
 	FL_SET(unit, healthy, false);
 	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
-	lists_problem(l, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),
-		      FL_ARG(why.len ? why : FL_S("it is written in a moment")));
+	lists_device(l, soon, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),
+		     FL_ARG(why.len ? why : FL_S("it is written in a moment")));
+}
+
+/* Shares wait for their daemon. What is not shared by MPS waits until the GPU is out of exclusive mode. */
+static void check_mps(struct lists *l, struct list *list, struct fl_unit *unit, const struct fl_card *card)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	const struct fl_mps *has = fl_gpu_mps_has(f->mps, f->mps_len, card), *mps = NULL;
+	struct fl_str why = FL_S("");
+	bool soon = false;
+
+	for (uint32_t i = 0; list->mps && i < f->mps_len; i++)
+		if (fl_str_eq(f->mps[i].meta.name, list->name))
+			mps = &f->mps[i];
+	if (list->mps)
+		why = fl_gpu_mps_unready(mps, card, &soon);
+	else if (has && card->compute_mode == FL_COMPUTE_EXCLUSIVE_PROCESS)
+		why = fl_plan_printf(l->plan, "it is in exclusive mode for the MPS daemon of %.*s, which is being "
+					      "stopped; see the node's condition MPSReady",
+				     FL_ARG(has->meta.name));
+	if (!unit->healthy || !why.len)
+		return;
+	list->waits |= !list->mps || !mps || !mps->healthy;
+	list->soon |= soon;
+	FL_SET(unit, healthy, false);
+	FL_SET(unit, why, why);
+	lists_device(l, soon, "MPSNotReady", "%.*s: %.*s", FL_ARG(unit->id), FL_ARG(why));
 }
 
 static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_card *card,
@@ -175,12 +214,28 @@ static void set_nodes(struct lists *l, struct fl_unit *unit, const struct fl_car
 	if (!l->by_nodes || !card->has.minor)
 		return;
 	needed = fl_gpu_nodes(l->plan, l->facts->host, card, part);
-	if (!FL_ELEMENTS(unit, l->plan->arena, nodes, needed.len))
+	if (!FL_ELEMENTS(unit, l->plan->arena, nodes, needed.len)) {
+		l->plan->failed = true;
 		return;
+	}
 	unit->nodes.len = 0;
 	for (uint32_t i = 0; i < needed.len; i++)
 		if (needed.path[i].len)
 			unit->nodes.at[unit->nodes.len++] = needed.path[i];
+}
+
+struct fl_str lists_mig_name(struct lists *l, struct fl_str profile)
+{
+	struct fl_str name = fl_plan_printf(l->plan, "nvidia.com/mig-%.*s", FL_ARG(profile));
+	char *at;
+
+	for (uint32_t i = 0; i + 1 < profile.len && profile.p[i] != '.'; i++)
+		if (profile.p[i] == 'c' && profile.p[i + 1] == '.')
+			return (struct fl_str){ 0 };
+	at = fl_plan_get(l->plan, 1, (size_t)name.len + 1);
+	for (uint32_t i = 0; at && i < name.len; i++)
+		at[i] = name.p[i] == '+' ? '.' : name.p[i];
+	return (struct fl_str){ at, at ? name.len : 0 };
 }
 
 /* ---- into the list ---- */
@@ -208,7 +263,9 @@ void list_add(struct lists *l, struct list *list, const struct fl_card *card, co
 	set_shown(l, unit, card, part);
 	set_nodes(l, unit, card, part);
 	set_health(l, list, unit);
+	check_libraries(l, list, unit);
 	check_cdi(l, list, unit, card, part);
+	check_mps(l, list, unit, card);
 }
 
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit)

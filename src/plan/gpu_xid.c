@@ -3,8 +3,8 @@
 #include "plan/gpu_health.h"
 
 #define RESTART_APP "look at the application; nothing is wrong with the card"
-#define WATCH "nothing, unless it comes again: then reset the card (nvidia-smi -r -i INDEX) when nobody uses it"
-#define RESET "drain the node's Pods that hold it and reset the card: nvidia-smi -r -i INDEX"
+#define WATCH "nothing, unless it comes again: then reset the card when nobody uses it: " FL_GPU_RESET
+#define RESET "drain the node's Pods that hold it and reset the card: " FL_GPU_RESET
 #define REBOOT "drain the node and reboot it"
 #define REPLACE "drain the node and have the card looked at by its vendor; it may have to be replaced"
 

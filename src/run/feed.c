@@ -266,7 +266,7 @@ static bool may_work(const struct cap *cap)
 		const struct fl_watched *watched = &cap->row->watches[i];
 		const struct fl_feed *feed = run_feed(cap->loop, watched->kind);
 
-		if (feed->state == FEED_UNKNOWN || (feed->state == FEED_ABSENT && !watched->optional))
+		if (feed->state == FEED_UNKNOWN || (feed->state != FEED_SYNCED && !watched->optional))
 			return false;
 	}
 	return cap->loop->leading;
@@ -355,8 +355,26 @@ void fl_feed_begin(struct fl_feed *feed)
 	fl_cache_mark(&feed->cache);
 }
 
+/* Whether the server has the kind is a fact too (fl_view_absent), and what came while it was not known yet was planned
+ * without it. So all that hangs on it is planned again. */
+static void tell_whether_known(const struct fl_feed *feed)
+{
+	fl_vec_each (at, &feed->loop->caps) {
+		struct cap *cap = *at;
+
+		for (uint32_t i = 0; cap->active && i < cap->watch_count; i++) {
+			if (cap->row->watches[i].kind != feed->source.kind || !cap->row->watches[i].optional)
+				continue;
+			begin_sweep(cap, feed->source.kind);
+			cap->begins |= cap->row->once;
+		}
+	}
+}
+
 void fl_feed_synced(struct fl_feed *feed)
 {
+	if (feed->state == FEED_ABSENT || feed->state == FEED_AWAITED)
+		tell_whether_known(feed);
 	feed->state = FEED_SYNCED;
 	feed->telling = false;
 	feed->full_states++;
@@ -368,10 +386,18 @@ void fl_feed_synced(struct fl_feed *feed)
 
 void fl_feed_absent(struct fl_feed *feed)
 {
+	if (feed->state == FEED_SYNCED || feed->state == FEED_AWAITED)
+		tell_whether_known(feed);
 	feed->state = FEED_ABSENT;
 	feed->telling = false;
 	fl_cache_mark(&feed->cache);
 	sweep_from_here(feed);
+	run_check_active(feed->loop);
+}
+
+void fl_feed_awaited(struct fl_feed *feed)
+{
+	feed->state = FEED_AWAITED;
 	run_check_active(feed->loop);
 }
 

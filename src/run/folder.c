@@ -12,6 +12,7 @@
 struct list_job {
 	struct fl_job job;
 	int fd;               /* -1: not open yet */
+	bool missing;         /* there is no such directory */
 	char *bytes;
 	size_t len, cap;
 	char dir[];
@@ -22,8 +23,9 @@ static int64_t list_some(struct list_job *list, const struct fl_fs *fs)
 	if (list->fd < 0) {
 		int fd = fs->open(fs, AT_FDCWD, list->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 
+		list->missing = fd == -ENOENT;
 		if (fd < 0)
-			return fd == -ENOENT ? 0 : fd;
+			return list->missing ? 0 : fd;
 		list->fd = fd;
 	}
 	while (list->cap - list->len >= FL_LIST_MIN) {
@@ -72,6 +74,7 @@ static void list_finish(struct fl_job *job, struct fl_op *op)
 		folder->names.p = fl_steal(&list->bytes);
 		folder->names.len = list->len;
 		folder->names.cap = list->cap;
+		folder->missing = list->missing;
 		fl_op_end(op, 0);
 	}
 }
@@ -238,6 +241,17 @@ static bool read_hinted(struct fl_folder *folder)
 	return false;
 }
 
+/* An object of its own, which goes when a look finds the directory. */
+static void say_missing(struct fl_folder *folder)
+{
+	struct fl_err why = { 0 }, err = { 0 };
+	struct fl_folder_file file = { FL_S("."), FL_S(""), &why };
+
+	(void)fl_fail(&why, FL_E_NOTFOUND, "there is no directory '%s'", folder->dir);
+	if (put(folder, file.name, &file, &err) < 0)
+		miss(folder, &err);
+}
+
 static void listed(struct fl_op *op)
 {
 	struct fl_folder *folder = fl_container(op, struct fl_folder, list);
@@ -248,6 +262,8 @@ static void listed(struct fl_op *op)
 		folder->looking = true;
 		folder->at = 0;
 		fl_feed_begin(folder->feed);
+		if (folder->missing && folder->tell_missing)
+			say_missing(folder);
 	}
 	go_on(folder);
 }

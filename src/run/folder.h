@@ -13,7 +13,8 @@
  *
  * The kernel's hints make it quick and nothing rests on them: all is read at the start, when hints were lost, when the
  * directory comes or goes, and once every FL_FOLDER_POLL; a hint with a name reads that one file. What has not changed
- * is told to nobody. A directory that is not there is an empty one. Names that begin with a dot are left out: files
+ * is told to nobody. A directory that is not there is an empty one, unless
+ * that is to be told. Names that begin with a dot are left out: files
  * that are being written (fl_file_replace) have such. A projected volume (a ConfigMap's) is followed as it changes.
  *
  * A file that cannot be read (no right, too long, no file at all) or understood does not vanish: parse is asked for the
@@ -45,6 +46,7 @@ struct fl_folder {
 		     struct fl_err *err);
 	void *arg;
 	size_t max;                    /* bytes of one file; 0: FL_FOLDER_FILE_MAX */
+	bool tell_missing;             /* parse is asked for an object "." while the directory is not there, with why */
 
 	/* The folder's; `why` may be read. */
 	struct fl_err why;             /* FL_OK: the last look saw all. Else what failed, to be tried again */
@@ -64,6 +66,7 @@ struct fl_folder {
 	bool began;                    /* the first look, which waits for nothing to settle */
 	bool look, looking;            /* one is due; one is under way: the names are told from `at` on */
 	bool missed;                   /* it will not be a full one */
+	bool missing;                  /* the directory is not there, as last looked at */
 };
 
 /* Starting cannot fail. The feed is borrowed: stop before the loop is freed. */

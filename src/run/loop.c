@@ -319,7 +319,7 @@ const struct fl_kind *fl_loop_missing(const struct fl_loop *loop)
 			const struct fl_feed *feed = run_feed(loop, watched->kind);
 
 			assert(feed);   /* a capability is taken only when its sources are there */
-			if (feed->state == FEED_UNKNOWN || (feed->state == FEED_ABSENT && !watched->optional))
+			if (feed->state == FEED_UNKNOWN || (feed->state != FEED_SYNCED && !watched->optional))
 				return watched->kind;
 		}
 	return NULL;

@@ -176,6 +176,9 @@ int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err) FL
 void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name);
 void fl_feed_synced(struct fl_feed *feed);
 void fl_feed_absent(struct fl_feed *feed);
+/* Who tells of the kind may take long to answer: capabilities for which it is optional go on without it, and tell "not
+ * known yet" (fl_view_awaited) from "there is none". Before anything was told of it. */
+void fl_feed_awaited(struct fl_feed *feed);
 
 /* ---- looking at it ---- */
 
@@ -184,10 +187,10 @@ bool fl_loop_idle(const struct fl_loop *loop);
 uint32_t fl_loop_writing(const struct fl_loop *loop);
 uint64_t fl_loop_bytes(const struct fl_loop *loop);    /* of all caches */
 
-/* Are all kinds of all capabilities there? The first that is not, in *ret; NULL: all are. For /readyz. */
+/* The first kind of a capability that is not there yet; NULL: all are. For /readyz. */
 const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
 
-/* Has a full state been told of the kind, or that there is no such kind? */
+/* Has a full state been told of the kind, or that there is none, or that it is awaited? */
 bool fl_feed_known(const struct fl_feed *feed);
 
 /* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a

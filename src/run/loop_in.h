@@ -33,7 +33,7 @@ struct fl_feed {
 	struct fl_source source;
 	struct fl_cache cache;
 	const struct fl_field *meta;   /* the row of the root */
-	enum { FEED_UNKNOWN, FEED_SYNCED, FEED_ABSENT } state;
+	enum { FEED_UNKNOWN, FEED_AWAITED, FEED_SYNCED, FEED_ABSENT } state;
 	uint32_t asked;                /* counts the full states that were asked for */
 	bool asking;                   /* the last one has not begun */
 	bool telling;                  /* a full state has begun and is not over */

@@ -357,7 +357,7 @@ struct writing {
 static void written(struct fl_op *op)
 {
 	struct writing *writing = fl_container(op, struct writing, append.op);
-	bool late = op->result < 0 && writing->asked && writing->records->options.anyway;
+	bool late = op->result < 0 && writing->records && writing->asked && writing->records->options.anyway;
 
 	if (late)
 		fall_behind(writing->records, &writing->err);
@@ -417,16 +417,19 @@ static void start(void *self, struct fl_write *write)
 {
 	struct fl_records *records = *(struct fl_records **)self;
 	struct writing *writing = write->held;
+	struct fl_io *io = write->loop->io;
 	struct fl_err err = { 0 };
 
 	writing->records = records;
 	writing->write = write;
 	writing->asked = false;
 	writing->append.op = (struct fl_op){ .done = written, .err = &writing->err,
-					     .deadline = fl_now(records->io) + FL_RUN_WRITE_TIMEOUT };
-	if (begin(records, writing, &err) == 0)
+					     .deadline = fl_now(io) + FL_RUN_WRITE_TIMEOUT };
+	if (!records)
+		(void)fl_fail(&err, FL_E_RETRY, "the journal is not open");
+	else if (begin(records, writing, &err) == 0)
 		return;
-	fl_op_begin(&writing->append.op, records->io, NULL);
+	fl_op_begin(&writing->append.op, io, NULL);
 	fl_op_fail(&writing->append.op, err.code, "%s", err.text);
 }
 

@@ -79,6 +79,11 @@ bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind)
 	return feed_of(view, kind)->state == FEED_ABSENT;
 }
 
+bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind)
+{
+	return feed_of(view, kind)->state == FEED_AWAITED;
+}
+
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind)
 {
 	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache, .index = UINT32_MAX };

@@ -49,6 +49,9 @@ const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct
 /* Does the server not have the kind at all? Only of a kind that the capability watches as optional. */
 bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind);
 
+/* Has nobody told of the kind yet, who is about to (fl_feed_awaited)? Likewise. */
+bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind);
+
 /* Several: all, or those under a value of an index of the kind's source. In no order that means anything, but the same
  * history gives the same order. Indexes are those of struct fl_source. */
 struct fl_each {

@@ -23,6 +23,14 @@ static const struct {
 	{ FL_E_RETRY, 503, "ServiceUnavailable" },
 };
 
+void fl_pages_put_status(struct fl_buf *body, struct fl_str message, const char *reason, int code)
+{
+	fl_buf_str(body, FL_S("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+			      "\"message\":"));
+	fl_buf_json(body, message);
+	fl_buf_printf(body, ",\"reason\":\"%s\",\"code\":%d}\n", reason, code);
+}
+
 void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(FL_EXPLAIN_MAX);
@@ -34,12 +42,8 @@ void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err)
 			status = statuses[i].status;
 			reason = statuses[i].reason;
 		}
-	if (json) {
-		fl_buf_str(&body, FL_S("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":"
-				       "\"Failure\",\"message\":"));
-		fl_buf_json(&body, fl_str(err->text));
-		fl_buf_printf(&body, ",\"reason\":\"%s\",\"code\":%d}\n", reason, status);
-	}
+	if (json)
+		fl_pages_put_status(&body, fl_str(err->text), reason, status);
 	if (!json || body.failed)
 		fl_http_req_say(req, status, "%s", err->text);
 	else
@@ -72,10 +76,13 @@ static void healthz(struct fl_http_req *req)
 static void readyz(struct fl_http_req *req)
 {
 	struct fl_pages *pages = fl_pages_of(req);
-	char text[1024];
-	struct fl_buf words = FL_BUF_IN(text);
+	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(FL_READY_MAX);
+	bool ready = pages->ready(pages->arg, &words);
 
-	if (!pages->ready(pages->arg, &words))
+	if (words.failed)
+		fl_http_req_say(req, ready ? 200 : 503, "%sready; the text is too long or there is no memory for it",
+				ready ? "" : "not ");
+	else if (!ready)
 		fl_http_req_say(req, 503, "%.*s", FL_ARG(fl_buf_view(&words)));
 	else
 		fl_http_req_say(req, 200, "ready%s%.*s", words.len ? "\n" : "", FL_ARG(fl_buf_view(&words)));
@@ -212,9 +219,10 @@ static void list(struct fl_http_req *req)
 }
 
 const struct fl_page fl_pages_common[] = {
-	{ "/", list, "This list." },
-	{ "/healthz", healthz, "200 as long as the loop turns: a liveness probe." },
-	{ "/readyz", readyz, "200 when all that it works with is known, else what is missing first." },
+	{ "/", list, "This list.", .open = true },
+	{ "/healthz", healthz, "200 as long as the loop turns: a liveness probe.", true, true },
+	{ "/livez", healthz, "The same.", true, true },
+	{ "/readyz", readyz, "200 when all that it works with is known, else what is missing first.", true, true },
 	{ "/metrics", fl_scrape, "Numbers for Prometheus." },
 	{ "/explain", explain, "?kind=KIND&name=NAME[&namespace=NS][&output=json]: what it thinks of an object." },
 	{ 0 },
@@ -222,13 +230,22 @@ const struct fl_page fl_pages_common[] = {
 
 /* ---- the whole ---- */
 
+static void guarded(struct fl_http_req *req)
+{
+	struct fl_pages *pages = fl_pages_of(req);
+
+	fl_guard_serve(&pages->guard, req, pages->pages[fl_http_req_route(req) - pages->routes]->handle);
+}
+
 static int add_routes(struct fl_pages *pages, size_t *count, const struct fl_page *page, struct fl_err *err)
 {
 	for (; page && page->path; page++) {
 		if (*count == FL_PAGES_MAX)
 			return fl_fail(err, FL_E_TOOBIG, "more than %d pages", FL_PAGES_MAX);
-		pages->routes[(*count)++] = (struct fl_http_route){ .method = "GET", .path = page->path,
-								    .handle = page->handle, .max_body = 1 };
+		pages->pages[*count] = page;
+		pages->routes[(*count)++] = (struct fl_http_route){ .method = "GET", .path = page->path, .max_body = 1,
+								    .handle = page->open ? page->handle : guarded,
+								    .probe = page->probe };
 	}
 	return 0;
 }
@@ -241,6 +258,10 @@ int fl_pages_start(struct fl_pages *pages, struct fl_err *err)
 
 	if (r == 0)
 		r = add_routes(pages, &options.route_count, pages->more, err);
+	pages->guard = (struct fl_guard){ .io = pages->io, .kube = pages->kube, .open = pages->open_metrics,
+					  .metrics = pages->metrics };
+	if (r == 0)
+		r = fl_guard_start(&pages->guard, err);
 	if (r < 0)
 		return r;
 	pages->server = fl_http_server_new(pages->io, &options, err);
@@ -249,5 +270,6 @@ int fl_pages_start(struct fl_pages *pages, struct fl_err *err)
 
 void fl_pages_stop(struct fl_pages *pages)
 {
+	fl_guard_stop(&pages->guard);
 	pages->server = fl_http_server_free(pages->server);
 }

@@ -5,22 +5,27 @@
  *     fl_pages_start(&pages, err);
  *     fl_http_server_listen(pages.server, &addr, 0600, NULL, NULL, err);
  *
- *     /healthz        200 as long as the loop turns
+ *     /healthz        200 as long as the loop turns; /livez is the same
  *     /readyz         200, or 503 with what is missing first
  *     /metrics        text format 0.0.4; a long one goes out in pieces, none of which takes a turn
  *     /explain        ?kind=KIND&name=NAME[&namespace=NS][&output=json]: what the plans said of an object
+ *
+ * Pages that are no probes are behind a guard: see guard.h.
  *
  * A role has further pages of its own (.more): their handlers find it with fl_pages_of. All are GET.
  */
 #pragma once
 #include "http/server.h"
 #include "run/loop.h"
+#include "serve/guard.h"
 #include "serve/process.h"
 
 struct fl_page {
 	const char *path;
 	void (*handle)(struct fl_http_req *req);
 	const char *says;                      /* for the list, one line */
+	bool probe;                            /* has places of its own, and is open */
+	bool open;                             /* to everybody; others are behind the guard */
 };
 
 struct fl_pages {
@@ -35,7 +40,11 @@ struct fl_pages {
 	bool (*ready)(void *arg, struct fl_buf *words);
 	void *arg;
 	const struct fl_page *more;            /* the one without a path ends them; NULL: none */
+	struct fl_kube *kube;                  /* who knows tokens; NULL: nobody, so pages are for this machine alone */
+	bool open_metrics;                     /* all pages are open to everybody */
 
+	struct fl_guard guard;
+	const struct fl_page *pages[FL_PAGES_MAX];   /* of .routes */
 	struct fl_http_server *server;         /* made by the start: where to listen, and to drain */
 	struct fl_http_route routes[FL_PAGES_MAX];
 };
@@ -51,6 +60,9 @@ extern const struct fl_page fl_pages_common[];
 
 /* Is JSON asked for: "output=json" in the query, or else by the Accept header? FL_E_INVALID: neither json nor text. */
 int fl_pages_json(const struct fl_http_req *req, bool *ret_json, struct fl_err *err) FL_MUSTUSE;
+
+/* A metav1.Status with this message, and a line end. */
+void fl_pages_put_status(struct fl_buf *body, struct fl_str message, const char *reason, int code);
 
 /* Answer with a failure: its words, or as a Status of Kubernetes where JSON is asked for, which every client reads. */
 void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err);

@@ -135,8 +135,14 @@ TEST(texts_are_copied_and_terminated)
 	GOT(text.p);
 	CHECK_STR(text, "gpu-7");
 	CHECK_INT(text.p[5], 0);
+	text = fl_arena_join(&arena, (const struct fl_str[]){ FL_S("/mps/"), { NULL, 0 }, FL_S("pipe") }, 3);
+	GOT(text.p);
+	CHECK_STR(text, "/mps/pipe");
+	CHECK_INT(text.p[9], 0);
 	arena.max = arena.used;
 	text = fl_arena_printf(&arena, "%s", "no room");
+	CHECK(text.p == NULL && text.len == 0);
+	text = fl_arena_join(&arena, &FL_S("no room"), 1);
 	CHECK(text.p == NULL && text.len == 0);
 	text = fl_arena_str(&arena, FL_S("no room"));
 	CHECK(text.p == NULL && text.len == 0);

@@ -69,20 +69,26 @@ static struct fl_resource *board(struct fl_arena *arena, int32_t replicas)
 	return r;
 }
 
-static void bench_allocate(void)
+static void bench_allocate(const char *name, bool mps)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 }, answer = { 0 };
-	const struct fl_resource *r = board(&arena, 1);
+	struct fl_resource *r = board(&arena, mps ? SHARES : 1);
+	struct fl_str ids[CARDS];
 	struct fl_handed got;
-	uint64_t began = now();
+	uint64_t began;
 
+	if (mps)
+		FL_SET(r, mps_root, FL_S("/run/nvidia/mps"));
+	for (uint32_t i = 0; i < CARDS; i++)
+		ids[i] = mps ? fl_arena_printf(&arena, "%.*s::%u", FL_ARG(r->units.at[i].id), i) : r->units.at[i].id;
+	began = now();
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		fl_arena_reset(&answer);
-		must(fl_hand_out(r, &(struct fl_hand_out_wish){ &r->units.at[i % CARDS].id, 1 }, &answer, &got,
-				 NULL) == 0,
+		must(fl_hand_out(r, &(struct fl_hand_out_wish){ &ids[i % CARDS], 1 }, &answer, &got, NULL) == 0 &&
+			     got.mount_len == (mps ? 2 : 0),
 		     "not handed out");
 	}
-	row("Allocate, the answer to one device of 8", (double)(now() - began) / ROUNDS / 1000, "us", 5);
+	row(name, (double)(now() - began) / ROUNDS / 1000, "us", 5);
 }
 
 static void bench_prefer(const char *name, int32_t replicas, uint32_t size, double part, double bar)
@@ -113,7 +119,8 @@ static void bench_prefer(const char *name, int32_t replicas, uint32_t size, doub
 
 int main(void)
 {
-	bench_allocate();
+	bench_allocate("Allocate, the answer to one device of 8", false);
+	bench_allocate("Allocate, the answer to one share of 8 GPUs x 10 shares of MPS", true);
 	bench_prefer("GetPreferredAllocation, 2 of 8 devices, p50", 1, 2, 0.5, 100);
 	bench_prefer("GetPreferredAllocation, 4 of 8 devices, p50", 1, 4, 0.5, 100);
 	bench_prefer("GetPreferredAllocation, 8 of 8 GPUs x 10 shares, p99", SHARES, 8, 0.99, 2000);

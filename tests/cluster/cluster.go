@@ -67,6 +67,9 @@ type Cluster struct {
 	admin       identity
 	began       time.Time
 	progress    sync.Mutex
+
+	scraperLock  sync.Mutex
+	scraperToken string // of the account that may see /metrics
 }
 
 // ErrName refuses a name that could not be a part of paths.

@@ -1,12 +1,17 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
 
 	"golang.org/x/sys/unix"
 )
+
+// The main goroutine keeps the process's first thread to itself: a goroutine that ends on it, locked to it, would leave it in
+// a machine's namespaces for good, and /proc/self is that thread's.
+func init() { runtime.LockOSThread() }
 
 // namespaces names the files that hold a machine's namespaces.
 // An empty name stands for the caller's own namespace.
@@ -73,7 +78,7 @@ func (n namespaces) enter() error {
 
 // makeNetwork creates an empty network namespace and holds it at the file.
 func makeNetwork(file string) error {
-	return holdNamespace(file, "net", func() error { return unix.Unshare(unix.CLONE_NEWNET) })
+	return holdNamespace(file, "net", func() error { return unix.Unshare(unix.CLONE_NEWNET) }, nil)
 }
 
 // makeMounts creates a mount namespace, lets set arrange it, and holds it at the file.
@@ -82,33 +87,58 @@ func makeMounts(file string, set func() error) error {
 		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 			return err
 		}
+		return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") // what holds it is not to be seen inside
+	}, set)
+}
+
+// holdNamespace runs create on a thread of its own and mounts that thread's namespace on the file, so that it lives until
+// the file is unmounted, with no process needed inside; then set runs there.
+func holdNamespace(file, kind string, create, set func() error) error {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return err
+	}
+	return onOwnThread(func() error {
+		own := fmt.Sprintf("/proc/%d/task/%d/ns/%s", os.Getpid(), unix.Gettid(), kind)
+		hold := func() error {
+			if err := create(); err != nil {
+				return fmt.Errorf("make a %s namespace: %w", kind, err)
+			}
+			// From a thread that has stayed outside, where the file is to be seen.
+			return onOwnThread(func() error { return unix.Mount(own, file, "", unix.MS_BIND, "") })
+		}
+		err := hold()
+		if errors.Is(err, unix.EINVAL) {
+			err = holdOnAnyProcessor(hold)
+		}
+		if err != nil {
+			return fmt.Errorf("hold the namespace at %s: %w", file, err)
+		}
+		if set == nil {
+			return nil
+		}
 		return set()
 	})
 }
 
-// holdNamespace runs create on a thread of its own and mounts that thread's namespace on the file,
-// so that it lives until the file is unmounted, with no process needed inside.
-func holdNamespace(file, kind string, create func() error) error {
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+// holdOnAnyProcessor tries again on each processor. The kernel lets a mount namespace be held only from one with a smaller
+// number, and takes numbers from a stock of each processor's: from inside a namespace that was made a moment ago, as that of
+// tests/fresh, those of another processor may be smaller.
+func holdOnAnyProcessor(hold func() error) error {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return err
 	}
-	created := make(chan error, 1)
-	held := make(chan struct{})
-	thread := 0
-	go onOwnThread(func() error {
-		err := create()
-		thread = unix.Gettid()
-		created <- err
-		<-held
-		return nil
-	})
-	defer close(held)
-	if err := <-created; err != nil {
-		return fmt.Errorf("make a %s namespace: %w", kind, err)
+	err := error(unix.EINVAL)
+	for cpu := 0; cpu < len(allowed)*64 && errors.Is(err, unix.EINVAL); cpu++ {
+		if !allowed.IsSet(cpu) {
+			continue
+		}
+		var one unix.CPUSet
+		one.Set(cpu)
+		if err := unix.SchedSetaffinity(0, &one); err != nil { // the thread's, which ends with this
+			return err
+		}
+		err = hold()
 	}
-	source := fmt.Sprintf("/proc/%d/task/%d/ns/%s", os.Getpid(), thread, kind)
-	if err := unix.Mount(source, file, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("hold the namespace at %s: %w", file, err)
-	}
-	return nil
+	return err
 }

@@ -4,6 +4,7 @@
 #include "http/client.h"
 #include "test.h"
 #include "test_io.h"
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -203,6 +204,30 @@ TEST(the_second_time_it_ends_at_once)
 	CHECK(f.run.stage != FL_ROLE_OVER);
 	fl_role_stop(&f.run);
 	CHECK(f.run.stage == FL_ROLE_OVER);
+}
+
+/* NVIDIA's plugin reads its configuration again at SIGHUP, and what manages it sends that. */
+static void sighup_then_sigterm(struct fl_timer *timer)
+{
+	(void)timer;
+	(void)raise(SIGHUP);
+	(void)raise(SIGTERM);
+}
+
+TEST_ONCE(sighup_ends_nothing_and_sigterm_ends_in_order)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	struct fl_timer timer = { .fire = sighup_then_sigterm };
+	struct fl_role role = lamp_role;
+
+	f.flags = flags_of(&f);
+	OK_ERR(begin(&f), &f.err);
+	role.ended = third_time;
+	f.run.role = &role;
+	asked_to_end = 0;
+	fl_timer_set(f.io, &timer, fl_now(f.io));
+	OK_ERR(fl_role_run(&f.run, &f.err), &f.err);
+	CHECK_INT(asked_to_end, 3);
 }
 
 /* ---- without an API server ---- */

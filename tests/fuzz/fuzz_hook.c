@@ -1,18 +1,20 @@
-/* Any bytes as the container's state, its config.json and a --link, parted by form feeds: whatever they say, nothing is
- * opened, made or removed but by a kernel that was told where the container's root ends, and by one name in a
- * directory. */
+/* Any bytes as the container's state, its config.json, a --link and every file of the container, parted by form feeds:
+ * whatever they say, nothing is opened, made or removed but by a kernel that was told where the container's root ends,
+ * and by one name in a directory on the root's own mount. */
 #include "base/limits.h"
 #include "fuzz.h"
 #include "node/hook.h"
 #include <errno.h>
 #include <stdlib.h>
 
-enum { STATE = 3, CONFIG, ROOT, INSIDE };
-#define INSIDE_ONLY (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
+enum { STATE = 3, CONFIG, LINK, FILE_IN, ROOT, INSIDE, LISTED, MADE };
+#define INSIDE_ONLY (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 
 struct container {
 	struct fl_fs fs;
-	struct fl_str parts[3];                /* what is left to be read: of the state, the config; the link */
+	struct fl_str parts[4];                /* what is left to be read: state, config; the link; a file */
+	struct fl_str file;
+	uint32_t size, listed;
 	uint32_t missing;                      /* a bit each: is the folder that is asked for next there? */
 };
 
@@ -39,6 +41,12 @@ static int fs_open(const struct fl_fs *fs, int dir, const char *path, int flags,
 {
 	(void)fs;
 	(void)mode;
+	if (dir == INSIDE) {
+		must((flags & O_CREAT) && (flags & O_EXCL) && (flags & O_NOFOLLOW) && !strchr(path, '/'));
+		return MADE;
+	}
+	if (strcmp(path, "/proc/driver/nvidia/params") == 0)
+		return -ENOENT;
 	must(dir == AT_FDCWD && (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT));
 	if (flags & O_DIRECTORY)
 		return ROOT;
@@ -51,14 +59,18 @@ static int fs_open_in(const struct fl_fs *fs, int dir, const char *path, int fla
 {
 	(void)mode;
 	must(dir == ROOT && path[0] && path[0] != '/' && (resolve & INSIDE_ONLY) == INSIDE_ONLY);
-	must((flags & O_DIRECTORY) && !(flags & O_CREAT));
-	return next_is_missing(of(fs)) ? -ENOENT : INSIDE;
+	must((flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT));
+	if (next_is_missing(of(fs)))
+		return -ENOENT;
+	if (flags & O_DIRECTORY)
+		return resolve & RESOLVE_NO_XDEV ? INSIDE : LISTED;   /* of the latter nothing is changed */
+	return FILE_IN;
 }
 
 static void fs_close(const struct fl_fs *fs, int fd)
 {
 	(void)fs;
-	must(fd == CONFIG || fd == ROOT || fd == INSIDE);
+	must(fd == CONFIG || (fd >= FILE_IN && fd <= MADE));
 }
 
 static int64_t fs_read(const struct fl_fs *fs, int fd, void *bytes, size_t len)
@@ -66,7 +78,7 @@ static int64_t fs_read(const struct fl_fs *fs, int fd, void *bytes, size_t len)
 	struct fl_str *rest;
 	uint32_t n;
 
-	must(fd == STATE || fd == CONFIG);
+	must(fd == STATE || fd == CONFIG || fd == FILE_IN);
 	rest = &of(fs)->parts[fd - STATE];
 	n = rest->len < len ? rest->len : (uint32_t)len;
 	memcpy(bytes, n ? rest->p : "", n);
@@ -78,8 +90,55 @@ static int64_t fs_read(const struct fl_fs *fs, int fd, void *bytes, size_t len)
 static int fs_stat(const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret)
 {
 	(void)flags;
-	*ret = (struct fl_stat){ .ino = path[0] ? 1 : dir == ROOT ? 2 : 3 + (of(fs)->missing & 1) };
+	if (dir == FILE_IN || dir == LISTED)
+		*ret = (struct fl_stat){ .mode = S_IFREG, .size = of(fs)->size };
+	else
+		*ret = (struct fl_stat){ .ino = path[0] ? 1 : dir == ROOT ? 2 : 3 + (of(fs)->missing & 1) };
 	return 0;
+}
+
+static int64_t fs_mount_flags(const struct fl_fs *fs, int fd)
+{
+	(void)fs;
+	must(fd == FILE_IN);
+	return 0;
+}
+
+static int64_t fs_pread(const struct fl_fs *fs, int fd, void *bytes, size_t len, uint64_t from)
+{
+	struct fl_str file = of(fs)->file;
+
+	must(fd == FILE_IN && from <= UINT32_MAX);
+	file = fl_str_sub(file, (uint32_t)from, (uint32_t)len);
+	memcpy(bytes, file.len ? file.p : "", file.len);
+	return file.len;
+}
+
+static int64_t fs_write(const struct fl_fs *fs, int fd, const void *bytes, size_t len)
+{
+	(void)fs;
+	(void)bytes;
+	must(fd == MADE);
+	return (int64_t)len;
+}
+
+static int fs_chmod(const struct fl_fs *fs, int fd, unsigned mode)
+{
+	(void)fs;
+	must(fd == MADE && mode == 0644);
+	return 0;
+}
+
+/* One file, once. */
+static int64_t fs_list(const struct fl_fs *fs, int fd, char *buf, size_t len)
+{
+	static const char name[] = "\10libcuda.so.560.35.3";
+
+	must(fd == LISTED && len >= sizeof name);
+	if (of(fs)->listed++)
+		return 0;
+	memcpy(buf, name, sizeof name);
+	return sizeof name;
 }
 
 static void one_name(int dir, const char *name)
@@ -131,8 +190,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct container c = {
 		.fs = { .open = fs_open, .open_in = fs_open_in, .close = fs_close, .read = fs_read, .stat = fs_stat,
-			.mkdir = fs_mkdir, .symlink = fs_symlink, .unlink = fs_unlink, .rename = fs_rename,
-			.readlink = fs_readlink },
+			.pread = fs_pread, .write = fs_write, .chmod = fs_chmod, .list = fs_list,
+			.mount_flags = fs_mount_flags, .mkdir = fs_mkdir, .symlink = fs_symlink,
+			.unlink = fs_unlink, .rename = fs_rename, .readlink = fs_readlink },
 	};
 	struct fl_str rest = { (const char *)data, (uint32_t)size };
 	struct fl_str folder = FL_S("/opt/x");
@@ -141,7 +201,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		;
 	if (c.parts[2].len)
 		c.missing = (uint8_t)c.parts[2].p[c.parts[2].len - 1];
+	c.file = c.parts[3];
+	c.size = c.file.len;
 	(void)!fl_hook_run(&c.fs, STATE,
-			   &(struct fl_hook){ { &c.parts[2], c.parts[2].len > 0, 1 }, { &folder, 1, 1 } }, NULL);
+			   &(struct fl_hook){ { &c.parts[2], c.parts[2].len > 0, 1 }, { &folder, 1, 1 },
+					      FL_S("550.54.15"), true, NULL },
+			   NULL);
 	return 0;
 }

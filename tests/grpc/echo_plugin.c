@@ -38,6 +38,7 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 	V1beta1__Device *devices[3] = { &device[0], &device[1], &device[2] };
 	V1beta1__ListAndWatchResponse list = V1BETA1__LIST_AND_WATCH_RESPONSE__INIT;
 	char ids[3][8] = { "GPU-0", "GPU-1", "GPU-2" }, healthy[] = "Healthy";
+	const struct echo_plugin *plugin = fl_grpc_call_service(call);
 
 	(void)request;
 	fl_grpc_call_on_gone(call, caller_gone, fl_grpc_call_service(call));
@@ -46,7 +47,10 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 		device[i].id = ids[i];
 		device[i].health = healthy;
 		list.n_devices = i + 1;
-		fl_grpc_call_send(call, &list.base);
+		if (plugin->newest)
+			fl_grpc_call_send_newest(call, &list.base);
+		else
+			fl_grpc_call_send(call, &list.base);
 	}
 }
 

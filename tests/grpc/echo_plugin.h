@@ -6,6 +6,7 @@ struct echo_plugin {
 	struct fl_io *io;
 	int slept;                        /* callers who were kept waiting */
 	int gone;                         /* callers who left before their answer */
+	bool newest;                      /* of the three lists of a stream only the newest counts */
 	struct fl_grpc_server *server;
 };
 

@@ -20,6 +20,7 @@ struct call {
 	struct fl_grpc_request request;
 	struct fl_err err;
 	int lists;              /* messages of a stream, as long as each is what it should be */
+	int messages, devices;  /* of a stream; and what the last of them has */
 	int cancel_after;       /* cancel within got() of this one */
 };
 
@@ -28,6 +29,8 @@ static void got(struct fl_grpc_request *request, const ProtobufCMessage *message
 	struct call *call = fl_container(request, struct call, request);
 	const V1beta1__ListAndWatchResponse *list = (const void *)message;
 
+	call->messages++;
+	call->devices = (int)list->n_devices;
 	call->lists = (int)list->n_devices == call->lists + 1 ? call->lists + 1 : -1000;
 	if (call->lists == call->cancel_after)
 		fl_op_cancel(&request->op);
@@ -219,6 +222,25 @@ TEST(a_stream_tells_each_state_while_calls_go_on)
 		return;
 	OK(test_turns(w.io, &watch.lists, 3));
 	CHECK(fl_op_busy(&watch.request.op));
+}
+
+TEST(of_states_that_nobody_has_taken_only_the_newest_waits)
+{
+	V1beta1__Empty empty = V1BETA1__EMPTY__INIT;
+	WORLD(w);
+	CALL(watch, &fl_plugin_list_and_watch);
+	CALL(call, &fl_plugin_allocate);
+
+	OK(world_start(&w, NULL));
+	w.plugin.newest = true;
+	start(&w, &watch, &empty.base, 0);
+	start_allocate(&w, &call, "echo:behind", 0);
+	OK(result_of(&w, &call));
+	if (test_tortured())
+		return;
+	OK(test_turns(w.io, &watch.messages, 1));
+	CHECK_INT(watch.messages, 1);
+	CHECK_INT(watch.devices, 3);
 }
 
 TEST(a_stream_may_be_cancelled_from_within_a_message)

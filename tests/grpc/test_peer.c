@@ -7,6 +7,7 @@
 #include "test_io.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct call {
 	struct fl_grpc_request request;
@@ -105,6 +106,24 @@ TEST_ONCE(calls)   /* a server of flesh and blood */
 		if (row->text)
 			CHECK_STR(row->code ? fl_str(call.err.text) : echo_of(&call), row->text);
 	}
+}
+
+/* Its server has ended the call by a reset, and our own timer is due as well. */
+TEST_ONCE(a_loop_that_is_late_still_calls_a_passed_deadline_a_timeout)
+{
+	WORLD(io, client);
+	CALL(first, &fl_plugin_allocate);
+	CALL(call, &fl_plugin_allocate);
+	struct timespec late = { .tv_nsec = 300 * FL_NS_PER_MS };
+
+	start_allocate(io, client, &first, "echo:", 5 * FL_NS_PER_S);
+	OK_ERR(test_op(io, &first.request.op), &first.err);   /* the connection is there */
+	start_allocate(io, client, &call, "sleep:1m", 50 * FL_NS_PER_MS);
+	for (int i = 0; i < 3; i++)
+		OK(fl_io_turn(io, fl_clock(io), NULL));   /* the call is sent */
+	CHECK(nanosleep(&late, NULL) == 0);
+	CHECK_INT(test_op(io, &call.request.op), -FL_E_TIMEOUT);
+	CHECK_INT(call.request.status, FL_GRPC_DEADLINE_EXCEEDED);
 }
 
 TEST_ONCE(megabytes_come_whole)

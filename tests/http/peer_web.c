@@ -173,6 +173,8 @@ static const struct fl_http_route routes[] = {
 	{ "GET", "/trailers", do_trailers, 0, false }, { "GET", "/watch", do_watch, 0, false },
 	{ "GET", "/slow", do_slow, 0, false },     { "POST", "/rotate", do_rotate, 0, false },
 	{ "POST", "/drain", do_drain, 0, false },
+	/* For h2spec: whatever the method, the answer waits for the end of the body, and so for what is wrong in it. */
+	{ "GET", "/whole", do_hello, 0, false },   { "POST", "/whole", do_hello, 0, false },
 };
 
 /* The first certificate opens the port; each later one is shown from then on. */

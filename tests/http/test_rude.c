@@ -251,6 +251,26 @@ TEST_ONCE(the_slow_are_cut)
 	}
 }
 
+/* Once: it is made of waiting. The answer has been read, and nothing of another request has come. */
+TEST_ONCE(an_idle_connection_is_closed_without_a_408)
+{
+	FL_AUTO(rude) struct rude rude = { 0 };
+
+	OK_ERR(rude_open(&rude, (struct fl_http_server_options){ .head_timeout = 10 * FL_NS_PER_MS,
+								 .idle_timeout = 60 * FL_NS_PER_MS }),
+	       &rude.err);
+	OK(say(&rude, FL_S("GET / HTTP/1.1\r\nhost: a\r\n\r\n")));
+	UNTIL(rude.io, rude.len);
+	OK(test_pause(rude.io, 30 * FL_NS_PER_MS));
+	CHECK_INT(rude.over, 0);
+	UNTIL(rude.io, rude.over);
+	fl_shutdown_write(rude.io, rude.poll.fd);
+	OK(wait_over(&rude));
+	CHECK(strstr(rude.said, "HTTP/1.1 200 OK"));
+	CHECK(!strstr(rude.said, "408"));
+	CHECK_INT(fl_http_server_conns(rude.server), 0);
+}
+
 /* Once: a byte now and then for as long as the deadline is a matter of the clock. */
 TEST_ONCE(a_head_has_its_time_from_its_first_byte)
 {

@@ -125,7 +125,7 @@ static const struct {
 	const char *says, *name;
 	enum fl_tls_peer peer;
 	enum { NO_CERT, OUR_CERT, FOREIGN_CERT } shows;
-	enum { GOOD, EXPIRED, TOO_EARLY, FOREIGN } server;
+	enum { GOOD, EXPIRED, TOO_EARLY, FOREIGN, NAMELESS, OTHER_NAMES } server;
 	int server_result, client_result;
 	const char *server_says, *client_says;
 } hands[] = {
@@ -146,6 +146,10 @@ static const struct {
 	{ "a certificate of another CA", "localhost", FL_TLS_PEER_TRUST, NO_CERT, FOREIGN, -FL_E_DENIED, -FL_E_DENIED,
 	  "the peer refuses our certificate: tlsv1 alert unknown ca",
 		"the certificate of localhost is not signed by the given CA" },
+	{ "a common name is no name of a server", "localhost", FL_TLS_PEER_TRUST, NO_CERT, NAMELESS, -FL_E_DENIED,
+		-FL_E_DENIED, "", "" },
+	{ "nor is it beside addresses", "localhost", FL_TLS_PEER_TRUST, NO_CERT, OTHER_NAMES, -FL_E_DENIED,
+		-FL_E_DENIED, "", "the certificate of localhost is for 127.0.0.1; not for localhost" },
 	{ "a client with a certificate", "localhost", FL_TLS_PEER_REQUIRE, OUR_CERT, GOOD, 1, 1, "", "" },
 	{ "a client without one, where it may", "localhost", FL_TLS_PEER_ASK, NO_CERT, GOOD, 1, 1, "", "" },
 	{ "a client without one, where it must", "localhost", FL_TLS_PEER_REQUIRE, NO_CERT, GOOD, -FL_E_DENIED, 1,
@@ -155,7 +159,7 @@ static const struct {
 	  "the certificate of the client is not signed by the given CA", "" },
 };
 
-static struct test_cert expired, early, foreign_ca, foreign;
+static struct test_cert expired, early, foreign_ca, foreign, nameless, other_names;
 
 static bool make_more(const struct test_certs *certs)
 {
@@ -167,6 +171,11 @@ static bool make_more(const struct test_certs *certs)
 			test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "new",
 				.names = "DNS:localhost",
 								 .from = 3600, .to = 7200 }, &early) &&
+			test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "localhost" },
+				       &nameless) &&
+			test_cert_make(&(struct test_cert_wish){ .issuer = &certs->ca, .name = "localhost",
+								 .names = "IP:127.0.0.1" },
+				       &other_names) &&
 			test_cert_make(&(struct test_cert_wish){ .name = "other CA", .ca = true }, &foreign_ca) &&
 			test_cert_make(&(struct test_cert_wish){ .issuer = &foreign_ca, .name = "x",
 				.names = "DNS:localhost" }, &foreign));
@@ -179,7 +188,8 @@ TEST(who_is_trusted)
 
 	CHECK(certs && make_more(certs));
 	EACH_ROW (row, hands) {
-		const struct test_cert *shown[] = { &certs->server, &expired, &early, &foreign },
+		const struct test_cert *shown[] = { &certs->server, &expired, &early, &foreign, &nameless,
+						    &other_names },
 			*own[] = { NULL, &certs->client, &foreign };
 		FL_AUTO(ends) struct ends ends = { 0 };
 		struct fl_tls_config server = config_of(shown[row->server], &certs->ca, true, row->peer);
@@ -348,10 +358,10 @@ TEST(openssl_is_made_ready_off_the_loop)
 	struct fl_op op = { 0 };
 
 	GOT(io);
-	fl_tls_prepare(io, &op);
+	fl_tls_prepare(io, &op, FL_S(""));
 	CHECK(fl_op_busy(&op));
 	OK(test_op(io, &op));
-	fl_tls_prepare(io, &op);
+	fl_tls_prepare(io, &op, FL_S("no key"));
 	fl_op_cancel(&op);
 	CHECK(!fl_op_busy(&op));
 }

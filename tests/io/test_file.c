@@ -502,3 +502,64 @@ TEST(long_lists_come_in_parts)
 	for (int i = 0; i < NAMES; i++)
 		CHECK(seen[i]);
 }
+
+/* ---- a directory that others fill ---- */
+
+static const struct {
+	const char *says;
+	int depth;
+	uint32_t most;
+	int result;
+} empty_rows[] = {
+	{ "files, links and folders go", 2, 100, 0 },
+	{ "what is too much stays", 2, 3, -E2BIG },
+	{ "as deep as is allowed", FL_EMPTY_DEPTH_MAX, 100, 0 },
+	{ "deeper than that", FL_EMPTY_DEPTH_MAX + 1, 100, -E2BIG },
+};
+
+/* d/d/d..., each with a file and a link that leads out. */
+static int fill(const struct fl_fs *fs, int dir, int depth)
+{
+	int r = fs->symlink(fs, "../keep", dir, "link"), sub = -1;
+
+	if (r == 0)
+		r = sub = fs->open(fs, dir, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0);
+	if (r >= 0)
+		fs->close(fs, sub);
+	if (r < 0 || depth == 0)
+		return r < 0 ? r : 0;
+	r = fs->mkdir(fs, dir, "d", 0700);
+	if (r == 0)
+		r = sub = fs->open(fs, dir, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (r >= 0) {
+		r = fill(fs, sub, depth - 1);
+		fs->close(fs, sub);
+	}
+	return r;
+}
+
+TEST(a_directory_is_emptied_and_nothing_beside_it)
+{
+	EACH_ROW (row, empty_rows) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		const struct fl_fs *fs;
+		uint32_t most = row->most;
+		const char *top = test_dir(), *dir = test_path(top, "dir");
+		struct fl_stat stat;
+		int fd, r;
+
+		GOT(io);
+		fs = fl_io_fs(io);
+		OK(fs->mkdir(fs, AT_FDCWD, dir, 0700));
+		CHECK(test_write_file(test_path(top, "keep"), "x"));
+		fd = fs->open(fs, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+		OK(fd);
+		OK(fill(fs, fd, row->depth));
+		r = fl_fs_empty(fs, fd, &most);
+		if (test_tortured() && r < 0)
+			return;
+		CHECK_INT(r, row->result);
+		CHECK(r < 0 || fs->unlink(fs, AT_FDCWD, dir, AT_REMOVEDIR) == 0 || test_tortured());
+		OK(fs->stat(fs, AT_FDCWD, test_path(top, "keep"), 0, &stat));
+	}
+}

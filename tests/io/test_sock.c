@@ -54,12 +54,17 @@ static int link_up(struct fl_io *io, struct link *link, const char *at)
 	return link->server;
 }
 
-static const char *unix_at(const char *name)
+static const char *own_at(const char *kind, const char *name)
 {
 	static char text[160];
 
-	(void)snprintf(text, sizeof text, "unix:%s", test_path(test_dir(), name));
+	(void)snprintf(text, sizeof text, "%s%s", kind, test_path(test_dir(), name));
 	return text;
+}
+
+static const char *unix_at(const char *name)
+{
+	return own_at("unix:", name);
 }
 
 /* Until something is there to read; more than once where torture says "not now". */
@@ -77,11 +82,12 @@ static int64_t read_soon(struct fl_io *io, int fd, char *bytes, size_t len)
 
 static const struct {
 	const char *says, *at;
+	bool own; /* with a name of this test's folder after it: abstract names are the whole machine's */
 } kinds[] = {
-	{ "IPv4", "127.0.0.1:0" },
-	{ "IPv6", "[::1]:0" },
-	{ "unix", NULL },
-	{ "abstract", "unix:@fl-test-sock" },
+	{ "IPv4", "127.0.0.1:0", false },
+	{ "IPv6", "[::1]:0", false },
+	{ "unix", "unix:", true },
+	{ "abstract", "unix:@", true },
 };
 
 TEST(bytes_go_both_ways_and_each_way_ends_by_itself)
@@ -92,7 +98,7 @@ TEST(bytes_go_both_ways_and_each_way_ends_by_itself)
 		char bytes[8];
 
 		GOT(io);
-		OK_ERR(link_up(io, &l, row->at ? row->at : unix_at("s")), &l.err);
+		OK_ERR(link_up(io, &l, row->own ? own_at(row->at, "s") : row->at), &l.err);
 		OK(fl_write(io, l.client, "ping", 4));
 		fl_shutdown_write(io, l.client);
 		OK(read_soon(io, l.server, bytes, sizeof bytes));

@@ -62,6 +62,31 @@ TEST(what_is_said_is_written)
 		CHECK(strstr(script.got_body, parts[i]));
 }
 
+/* A name is cut at 230 bytes, here behind "-.", which no part of a name may end in. */
+TEST(the_name_of_an_event_ends_in_a_letter_or_digit_where_it_is_cut)
+{
+	static const struct exchange exchanges[] = { { CREATE, 201, "{}" }, { 0 } };
+	FL_AUTO(script) struct script script = { 0 };
+	FL_AUTO(fl_events) struct fl_events *events = NULL;
+	char name[241], want[260];
+
+	memset(name, 'a', sizeof name - 1);
+	name[240] = 0;
+	memcpy(name + 227, "-.-b", 4);
+	(void)snprintf(want, sizeof want, "\"name\":\"%.227s.", name);
+	CHECK_INT(name[229], '-');
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	events = reporter(&script);
+	GOT(events);
+	tell_of(events, name, "Low", "no card");
+	OK_ERR(turns(&script, 300), &script.err);
+	if (test_tortured())
+		return;
+	CHECK_STR(fl_str(script.wrong), "");
+	CHECK(strstr(script.got_body, want));
+	CHECK_INT(strstr(script.got_body, want)[strlen(want)] != '.', 1);
+}
+
 TEST(the_same_said_again_is_one_event)
 {
 	static const struct exchange exchanges[] = { { CREATE, 201, "{}" }, { CREATE, 201, "{}" }, { 0 } };
@@ -146,6 +171,8 @@ TEST(a_long_note_is_cut_between_characters)
 #define CREATED_5 CREATED, CREATED, CREATED, CREATED, CREATED
 #define CREATED_35 CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5, CREATED_5
 #define BUSY { CREATE, 503, "{}" }
+#define SILENT { CREATE, 201, "{}", .held = true }
+#define EXISTS { CREATE, 409, "{\"reason\":\"AlreadyExists\"}" }
 #define GROWN EVENTS "/a.*"
 #define NOT_GROWN { GROWN, 503, "{}" }
 #define MS FL_NS_PER_MS
@@ -187,7 +214,20 @@ static const struct row {
 	  { { 1, S, 1 }, { 1, 60 * S, 2 }, { 0, 2 * S, 3 }, { 0, 58 * S, 3 }, { 0, 2 * S, 4 }, { 0, 60 * S, 5 },
 	    { 0, 100 * S, 5 } },
 	  .dropped = 1 },
+	{ "a create without an answer that had succeeded is a success when the next one finds it there, and what was "
+	  "said meanwhile is written",
+	  { { CREATE, 201, "{}", .held = true }, EXISTS, { GROWN, 200, "{}" } },
+	  { { 1, S, 1 }, { 1, 15 * S, 2 }, { 0, 62 * S, 3 }, { 0, 100 * S, 3 } }, .last = "{\"series\":{\"count\":2," },
+	{ "an API server that does not answer for minutes has the Event when it is back",
+	  { SILENT, SILENT, SILENT, SILENT, SILENT, CREATED },
+	  { { 1, S, 1 }, { 0, 200 * S, 6 }, { 0, 100 * S, 6 } } },
+	{ "a name that is taken without a create of ours is a failure", { EXISTS }, { { 1, S, 1 }, { 0, 100 * S, 1 } },
+	  .dropped = 1 },
 };
+
+static const struct row *row_exists = &rows[7];
+static const struct row *row_away = &rows[8];
+static const struct row *row_taken = &rows[9];
 
 struct world {
 	struct sim_world *sim;
@@ -297,4 +337,19 @@ TEST(tries_begin_anew)
 TEST(a_series_whose_word_fails)
 {
 	run(&rows[6]);
+}
+
+TEST(a_create_that_timed_out_and_exists_is_a_success)
+{
+	run(row_exists);
+}
+
+TEST(an_outage_of_minutes_loses_no_event)
+{
+	run(row_away);
+}
+
+TEST(a_name_that_is_taken)
+{
+	run(row_taken);
 }

@@ -110,7 +110,7 @@ static struct fl_elector *elect(struct script *script, struct told *told)
 
 TEST(who_leads)
 {
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(script) struct script script = { 0 };
 		FL_AUTO(fl_elector) struct fl_elector *elector = NULL;
 		struct told told = { 0 };

@@ -1,5 +1,6 @@
 /* A watch against a server that says what is written down here; what its consumer is told, in one line. */
 #include "api/core.h"
+#include "api/node.h"
 #include "base/limits.h"
 #include "kube/watch.h"
 #include "script.h"
@@ -9,6 +10,7 @@
 #define MAPS "/api/v1/configmaps"
 #define STREAM MAPS "?watch=true&allowWatchBookmarks=true&sendInitialEvents=true" \
 		    "&resourceVersionMatch=NotOlderThan&timeout*"
+#define CLASSES "/apis/resource.k8s.io/v1/deviceclasses?watch=true*"
 #define CHECK_PATH(version) MAPS "?limit=1&resourceVersion=" version "&resourceVersionMatch=NotOlderThan"
 #define CHECK_AT(version) { CHECK_PATH(version), 200, "{}" }
 #define BEHIND "{\"reason\":\"Timeout\",\"details\":{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\"}]}}"
@@ -95,6 +97,7 @@ static const struct {
 	bool no_stream;
 	int refuse;
 	bool knows;
+	const struct fl_kind *kind;            /* NULL: ConfigMap */
 } rows[] = {
 	{ "the state as a stream, and then its changes",
 	  { { STREAM, 200, EVENT("ADDED", "a", "1") EVENT("ADDED", "b", "2") END_OF_STATE("9") EVENT("DELETED", "a",
@@ -157,6 +160,10 @@ static const struct {
 	    { "/api/v1", 200, "{\"resources\":[{\"name\":\"configmaps\"}]}" }, { STREAM, 200, END_OF_STATE("20"),
 			.stay = true } },
 	  "begin +a synced absent begin synced", FL_WATCH_LIVE, "20" },
+	{ "a built-in kind that is not there is asked after, and no definition of it",
+	  { { CLASSES, 404, "" }, { "/apis/resource.k8s.io/v1", 404, "" }, { "/apis/resource.k8s.io/v1", 200,
+	    "{\"resources\":[{\"name\":\"deviceclasses\"}]}" }, { CLASSES, 200, END_OF_STATE("9"), .stay = true } },
+	  "absent begin synced", FL_WATCH_LIVE, "9", .kind = &fl_device_class_kind },
 	{ "a right that is missing",
 	  { { STREAM, 403, "{\"reason\":\"Forbidden\"}" }, { STREAM, 200, END_OF_STATE("9"), .stay = true } },
 	  "begin synced", FL_WATCH_LIVE, "9" },
@@ -221,7 +228,8 @@ static void part(size_t from)
 		test_row(row->says);
 		OK_ERR(script_open(&script, row->script), &script.err);
 		watch = fl_watch_new(script.kube,
-				     &(struct fl_watch_options){ .kind = &fl_config_map_kind, .to = &consumer,
+				     &(struct fl_watch_options){ .kind = row->kind ? row->kind :
+										  &fl_config_map_kind, .to = &consumer,
 						.arg = &told,
 								 .no_stream = row->no_stream },
 				     &script.err);

@@ -15,6 +15,7 @@ static struct {
 	enum fault fault;
 	long fail_at;                   /* this call of that kind fails */
 	long calls[FAULT_IO + 1];
+	size_t rows, alone;             /* of EACH_ROW_ALONE; the one whose turn it is, from 1 on, 0: all */
 	uint64_t seed, random;
 	char text[1024];                /* what the first failed check said */
 } t = { .seed = 1 };
@@ -154,6 +155,17 @@ static void run(struct test *test, enum fault fault, long fail_at)
 		(void)fail(test->name, 0, "memory left behind", detail);
 }
 
+size_t test_rows_from(size_t count)
+{
+	t.rows = count;
+	return t.alone ? t.alone - 1 : 0;
+}
+
+size_t test_rows_to(size_t count)
+{
+	return t.alone ? t.alone : count;
+}
+
 static long step(long n)
 {
 	return n < torture_all ? 1 : 1 + (n - torture_all) / torture_samples + (long)(test_random() % 16);
@@ -176,18 +188,30 @@ static long torture_kind(struct test *test, enum fault kind, const char *name)
 	}
 }
 
+static long torture_both(struct test *test)
+{
+	long rounds = torture_kind(test, FAULT_MEMORY, "allocation");
+
+	return t.failed ? rounds : rounds + torture_kind(test, FAULT_IO, "i/o call");
+}
+
 static void torture(struct test *test)
 {
-	long rounds;
+	long rounds = 0;
+	size_t rows;
 
+	t.rows = 0;
 	run(test, FAULT_NONE, 0);
 	if (t.failed || t.skipped)
 		return;
-	rounds = torture_kind(test, FAULT_MEMORY, "allocation");
-	if (t.failed)
-		return;
-	rounds += torture_kind(test, FAULT_IO, "i/o call");
-	printf("# %s: %ld rounds\n", test->name, rounds);
+	rows = t.rows;
+	if (!rows)
+		rounds = torture_both(test);
+	for (t.alone = 1; t.alone <= rows && !t.failed; t.alone++)
+		rounds += torture_both(test);
+	t.alone = 0;
+	if (!t.failed)
+		printf("# %s: %ld rounds\n", test->name, rounds);
 }
 
 static bool wanted(const struct test *test, int names, char **name)

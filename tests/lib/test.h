@@ -50,6 +50,15 @@ void test_add(struct test *test);
 	for (__typeof__(&(rows)[0]) row = (rows); row < (rows) + FL_LEN(rows) && (test_row(row->says), true); row++)
 void test_row(const char *says);
 
+/* Rows that begin anew each time: a torture does one row after the other, each with every n of its own, instead of all
+ * rows for each n of all of them. Once in a test. */
+#define EACH_ROW_ALONE(row, rows) \
+	for (__typeof__(&(rows)[0]) row = (rows) + test_rows_from(FL_LEN(rows)), \
+				    end_ = (rows) + test_rows_to(FL_LEN(rows)); \
+	     row < end_ && (test_row(row->says), true); row++)
+size_t test_rows_from(size_t count);
+size_t test_rows_to(size_t count);
+
 #define CHECK(cond) \
 	do { \
 		if (!(cond)) { \

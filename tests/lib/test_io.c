@@ -271,6 +271,12 @@ static int send_signal(struct fl_sys *sys, int fd, int signo)
 	return of(sys)->below->kill(of(sys)->below, fd, signo);
 }
 
+static int process(struct fl_sys *sys, int pid)
+{
+	MAY_FAIL(of(sys), EMFILE, ENOMEM);
+	return opened(of(sys), of(sys)->below->process(of(sys)->below, pid));
+}
+
 static int signals(struct fl_sys *sys, uint64_t set)
 {
 	MAY_FAIL(of(sys), EMFILE);
@@ -368,6 +374,14 @@ static int64_t fs_pwrite(const struct fl_fs *fs, int fd, const void *bytes, size
 PASS(fsync, (const struct fl_fs *fs, int fd), (fs, fd), EIO, ENOSPC)
 PASS(fdatasync, (const struct fl_fs *fs, int fd), (fs, fd), EIO, ENOSPC)
 PASS(truncate, (const struct fl_fs *fs, int fd, uint64_t size), (fs, fd, size), EIO, ENOSPC)
+static int64_t fs_mount_flags(const struct fl_fs *fs, int fd)
+{
+	MAY_FAIL(of_fs(fs), EIO);
+	return of_fs(fs)->fs_below->mount_flags(of_fs(fs)->fs_below, fd);
+}
+
+PASS(cover, (const struct fl_fs *fs, int dir, const char *name, const void *bytes, size_t len),
+     (fs, dir, name, bytes, len), EPERM, ENOSYS)
 PASS(chmod, (const struct fl_fs *fs, int fd, unsigned mode), (fs, fd, mode), EIO, EROFS)
 PASS(stat, (const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret),
      (fs, dir, path, flags, ret), EIO)
@@ -413,7 +427,8 @@ struct fl_io *test_io(void)
 		.pread = fs_pread, .pwrite = fs_pwrite, .fsync = fs_fsync, .fdatasync = fs_fdatasync,
 		.truncate = fs_truncate, .chmod = fs_chmod, .stat = fs_stat, .rename = fs_rename, .link = fs_link,
 		.unlink = fs_unlink, .mkdir = fs_mkdir, .symlink = fs_symlink, .readlink = fs_readlink,
-		.list = fs_list, .lock = fs_lock, .lookup = fs_lookup, .notify_add = fs_notify_add,
+		.mount_flags = fs_mount_flags, .cover = fs_cover, .list = fs_list, .lock = fs_lock,
+		.lookup = fs_lookup, .notify_add = fs_notify_add,
 	};
 	t->sys = (struct fl_sys){
 		.settle = settle, .free = free_sys, .fs = &t->fs, .now = now, .wall = wall, .random = random_bytes,
@@ -421,7 +436,8 @@ struct fl_io *test_io(void)
 		.connect = connect_to, .connected = connected, .listen = listen_on, .accept = accept_from,
 		.local_addr = local_addr, .peer_cred = peer_cred, .read = read_fd, .write = write_fd,
 		.shutdown_write = shutdown_write, .close = close_fd, .pair = pair, .datagram = datagram,
-		.spawn = spawn, .reap = reap, .kill = send_signal, .signals = signals, .signal_read = signal_read,
+		.spawn = spawn, .reap = reap, .kill = send_signal, .process = process,
+		.signals = signals, .signal_read = signal_read,
 		.notify_open = notify_open, .notify_read = notify_read, .notify_drop = notify_drop,
 	};
 	return fl_io_new(&t->sys, NULL);

@@ -22,7 +22,7 @@ struct fake_stream {
 	bool pre_start, current;
 	bool said_pre_start;               /* in Register */
 	bool dead;                         /* let go of in the next turn: it may be at work below */
-	char devices[400];                 /* the last list: "GPU-0 GPU-1! GPU-2@1", ! unhealthy, @ its NUMA node */
+	char devices[900];                 /* the last list: "GPU-0 GPU-1! GPU-2@1", ! unhealthy, @ its NUMA node */
 	int lists;                         /* on this stream */
 	struct fl_timer timer;
 };

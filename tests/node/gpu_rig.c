@@ -1,6 +1,7 @@
 #include "gpu_rig.h"
 #include "base/limits.h"
 #include "node/gpu_child.h"
+#include "node/mps_launch.h"
 #include "run/loop.h"
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,29 @@ __attribute__((constructor)) static void maybe_be_the_child(int argc, char **arg
 	status = io && fl_gpu_child_run(io, &options, NULL) >= 0 ? 0 : 1;
 	io = fl_io_free(io);
 	exit(status);
+}
+
+__attribute__((constructor)) static void maybe_launch_mps(int argc, char **argv)
+{
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(8 * FL_KIB);
+	struct fl_mps_launch launch = { 0 };
+	struct fl_err err = { 0 };
+	struct fl_io *io;
+	int r;
+
+	if (argc < 12 || strcmp(argv[1], "mps") != 0)
+		return;
+	launch = (struct fl_mps_launch){ fl_str(argv[3]), argv[5], argv[7], argv[9], argc > 13 ? argv[13] : NULL,
+					 argv[11] };
+	io = fl_posix_new(NULL);
+	r = io ? fl_mps_launch(fl_io_fs(io), &launch, &out, &err) : -FL_E_IO;
+	if (r < 0)
+		(void)fprintf(stderr, "%s\n", err.text);
+	else if (out.p)
+		(void)!write(1, out.p, out.len);
+	io = fl_io_free(io);
+	fl_buf_free(&out);
+	exit(r < 0);
 }
 
 /* ---- a plan that has nothing against XID 31 ---- */

@@ -42,8 +42,6 @@ AT(fl_nv_attributes, ofas, nvmlDeviceAttributes_t, sharedOfaCount);
 AT(fl_nv_attributes, gi_slices, nvmlDeviceAttributes_t, gpuInstanceSliceCount);
 AT(fl_nv_attributes, ci_slices, nvmlDeviceAttributes_t, computeInstanceSliceCount);
 AT(fl_nv_attributes, memory_mib, nvmlDeviceAttributes_t, memorySizeMB);
-SIZE(fl_nv_row_histogram, nvmlRowRemapperHistogramValues_t);
-AT(fl_nv_row_histogram, none, nvmlRowRemapperHistogramValues_t, none);
 SIZE(fl_nv_placement, nvmlGpuInstancePlacement_t);
 SIZE(fl_nv_placement, nvmlComputeInstancePlacement_t);
 SIZE(fl_nv_gi_profile, nvmlGpuInstanceProfileInfo_t);
@@ -89,9 +87,6 @@ AT(fl_nv_field_value, scope, nvmlFieldValue_t, scopeId);
 AT(fl_nv_field_value, type, nvmlFieldValue_t, valueType);
 AT(fl_nv_field_value, code, nvmlFieldValue_t, nvmlReturn);
 AT(fl_nv_field_value, value, nvmlFieldValue_t, value);
-SIZE(fl_nv_cc_caps, nvmlConfComputeSystemCaps_t);
-SIZE(fl_nv_cc_state, nvmlConfComputeSystemState_t);
-AT(fl_nv_cc_state, feature, nvmlConfComputeSystemState_t, ccFeature);
 
 #define CODE(name, number) SAME(FL_NV_##name, NVML_ERROR_##name);
 #define NVML_ERROR_SUCCESS NVML_SUCCESS
@@ -107,7 +102,6 @@ SAME(FL_NV_VERSION(struct fl_nv_ci_profile_v2, 2), nvmlComputeInstanceProfileInf
 SAME(FL_NV_VERSION(struct fl_nv_ci_profile_v3, 3), nvmlComputeInstanceProfileInfo_v3);
 SAME(FL_NV_TEXT, NVML_DEVICE_NAME_V2_BUFFER_SIZE);
 SAME(FL_NV_TEXT, NVML_DEVICE_UUID_V2_BUFFER_SIZE);
-SAME(FL_NV_GSP_TEXT, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE);
 SAME(FL_NV_LINKS, NVML_NVLINK_MAX_LINKS);
 SAME(FL_NV_SRAM, NVML_MEMORY_LOCATION_SRAM);
 SAME(FL_NV_CLOCK_VIDEO, NVML_CLOCK_VIDEO);

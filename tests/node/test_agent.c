@@ -1,191 +1,39 @@
 /* The agent as a whole: real children on a fake driver, a kubelet and a disk, and what a restart leaves of it. */
+#include "agent_world.h"
 #include "base/limits.h"
-#include "fake_kubelet.h"
-#include "gpu_rig.h"
-#include "grpc/kubelet.h"
-#include "grpc/podresources.pb-c.h"
 #include "io/child.h"
-#include "node/agent.h"
-#include "test.h"
+#include "test_io.h"
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GPU "nvidia.com/gpu"
-
-struct world {
-	struct gpu_rig rig;            /* the fake driver, and the io of all */
-	struct fl_loop *loop;
-	struct fl_agent agent;
-	struct fake_kubelet kubelet;
-	struct fl_grpc_server *pods;
-	char *held;                    /* the device that the one Pod has; NULL: there is none */
-	struct fl_settings_given given;
-	char plugins[80], pod_dir[80], cdi[80], state[80], file[160], control[120];
-	bool opened;                   /* the driver, while nobody should have */
-	struct fl_err err;
+/* Records of formats that this program does not know: one older, as far as there is one. */
+static const struct {
+	const char *says, *key, *told;
+} olds[] = {
+	{ "a card's health", "Health//0000:99:00.0", "a card's health cannot be read, counts as none and is set aside: "
+	  "Health//0000:99:00.0: it is kept in format 0, this program knows 1" },
+	{ "the book of allocations", "Booking//t/p/c/" GPU, "what a container was given cannot be read, counts as none "
+	  "and is set aside: Booking//t/p/c/" GPU ": it is kept in format 0, this program knows 1" },
+	{ "what the API server said", "Memo//config", "what the API server said last cannot be read, counts as none "
+	  "and is set aside: Memo//config: it is kept in format 0, this program knows 1" },
+	{ "an MPS daemon", "mps/" GPU, "the record of an MPS daemon cannot be read, counts as none and is set aside: "
+	  "mps/" GPU ": it is kept in format 0, this program knows 1" },
 };
 
-/* ---- who holds what, as the kubelet tells ---- */
-
-static void list_pods(struct fl_grpc_call *call, const ProtobufCMessage *request)
+static void hear(void *w_, const struct fl_told_event *event)
 {
-	struct world *w = fl_grpc_call_service(call);
-	V1__ListPodResourcesResponse reply = V1__LIST_POD_RESOURCES_RESPONSE__INIT;
-	V1__PodResources pod = V1__POD_RESOURCES__INIT, *pods[] = { &pod };
-	V1__ContainerResources container = V1__CONTAINER_RESOURCES__INIT, *containers[] = { &container };
-	V1__ContainerDevices devices = V1__CONTAINER_DEVICES__INIT, *device[] = { &devices };
-	char space[] = "team", name[] = "job", resource[] = GPU, *ids[] = { w->held };
+	struct world *w = w_;
 
-	(void)request;
-	devices.resource_name = resource;
-	devices.n_device_ids = 1;
-	devices.device_ids = ids;
-	container.name = name;
-	container.n_devices = 1;
-	container.devices = device;
-	pod.namespace_ = space;
-	pod.name = name;
-	pod.n_containers = 1;
-	pod.containers = containers;
-	reply.n_pod_resources = w->held != NULL;
-	reply.pod_resources = pods;
-	fl_grpc_call_reply(call, &reply.base);
-}
-
-static const struct fl_grpc_handler handlers[] = { { &fl_pods_list, list_pods } };
-
-static int kubelet_up(struct world *w)
-{
-	struct fl_grpc_server_options options = { .addr.kind = FL_ADDR_UNIX, .handlers = handlers,
-						  .handler_count = FL_LEN(handlers), .service = w };
-
-	(void)snprintf(options.addr.path, sizeof options.addr.path, "%s/kubelet.sock", w->pod_dir);
-	w->pods = fl_grpc_server_new(w->rig.io, &options, &w->err);
-	return w->pods ? fake_kubelet_start(&w->kubelet, w->rig.io, w->plugins, &w->err) : -FL_E_IO;
-}
-
-/* ---- the agent ---- */
-
-static int sources(struct world *w, const struct fl_agent_options *options)
-{
-	const struct fl_kind *const theirs[] = { &fl_own_node_kind, &fl_device_class_kind };
-
-	for (uint32_t i = 0; i < FL_LEN(theirs); i++)
-		if (fl_loop_source(w->loop, &(struct fl_source){ .kind = theirs[i] }, &w->err) < 0)
-			return -FL_E_NOMEM;
-	if (fl_agent_sources(&w->agent, w->rig.io, w->loop, options, &w->err) < 0)
-		return -FL_E_NOMEM;
-	for (const struct fl_capability *const *row = fl_agent_capabilities; *row; row++)
-		if (fl_loop_capability(w->loop, *row, &w->err) < 0)
-			return -FL_E_NOMEM;
-	for (uint32_t i = 0; i < FL_LEN(theirs); i++)
-		fl_feed_absent(fl_loop_feed(w->loop, theirs[i]));   /* no API server */
-	return 0;
-}
-
-static int agent_up(struct world *w)
-{
-	struct fl_agent_options options = {
-		.config = { .given = &w->given, .node = FL_S("n1") },
-		.gpu = { .program = "/proc/self/exe", .roots = w->rig.roots, .sysfs = w->rig.sysfs,
-			 .proc = w->rig.proc, .env = w->rig.envs,
-			 .pace = { .look_every = 400 * FL_NS_PER_MS, .look_soon = 20 * FL_NS_PER_MS,
-				   .find_every = 20 * FL_NS_PER_MS } },
-		.state_dir = w->state, .plugins_dir = w->plugins, .pods_dir = w->pod_dir, .cdi_dir = w->cdi,
-		.runtime_socket = "/nowhere", .control = w->control, .log = &w->rig.log,
-	};
-
-	w->agent = (struct fl_agent){ 0 };
-	w->loop = fl_loop_new(w->rig.io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
-	if (!w->loop || sources(w, &options) < 0)
-		return -FL_E_NOMEM;
-	return fl_agent_start(&w->agent, &w->err);
-}
-
-static void agent_down(struct world *w)
-{
-	fl_agent_stop(&w->agent);
-	w->loop = fl_loop_free(w->loop);
-}
-
-static void world_auto_(struct world *w)
-{
-	agent_down(w);
-	fl_grpc_server_free(w->pods);
-	fake_kubelet_stop(&w->kubelet);
-	rig_down(&w->rig);
-}
-
-static void no_line(void *self, const char *line, size_t len)
-{
-	(void)self;
-	if (getenv("TEST_LOG"))
-		(void)fprintf(stderr, "# %.*s", (int)len, line);
-}
-
-static uint64_t no_clock(void *self)
-{
-	(void)self;
-	return 0;
-}
-
-static int64_t no_wall(void *self)
-{
-	(void)self;
-	return 0;
-}
-
-static int world_up(struct world *w, const char *topology, unsigned flags)
-{
-	char *const paths[] = { w->plugins, w->pod_dir, w->cdi, w->state };
-	static const char *const names[] = { "plugins", "pods", "cdi", "state" };
-
-	if (rig_up(&w->rig, topology, RIG_LATER | flags, &w->err) < 0)
-		return -FL_E_IO;
-	fl_log_init(&w->rig.log, &(struct fl_log_to){ no_line, no_clock, no_wall, w }, "test");
-	w->given.unpooled = FL_S("true");
-	for (int i = 0; i < 4; i++) {
-		(void)snprintf(paths[i], sizeof w->cdi, "%s/%s", w->rig.folder, names[i]);
-		if (mkdir(paths[i], 0755) < 0)
-			return -FL_E_IO;
-	}
-	(void)snprintf(w->file, sizeof w->file, "%s/k8s.device-plugin.nvidia.com-gpu.json", w->cdi);
-	return kubelet_up(w);
-}
-
-/* ---- looking ---- */
-
-/* Turns until it is so; false when it is not within 20 s. */
-static bool until(struct world *w, bool (*so)(struct world *w, int arg), int arg)
-{
-	uint64_t end = fl_clock(w->rig.io) + 20 * FL_NS_PER_S;
-
-	while (!so(w, arg)) {
-		if (fl_clock(w->rig.io) > end ||
-		    fl_io_turn(w->rig.io, fl_clock(w->rig.io) + 20 * FL_NS_PER_MS, NULL) < 0)
-			return false;
-	}
-	return true;
-}
-
-static const char *uuid(const struct world *w, int gpu)
-{
-	return w->rig.state->gpus[gpu].uuid;
-}
-
-/* 'H', 'U', or '-' where it is not in the list. */
-static char listed(struct world *w, int gpu)
-{
-	const char *at = strstr(fake_kubelet_devices(&w->kubelet, GPU), uuid(w, gpu));
-
-	return !at ? '-' : at[strlen(uuid(w, gpu))] == '!' ? 'U' : 'H';
-}
-
-static bool both_are(struct world *w, int both)
-{
-	return listed(w, 0) == both && listed(w, 1) == both;
+	for (uint32_t i = 0; i < FL_LEN(olds); i++)
+		if (fl_str_eq(event->reason, FL_S("JournalNotAsLeft")) &&
+		    fl_str_ends(event->message, fl_str(olds[i].told)))
+			w->told |= 1u << i;
 }
 
 static bool first_is(struct world *w, int what)
@@ -193,32 +41,18 @@ static bool first_is(struct world *w, int what)
 	return listed(w, 0) == what;
 }
 
-static bool is_ready(struct world *w, int arg)
+static bool says(struct world *w, int which)
 {
-	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(FL_KIB);
+	const char *const words[][3] = {
+		{ "cannot write a CDI file", w->file, ": take away what lies there" },
+		{ "cannot see what lies in the CDI directory", w->cdi, "Not a directory" },
+		{ "serves nothing", "there is no file 'at-all.yaml'", "" },
+		{ "waits for the agent that is still there", w->state, "" },
+	};
+	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
 
-	(void)arg;
-	return fl_agent_ready(&w->agent, &words);
-}
-
-static bool says(struct world *w, const char *what, const char *path, const char *todo)
-{
-	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(FL_KIB);
-
-	return !fl_agent_ready(&w->agent, &words) && words.p && strstr(words.p, what) && strstr(words.p, path) &&
-	       strstr(words.p, todo);
-}
-
-static bool says_the_file(struct world *w, int arg)
-{
-	(void)arg;
-	return says(w, "cannot write a CDI file", w->file, ": take away what lies there");
-}
-
-static bool says_the_folder(struct world *w, int arg)
-{
-	(void)arg;
-	return says(w, "cannot see what lies in the CDI directory", w->cdi, "Not a directory");
+	return !fl_agent_ready(&w->agent, &said) && said.p && strstr(said.p, words[which][0]) &&
+	       strstr(said.p, words[which][1]) && strstr(said.p, words[which][2]);
 }
 
 static bool is_absent(struct world *w, int arg)
@@ -229,6 +63,16 @@ static bool is_absent(struct world *w, int arg)
 
 	(void)arg;
 	return driver && driver->state == FL_DRIVER_ABSENT && fl_loop_idle(w->loop);
+}
+
+static bool is_driver_ready(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+
+	(void)arg;
+	return driver && driver->state == FL_DRIVER_READY && fl_loop_idle(w->loop);
 }
 
 static bool first_reports(struct world *w, int arg)
@@ -242,6 +86,20 @@ static bool first_reports(struct world *w, int arg)
 	rig_address(&w->rig, 0, address);
 	card = fl_view_get(&view, &fl_card_kind, FL_S(""), fl_str(address));
 	return card && card->events;
+}
+
+/* Was it Unhealthy, and has come back? */
+static bool first_returned(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	const struct fl_health *health;
+	char address[16];
+
+	(void)arg;
+	rig_address(&w->rig, 0, address);
+	health = fl_view_get(&view, &fl_health_kind, FL_S(""), fl_str(address));
+	return health && health->has.returned && fl_loop_idle(w->loop);
 }
 
 static bool is_let_go(struct world *w, int arg)
@@ -277,10 +135,6 @@ static bool has_ended(struct world *w, int arg)
 	(void)arg;
 	return fl_agent_end(&w->agent);
 }
-
-#define WORLD(w, topology, flags) \
-	FL_AUTO(world) struct world w = { 0 }; \
-	OK_ERR(world_up(&w, topology, flags), &w.err)
 
 /* ---- the tests ---- */
 
@@ -323,6 +177,32 @@ TEST_ONCE(a_restart_remembers_what_a_lost_card_was_while_a_pod_holds_it)
 	OK_ERR(rig_say(&w.rig, "heal 0", &w.err), &w.err);
 }
 
+/* A second agent of the node, as in a rolling update: it reads the node, and writes nothing. */
+TEST_ONCE(an_agent_that_waits_for_the_state_directory_changes_nothing)
+{
+	char hook[120];
+	int lock;
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(hook, sizeof hook, "%s/hook", w.rig.folder);
+	w.given.hook = fl_str(hook);
+	lock = open(w.state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, is_driver_ready, 0));
+	for (int i = 0; i < 25; i++)
+		OK_ERR(fl_io_turn(w.rig.io, fl_clock(w.rig.io) + 20 * FL_NS_PER_MS, &w.err), &w.err);
+	CHECK(says(&w, 3));
+	CHECK(access(w.file, F_OK) < 0);
+	CHECK(access(hook, F_OK) < 0);
+	CHECK_INT(w.kubelet.registered, 0);
+	CHECK(close(lock) == 0);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(access(w.file, F_OK) == 0);
+	CHECK(access(hook, X_OK) == 0);
+	CHECK(until(&w, is_ready, 0));
+}
+
 /* Nobody is told of it any more, but the card has counted it. */
 TEST_ONCE(an_error_of_memory_while_nobody_is_there_is_found_at_the_next_start)
 {
@@ -334,17 +214,92 @@ TEST_ONCE(an_error_of_memory_while_nobody_is_there_is_found_at_the_next_start)
 	agent_down(&w);
 	OK_ERR(rig_say(&w.rig, "ecc 0 uncorrected", &w.err), &w.err);
 	OK_ERR(agent_up(&w), &w.err);
-	CHECK(until(&w, first_is, 'U'));
-	CHECK(until(&w, first_is, 'H'));   /* by itself, when it has proven itself */
+	CHECK(until(&w, first_returned, 0));   /* by itself; on a slow machine before the kubelet has the first list */
+	CHECK(until(&w, first_is, 'H'));
 }
 
 /* Somebody changes the driver, and we are killed or replaced meanwhile: whoever comes leaves it alone, from the first
  * moment on. */
+/* ---- state of a format that is one older ---- */
+
+struct old {
+	struct fl_journal_open open;
+	struct fl_journal_append append[FL_LEN(olds)];
+};
+
+static void ignore(struct fl_op *op)
+{
+	(void)op;
+}
+
+static bool is_open(struct world *w, int arg)
+{
+	(void)arg;
+	return w->old && !fl_op_busy(&w->old->open.op);
+}
+
+static bool is_written(struct world *w, int arg)
+{
+	(void)arg;
+	for (uint32_t i = 0; i < FL_LEN(olds); i++)
+		if (fl_op_busy(&w->old->append[i].op))
+			return false;
+	return true;
+}
+
+static struct fl_journal *journal_of(struct world *w)
+{
+	w->old->open = (struct fl_journal_open){ .op = { .done = ignore, .err = &w->err }, .dir = w->state,
+						 .name = "agent" };
+	fl_journal_open(w->rig.io, &w->old->open);
+	return until(w, is_open, 0) && w->old->open.op.result >= 0 ? w->old->open.journal : NULL;
+}
+
+static bool all_are_told(struct world *w, int arg)
+{
+	(void)arg;
+	return w->told == (1u << FL_LEN(olds)) - 1;
+}
+
+TEST_ONCE(state_of_a_format_that_is_one_older_is_refused_by_name_and_kept)
+{
+	FL_AUTO(world) struct world w = { 0 };
+	struct old old = { 0 };
+	struct fl_journal *journal;
+
+	w.old = &old;
+	w.hear = hear;
+	OK_ERR(world_up(&w, "two-t4", 0), &w.err);
+	journal = journal_of(&w);
+	CHECK(journal != NULL);
+	for (uint32_t i = 0; journal && i < FL_LEN(olds); i++) {
+		old.append[i].op = (struct fl_op){ .done = ignore };
+		fl_journal_put(journal, &old.append[i], 0, fl_str(olds[i].key), FL_S("of old"));
+	}
+	CHECK(until(&w, is_written, 0));
+	fl_journal_close(journal);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, all_are_told, 0));
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(until(&w, is_ready, 0));
+	agent_down(&w);
+	journal = journal_of(&w);
+	CHECK(journal != NULL);
+	for (uint32_t i = 0; journal && i < FL_LEN(olds); i++) {
+		char key[120];
+		const struct fl_journal_item *item;
+
+		(void)snprintf(key, sizeof key, "aside/%s", olds[i].key);
+		item = fl_journal_get(journal, fl_str(key));
+		CHECK(item && item->kind == 0 && fl_str_eq(item->value, FL_S("of old")));
+	}
+	fl_journal_close(journal);
+}
+
 TEST_ONCE(a_pause_holds_until_it_is_taken_back_whoever_is_there)
 {
 	char path[140];
 	WORLD(w, "two-t4", 0);
-
 	(void)snprintf(w.control, sizeof w.control, "%s/run/node.sock", w.rig.folder);
 	(void)snprintf(path, sizeof path, "%s/run/paused/operator", w.rig.folder);
 	OK_ERR(agent_up(&w), &w.err);
@@ -407,11 +362,43 @@ TEST_ONCE(a_cdi_file_that_cannot_be_written_is_no_readiness)
 
 	CHECK(mkdir(w.file, 0755) == 0);
 	OK_ERR(agent_up(&w), &w.err);
-	CHECK(until(&w, says_the_file, 0));
+	CHECK(until(&w, says, 0));
 	CHECK_INT(w.kubelet.registered, 0);
 	CHECK(rmdir(w.file) == 0);
 	CHECK(until(&w, both_are, 'H'));
 	CHECK(until(&w, is_ready, 0));
+}
+
+static bool both_come(struct world *w, int what)
+{
+	w->astray |= is_absent(w, 0) || listed(w, 0) == 'U';
+	return both_are(w, what);
+}
+
+TEST_ONCE(no_root_is_searched_before_the_configuration_is_known_and_none_is_no_readiness)
+{
+	char text[120], file[120];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(file, sizeof file, "%s/default", w.pod_dir);
+	(void)snprintf(text, sizeof text, "version: v1\nflags: {nvidiaDriverRoot: %s}\n", w.rig.root);
+	CHECK(test_write_file(file, text));
+	w.rig.roots[0] = "/nowhere";
+	w.configs = w.pod_dir;
+	OK_ERR(agent_up(&w), &w.err);
+	rig_turn(&w.rig, 400 * FL_NS_PER_MS);
+	CHECK(!both_come(&w, 'H') && !w.astray);
+	fl_feed_absent(fl_loop_feed(w.loop, &fl_own_node_kind));
+	w.configs = NULL;
+	w.config = file;
+	for (int i = 0; i < 5; i++, agent_down(&w)) {   /* unhealthy for a moment: still so after a restart */
+		OK_ERR(i ? agent_up(&w) : 0, &w.err);
+		CHECK(until(&w, both_come, 'H') && !w.astray);
+	}
+	w.given.unpooled = (struct fl_str){ 0 };
+	w.config = "/nowhere/at-all.yaml";
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, says, 2) && w.warned == 1);
 }
 
 TEST_ONCE(a_cdi_directory_that_is_none_is_no_readiness)
@@ -423,7 +410,7 @@ TEST_ONCE(a_cdi_directory_that_is_none_is_no_readiness)
 	file = fopen(w.cdi, "we");
 	CHECK(file && fclose(file) == 0);
 	OK_ERR(agent_up(&w), &w.err);
-	CHECK(until(&w, says_the_folder, 0));
+	CHECK(until(&w, says, 1));
 	CHECK(unlink(w.cdi) == 0);
 	CHECK(until(&w, both_are, 'H'));
 	CHECK(until(&w, is_ready, 0));

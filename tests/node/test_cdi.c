@@ -285,7 +285,7 @@ TEST(what_is_being_written_is_not_taken_for_written)
 		{ "the disk takes nothing, and has another file", CONTENT("0.9"), true },
 	};
 
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		uint64_t step = FL_NS_PER_MS / 20, till;
 		bool settled = false;
 		WORLD(w);
@@ -406,7 +406,7 @@ TEST(a_disk_that_cannot_be_written_is_said_and_heals)
 		const char *word;
 	} rows[] = { { "full", false, "No space left on device" }, { "read-only", true, "Read-only file system" } };
 
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(64 * FL_KIB);
 		WORLD(w);
 
@@ -462,7 +462,7 @@ TEST(what_cannot_be_written_is_a_fact_with_a_remedy)
 		  "Read-only file system: mount it so that it can be written" },
 	};
 
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		WORLD(w);
 
 		fl_cdi_start(&w.cdi, w.loop);

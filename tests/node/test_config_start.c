@@ -5,6 +5,7 @@
 #include "test.h"
 #include "test_io.h"
 #include <stdio.h>
+#include <sys/stat.h>
 
 struct world {
 	struct fl_io *io;
@@ -27,6 +28,7 @@ static int start(struct world *w, const struct fl_config_options *options)
 		{ .kind = &fl_given_kind },
 		{ .kind = &fl_config_file_kind },
 		{ .kind = &fl_own_node_kind },
+		{ .kind = &fl_memo_kind, .sink = &fl_memory_sink },
 		{ .kind = &fl_settings_kind, .sink = &fl_memory_sink },
 	};
 
@@ -42,6 +44,7 @@ static int start(struct world *w, const struct fl_config_options *options)
 	if (!w->loop || fl_loop_capability(w->loop, &fl_node_config, NULL) < 0)
 		return -FL_E_NOMEM;
 	fl_feed_absent(fl_loop_feed(w->loop, &fl_own_node_kind));
+	fl_feed_awaited(fl_loop_feed(w->loop, &fl_memo_kind));
 	return fl_config_start(&w->config, w->io, w->loop, options, &w->err);
 }
 
@@ -76,7 +79,6 @@ TEST(what_is_given_makes_no_sense)
 		const char *says, *why;
 		struct fl_config_options options;
 	} rows[] = {
-		{ "a file and a folder", "exclude each other", { .given = &none, .file = "/a", .dir = "/b" } },
 		{ "a folder for a file", "not the path of a configuration file", { .given = &none, .file = "/a/" } },
 		{ "an option that is wrong", "mig-strategy", { .given = &wrong } },
 	};
@@ -112,6 +114,29 @@ TEST_ONCE(options_before_a_file_before_defaults_and_a_file_that_comes_late)
 	CHECK_INT(see(&w, &arena)->mig, FL_MIG_SINGLE);
 	CHECK(test_write_file(file, good));
 	CHECK(comes(&w, true, false));
+}
+
+/* A volume that is mounted elsewhere must not give whole GPUs in place of shares. */
+TEST_ONCE(a_config_dir_that_does_not_exist_serves_nothing_and_is_told)
+{
+	struct fl_settings_given given = { .unpooled = FL_S("true") };
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(world) struct world w = { 0 };
+	struct fl_config_options options = { .given = &given, .node = FL_S("n1") };
+	char dir[300], file[320];
+
+	(void)snprintf(dir, sizeof dir, "%s", test_path(test_dir(), "configs"));
+	(void)snprintf(file, sizeof file, "%s/default", dir);
+	options.dir = dir;
+	OK_ERR(start(&w, &options), &w.err);
+	fl_memory_begin(w.loop, &fl_memo_kind);   /* nothing is kept */
+	CHECK(comes(&w, false, true));
+	CHECK(see(&w, &arena)->waits.len);
+	CHECK(strstr(see(&w, &arena)->message.p, "--config-dir: there is no directory"));
+	CHECK(strstr(see(&w, &arena)->message.p, dir));
+	CHECK(mkdir(dir, 0755) == 0 && test_write_file(file, "version: v1\nflags: {migStrategy: single}\n"));
+	CHECK(comes(&w, true, false));
+	CHECK_INT(see(&w, &arena)->mig, FL_MIG_SINGLE);
 }
 
 TEST_ONCE(lists_are_given_as_they_stand_on_the_command_line)

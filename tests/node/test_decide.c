@@ -1,7 +1,9 @@
 /* The node's capabilities look again at whatever they have read, and go round in the loop. */
 #include "api/cdi.h"
 #include "keys_check.h"
+#include "node/agent.h"
 #include "node/decide.h"
+#include "node/decide_pods.h"
 #include "rig.h"
 #include "plan/gpu_facts.h"
 
@@ -16,13 +18,14 @@ static const struct {
 	{ &fl_settings_kind, NULL, false,
 	  "metadata: {name: settings}\nnode: n1\nboot: b1\nunpooled: true\nhealthChecks: true\ncleanLooks: 3\n"
 	  "recoveryWait: 30000000000\ncdiKind: k.io/gpu\ndeviceListStrategy: [cdi-cri]\n" },
-	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\n" },
+	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\nversion: '5'\n" },
 	{ &fl_runtime_kind, NULL, false, "metadata: {name: runtime}\ncdiKnown: true\ncdi: true\n" },
 	{ &fl_host_kind, NULL, false,
 	  "metadata: {name: host}\nversion: '5'\nlayout: a\nseen: 5/a\nnodes: [{path: /dev/nvidia1, major: "
 	  "195, minor: 1}, {path: /dev/nvidiactl, major: 195, minor: 255}]\n"
-	  "paths: [{what: Library, path: /usr/lib/libcuda.so.5, links: [libcuda.so.1]}]\n" },
-	{ &fl_card_kind, fl_node_card_by, false,
+	  "paths: [{what: Library, path: /usr/lib/libcuda.so.5,\n"
+	  "         links: [{name: libcuda.so.1, target: libcuda.so.550}]}]\n" },
+	{ &fl_card_kind, fl_node_card_by, true,
 	  "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 1\nclean: 2\nboundTo: nvidia\n" },
 	{ &fl_card_fault_kind, fl_node_fault_by, true,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 79\ncount: 1\nlast: 1\n" },
@@ -38,8 +41,22 @@ static const struct {
 	    "{env: "
 	  "[A=b]}}]\n" },
 	{ &fl_cdi_trouble_kind, NULL, false, "metadata: {name: k.io-gpu}\nwhy: the disk is full\n" },
+	{ &fl_mps_kind, NULL, true, "metadata: {name: nvidia.com/gpu}\nphase: Stopped\nmarked: [" A "]\n" },
 	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
 	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1}\n" },
+	{ &fl_active_kind, NULL, false, "metadata: {name: active}\ncontainers: [t/p/c]\nsince: 1\nsettled: true\n" },
+	{ &fl_booking_kind, NULL, true,
+	  "metadata: {name: h}\nresource: nvidia.com/gpu\ndevices: [GPU-1]\npodNamespace: t\npod: p\ncontainer: c\n"
+	  "since: 1\n" },
+	{ &fl_dev_link_kind, NULL, true, "metadata: {name: '195:9'}\ntarget: ../nvidia9\n" },
+	{ &fl_pod_watch_kind, NULL, true, "metadata: {name: pods}\nwanted: false\n" },
+	{ &fl_eviction_kind, NULL, true, "metadata: {name: t/p}\npodNamespace: t\npod: p\nuid: u\ncard: " A "\n" },
+	{ &fl_own_pod_kind, NULL, true, "metadata: {namespace: t, name: p, uid: u}\nstatus: {phase: Running}\n" },
+	{ &fl_inspection_kind, NULL, true, "metadata: {name: pods}\nversion: '5'\n" },
+	{ &fl_inside_kind, NULL, false,
+	  "metadata: {name: t/p}\npodNamespace: t\npod: p\nlibrary: libcuda.so.4\ndenied: /dev/nvidia0\n" },
+	{ &fl_pod_finding_kind, NULL, true, "metadata: {name: t/q}\npodNamespace: t\npod: q\n" },
+	{ &fl_memo_kind, NULL, true, "metadata: {name: claims}\nclaimed: [other.io/gpu]\n" },
 };
 
 static void leave_it(void *self, struct fl_write *write)
@@ -83,7 +100,11 @@ static int world_init(struct world *w, bool begun)
 	}
 	if (fl_loop_capability(w->loop, &fl_node_health, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_lists, NULL) < 0 ||
-	    fl_loop_capability(w->loop, &fl_node_cdi, NULL) < 0)
+	    fl_loop_capability(w->loop, &fl_node_cdi, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_pods, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_taint, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_links, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_inside, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
 		const void *object = facts_object(&arena, facts[i].kind->root(), fl_str(facts[i].text));
@@ -106,7 +127,29 @@ TEST(no_change_is_missed)
 	OK(keys_check(w.loop, &fl_node_health, FL_S(""), FL_S("0000:09:00.0"), &missed));
 	OK(keys_check(w.loop, &fl_node_lists, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_cdi, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_pods, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_taint, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_links, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_inside, FL_S(""), FL_S(""), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
+}
+
+/* Settings and the pause of the driver are this process's own; all else is the node's, or the cluster's. */
+static bool acts_outside(const struct fl_capability *capability)
+{
+	return capability != &fl_node_config && capability != &fl_node_hold;
+}
+
+TEST(whatever_acts_outside_waits_until_the_state_directory_is_its_own)
+{
+	for (const struct fl_capability *const *at = fl_agent_capabilities; *at; at++) {
+		bool waits = false;
+
+		test_row((*at)->name);
+		for (const struct fl_watched *watched = (*at)->watches; watched->kind; watched++)
+			waits |= watched->kind == &fl_health_kind && !watched->optional;
+		CHECK(waits == acts_outside(*at));
+	}
 }
 
 /* Each plan is called with what is there: the fault is bad news, the list says so, the file names the card. */
@@ -120,13 +163,15 @@ TEST(facts_become_plans)
 	} rows[] = {
 		{ "the fault is the card's health", &fl_node_health, "0000:01:00.0", "Xid79", false },
 		{ "the list is the card's, and the Node says what is so", &fl_node_lists, "", "GPUsReady", false },
+		{ "who holds it is booked", &fl_node_pods, "", "KnownToKubelet", false },
+		{ "a Pod with another driver's library is told", &fl_node_inside, "", "DriverChanged", false },
 		{ "the file has the card", &fl_node_cdi, "", "libcuda.so.1", false },
 		{ "a card that nobody holds has its health too", &fl_node_health, "0000:01:00.0", "\"state\":", true },
 		{ "a list waits for its parts", &fl_node_lists, "", "Waits", true },
 		{ "the file comes first", &fl_node_cdi, "", "libcuda.so.1", true },
 	};
 
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB);
 		FL_AUTO(world) struct world w = { 0 };

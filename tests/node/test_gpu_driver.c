@@ -26,6 +26,21 @@ TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
 	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
 }
 
+TEST_ONCE(another_root_in_the_configuration_is_searched_at_once)
+{
+	const struct fl_str elsewhere[] = { FL_S("/nowhere") };
+	struct fl_str root;
+
+	RIG(rig, "two-t4", 0);
+	root = fl_str(rig.root);
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+	OK(fl_gpu_search(rig.gpu, elsewhere, 1, (struct fl_str){ 0 }));
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+	CHECK(strstr(rig_see_driver(&rig)->message.p, "under /nowhere"));
+	OK(fl_gpu_search(rig.gpu, &root, 1, FL_S("/nowhere")));
+	CHECK(rig_driver(&rig, FL_DRIVER_READY));
+}
+
 /* Somebody may want it let go of, which is not known yet. */
 TEST_ONCE(it_is_left_alone_until_it_may_be_used)
 {

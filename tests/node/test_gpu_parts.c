@@ -1,5 +1,6 @@
 /* What needs no process: names of partitions, capabilities, what children say, storms, what an answer means. */
 #include "base/limits.h"
+#include "fake/elf_file.h"
 #include "node/gpu_child.h"
 #include "node/gpu_events.h"
 #include "node/gpu_find.h"
@@ -469,6 +470,16 @@ TEST(a_library_that_is_none_is_not_taken_up)
 	CHECK(!nv.library);
 }
 
+/* NVIDIA's mock driver is such a library. */
+TEST_ONCE(a_library_with_a_symbol_that_nothing_defines_loads)
+{
+	struct fl_nv nv = { 0 };
+	struct fl_err err = { 0 };
+
+	OK_ERR(fl_nv_open(&nv, LAZY_LIBRARY, &err), &err);
+	fl_nv_close(&nv);
+}
+
 /* ---- which machines are not for us ---- */
 
 static const struct {
@@ -511,6 +522,13 @@ static bool put_platform_file(const char *dir, const char *name)
 	file = fopen(path, "we");
 	if (!file)
 		return false;
+	if (strstr(name, ".so.")) {
+		uint8_t bytes[FAKE_ELF_MAX];
+		size_t size = fake_elf(bytes, "libnvidia-ml.so.1", 64);
+
+		ok = fwrite(bytes, size, 1, file) == 1;
+		return fclose(file) == 0 && ok;
+	}
 	/* Each text of a device tree ends with a NUL. */
 	ok = fwrite(text, strlen(text) + (text[0] == 'v'), 1, file) == 1 &&
 	     (text[0] != 'v' || fwrite("nvidia,tegra234", 16, 1, file) == 1);
@@ -522,14 +540,16 @@ TEST_ONCE(machines_that_are_not_for_us_are_known_by_name)
 	EACH_ROW (row, platforms) {
 		FL_AUTO(fl_io) struct fl_io *io = test_io();
 		const char *dir = test_dir();
+		FL_AUTO(fl_mem) struct fl_lib_dirs *dirs = fl_zalloc(sizeof *dirs);
 		struct fl_gpu_found found;
 		char roots[400] = { 0 };
 
 		GOT(io);
+		GOT(dirs);
 		(void)snprintf(roots, sizeof roots - 2, "%s", dir);
 		for (uint32_t i = 0; i < FL_LEN(row->files) && row->files[i]; i++)
 			CHECK(put_platform_file(dir, row->files[i]));
-		fl_gpu_find(fl_io_fs(io), roots, "", test_path(dir, "proc"), &found);
+		fl_gpu_find(fl_io_fs(io), roots, "", test_path(dir, "proc"), dirs, &found);
 		CHECK_INT(found.platform, row->platform);
 		CHECK_INT(found.library[0] != 0, row->library);
 	}

@@ -159,7 +159,8 @@ static void looked(void *w_)
 static int world_start(struct world *w)
 {
 	const struct fl_holders_options options = { .dir = "/pods", .looked = looked, .arg = w };
-	static const struct fl_kind *const kinds[] = { &fl_holder_kind, &fl_card_kind, &fl_health_kind };
+	static const struct fl_kind *const kinds[] = { &fl_holder_kind, &fl_active_kind, &fl_card_kind,
+						       &fl_health_kind, &fl_settings_kind };
 
 	w->told = FL_BUF(8 * FL_KIB);
 	w->text = FL_BUF(4 * FL_KIB);
@@ -274,6 +275,21 @@ TEST_ONCE(a_kubelet_that_has_just_started_is_not_believed_when_it_knows_nobody)
 	pass(&w, FL_HOLDERS_GRACE - 2 * FL_NS_PER_S);
 	CHECK_STR(known(&w), KNOWN_A);
 	CHECK(comes(&w, "", 4 * FL_NS_PER_S));
+}
+
+/* Its socket is then made in the future, by the wall's clock. */
+TEST_ONCE(who_has_ended_is_known_although_the_clock_was_set_back)
+{
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A, 2 * FL_NS_PER_S));
+	sim_wall_step(w.node.host, -3600 * (int64_t)FL_NS_PER_S);
+	w.kubelet.entries = NULL;
+	pass(&w, FL_HOLDERS_GRACE - 3 * FL_NS_PER_S);
+	CHECK_STR(known(&w), KNOWN_A);
+	CHECK(comes(&w, "", FL_HOLDERS_EVERY + 5 * FL_NS_PER_S));
 }
 
 TEST_ONCE(who_comes_within_the_grace_is_known_at_once)
@@ -427,4 +443,78 @@ TEST_ONCE(more_than_may_wait_are_told_at_once)
 	CHECK_STR(fl_buf_view(&w.told), "");
 	tell(&w, "Xid79");
 	CHECK_STR(fl_buf_view(&w.told), "default/a Xid79 ");
+}
+
+/* ---- XIDs of applications ---- */
+
+static int put_settings_and_gpu(struct world *w)
+{
+	static const int64_t ignored[] = { 31, 79 };
+	struct fl_partition parts[2] = { 0 };
+	struct fl_settings settings = { 0 };
+	struct fl_card card = { 0 };
+
+	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
+	FL_SET(&settings, health, true);
+	settings.ignored.at = (int64_t *)(uintptr_t)ignored;
+	settings.ignored.len = FL_LEN(ignored);
+	settings.has.ignored = true;
+	FL_SET(FL_IN(&card, meta), name, FL_S("0000:01:00.0"));
+	FL_SET(&card, answer, FL_CARD_ANSWERS);
+	FL_SET(&card, uuid, FL_S("GPU-7"));
+	for (int32_t i = 0; i < 2; i++) {
+		FL_SET(&parts[i], uuid, i ? FL_S("MIG-b") : FL_S("MIG-a"));
+		FL_SET(&parts[i], gi, i + 1);
+		FL_SET(&parts[i], ci, 0);
+		FL_SET(&parts[i], profile, FL_S("1g.10gb"));
+	}
+	card.partitions.at = parts;
+	card.partitions.len = 2;
+	card.has.partitions = true;
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_settings_kind), &settings, &w->err) < 0 ||
+			       fl_feed_put(fl_loop_feed(w->loop, &fl_card_kind), &card, &w->err) < 0
+		       ? -FL_E_NOMEM
+		       : 0;
+}
+
+/* gi < 0: of the whole GPU. */
+static void reports(struct world *w, enum fl_fault_what what, int64_t xid, int32_t gi)
+{
+	struct fl_card_fault fault = { 0 };
+
+	pass(w, FL_NS_PER_MS);
+	FL_SET(&fault, card, FL_S("0000:01:00.0"));
+	FL_SET(&fault, what, what);
+	FL_SET(&fault, xid, xid);
+	FL_SET(&fault, count, 1);
+	if (gi >= 0)
+		FL_SET(&fault, gi, gi);
+	fl_news_fault(w->news, &fault);
+}
+
+#define MIG_PODS "default/a/main r MIG-a", "default/b/main r MIG-b"
+
+TEST_ONCE(an_xid_of_an_application_is_told_to_the_pods_that_hold_what_it_names_and_rarely)
+{
+	WORLD(w);
+
+	TELLS(w, MIG_PODS);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, "default/a/main/r=MIG-a default/b/main/r=MIG-b", 3 * FL_NS_PER_S));
+	OK_ERR(put_settings_and_gpu(&w), &w.err);
+	reports(&w, FL_FAULT_XID, 31, 2);
+	CHECK(tells(&w, "default/b Xid31 ", FL_NEWS_WAIT));
+	for (int i = 0; i < 100; i++)
+		reports(&w, FL_FAULT_XID, 31, 2);
+	reports(&w, FL_FAULT_XID, 13, 1);   /* counts: the GPU's Health tells it */
+	reports(&w, FL_FAULT_XID, 79, 1);   /* ignored, but no application's */
+	reports(&w, FL_FAULT_ECC, 0, 1);
+	pass(&w, 2 * FL_NEWS_WAIT);
+	CHECK_STR(fl_buf_view(&w.told), "default/b Xid31 ");
+	reports(&w, FL_FAULT_XID, 31, -1);  /* another place: the whole GPU */
+	CHECK(tells(&w, "default/b Xid31 default/a Xid31 default/b Xid31 ", FL_NEWS_WAIT));
+	pass(&w, FL_NEWS_XID_EVERY);
+	fl_buf_clear(&w.told);
+	reports(&w, FL_FAULT_XID, 31, 2);
+	CHECK(tells(&w, "default/b Xid31 ", 2 * FL_NEWS_WAIT));
 }

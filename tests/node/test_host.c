@@ -1,7 +1,10 @@
 /* What the host has of the driver: trees of our own, those of the fake driver, and looks that fail. */
 #include "base/limits.h"
 #include "fake/nvml/control.h"
+#include "host_tree.h"
 #include "keys_check.h"
+#include "node/hook.h"
+#include "node/hook_install.h"
 #include "node/host.h"
 #include "node/host_scan.h"
 #include "node_world.h"
@@ -16,138 +19,40 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#if defined(__aarch64__)
-#define ARCH "aarch64-linux-gnu"
-#else
-#define ARCH "x86_64-linux-gnu"
-#endif
-#define V "550.54.15"
-
-/* ---- trees, made past the seam ---- */
-
-static void make_folders(char *path, size_t from)
-{
-	for (char *p = path + from; (p = strchr(p, '/')); *p++ = '/') {
-		*p = '\0';
-		(void)mkdir(path, 0755);
-	}
-}
-
-static bool make_socket(const char *path)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	bool ok = fd >= 0 && (size_t)snprintf(addr.sun_path, sizeof addr.sun_path, "%s", path) < sizeof addr.sun_path &&
-		  bind(fd, (struct sockaddr *)&addr, sizeof addr) == 0;
-
-	if (fd >= 0)
-		(void)close(fd);
-	return ok;
-}
-
-static bool make_node(const char *path, const char *numbers)
-{
-	char *end;
-	unsigned first = (unsigned)strtoul(numbers, &end, 10), second = (unsigned)strtoul(end + 1, NULL, 10);
-
-	return mknod(path, S_IFCHR, makedev(first, second)) == 0 && chmod(path, 0666) == 0;
-}
-
-/* A line each: "PATH" a file, "PATH > TARGET" a link, "PATH = MAJOR:MINOR" a device node, "PATH @" a socket, "PATH /" a
- * folder, "PATH ! WORDS" a file with words. False: the node cannot be made here. */
-static bool make_tree(const char *dir, const char *lines)
-{
-	struct fl_str rest = fl_str(lines), line;
-	bool ok = true;
-
-	while (fl_str_split(&rest, '\n', &line)) {
-		char text[400], path[700], *how;
-
-		if (!line.len)
-			continue;
-		(void)snprintf(text, sizeof text, "%.*s", FL_ARG(line));
-		how = strchr(text, ' ');
-		if (how)
-			*how++ = '\0';
-		(void)snprintf(path, sizeof path, "%s%s", dir, text);
-		make_folders(path, strlen(dir) + 1);
-		if (!how)
-			ok &= test_write_file(path, "x");
-		else if (how[0] == '>')
-			ok &= symlink(how + 2, path) == 0;
-		else if (how[0] == '@')
-			ok &= make_socket(path);
-		else if (how[0] == '/')
-			ok &= mkdir(path, 0755) == 0;
-		else if (how[0] == '!')
-			ok &= test_write_file(path, how + 2);
-		else
-			ok &= make_node(path, how + 2);
-	}
-	return ok;
-}
-
-static void print(const struct fl_host_scan *scan, struct fl_buf *out)
-{
-	fl_buf_clear(out);
-	for (uint32_t i = 0; i < scan->file_count; i++) {
-		const struct fl_host_file_found *file = &scan->files[i];
-
-		fl_buf_printf(out, "%s %s", fl_name(&fl_host_file_names, file->what), file->path);
-		for (uint32_t k = 0; k < file->link_count; k++)
-			fl_buf_printf(out, " %s", file->links[k]);
-		fl_buf_char(out, '\n');
-	}
-	for (uint32_t i = 0; i < scan->node_count; i++)
-		fl_buf_printf(out, "%s %u:%u %o\n", scan->nodes[i].path, scan->nodes[i].major, scan->nodes[i].minor,
-			      scan->nodes[i].mode);
-	if (scan->message[0])
-		fl_buf_printf(out, "! %s\n", scan->message);
-}
-
-static void set_up(struct fl_host_scan *scan, const char *root)
-{
-	(void)snprintf(scan->root, sizeof scan->root, "%s", root);
-	(void)snprintf(scan->dev_root, sizeof scan->dev_root, "%s", root);
-	(void)snprintf(scan->proc, sizeof scan->proc, "%s", test_path(root, "proc"));
-	(void)snprintf(scan->version, sizeof scan->version, "%s", V);
-}
-
-#define LIB "/usr/lib/" ARCH
-
 static const struct {
 	const char *says, *tree, *want;
 } trees[] = {
 	{ "an empty root has nothing", "/dev /\n", "" },
-	{ "a library of the version is one, with the names that lead to it",
+	{ "a library of the version is one, with the names by which programs ask for it",
 	  "/dev /\n" LIB "/libnvidia-ml.so." V "\n" LIB "/libnvidia-ml.so.1 > libnvidia-ml.so." V "\n" LIB
 	  "/libnvidia-ml.so > libnvidia-ml.so.1\n",
-	  "Library " LIB "/libnvidia-ml.so." V " libnvidia-ml.so libnvidia-ml.so.1\n" },
+	  "Library " LIB "/libnvidia-ml.so." V " libnvidia-ml.so>libnvidia-ml.so.1 libnvidia-ml.so.1>libnvidia-ml.so." V
+	  "\n" },
+	{ "a name that the host lacks is not made, but for libcuda's",
+	  "/dev /\n" LIB "/libnvidia-ml.so." V "\n/usr/lib64/libcuda.so." V "\n",
+	  "Library " LIB "/libnvidia-ml.so." V "\n" CUDA("/usr/lib64") },
 	{ "one of another version, one of others and what only looks like one are none",
-	  "/dev /\n" LIB "/libcuda.so.535.1\n" LIB "/libc.so.6\n" LIB "/libx." V "\n" LIB "/x.so." V "\n" LIB
-	  "/libcuda.so.1" V "\n",
+	  "/dev /\n" LIB "/libcuda.so.535.1\n" LIB "/libc.so.6\n" LIB "/libx." V "\n" LIB "/libcuda.so.1" V "\n",
 	  "" },
-	{ "programs look for libcuda by names that nobody may have made",
-	  "/dev /\n/usr/lib64/libcuda.so." V "\n",
-	  "Library /usr/lib64/libcuda.so." V " libcuda.so libcuda.so.1\n" },
+	{ "a text of that name is none", "/dev /\n" LIB "/libcuda.so." V " ! INPUT(libcuda.so.1)\n", "" },
 	{ "the one with another version in its name is the driver's too",
-	  "/dev /\n/usr/lib64/libnvidia-nvvm70.so.4\n", "Library /usr/lib64/libnvidia-nvvm70.so.4\n" },
+	  "/dev /\n/usr/lib64/libnvidia-nvvm70.so.4\n/usr/lib64/libcuda.so." V "\n",
+	  CUDA("/usr/lib64") "Library /usr/lib64/libnvidia-nvvm70.so.4\n" },
+	{ "but not where none of the driver's lies beside it", "/dev /\n/usr/lib64/libnvidia-nvvm70.so.4\n", "" },
 	{ "a directory of two names is looked through once",
-	  "/dev /\n/usr/lib64/libcuda.so." V "\n/lib64 > usr/lib64\n",
-	  "Library /usr/lib64/libcuda.so." V " libcuda.so libcuda.so.1\n" },
-	{ "beside libraries for 64 bits, those in /usr/lib are for 32",
-	  "/dev /\n/usr/lib64/libcuda.so." V "\n/usr/lib/libcuda.so." V "\n",
-	  "Library /usr/lib64/libcuda.so." V " libcuda.so libcuda.so.1\n" },
-	{ "and without any they are the ones", "/dev /\n/usr/lib/libcuda.so." V "\n",
-	  "Library /usr/lib/libcuda.so." V " libcuda.so libcuda.so.1\n" },
-	{ "libraries in the folders below that distributions make",
-	  "/dev /\n" LIB "/nvidia/current/libnvidia-ml.so." V "\n" LIB "/vdpau/libvdpau_nvidia.so." V "\n",
-	  "Library " LIB "/nvidia/current/libnvidia-ml.so." V "\nLibrary " LIB "/vdpau/libvdpau_nvidia.so." V "\n" },
-	{ "a link that leads nowhere, or round and round, leads to no library",
-	  "/dev /\n" LIB "/libnvidia-ml.so." V "\n" LIB "/liba.so > nowhere\n" LIB "/libb.so > libb.so\n",
-	  "Library " LIB "/libnvidia-ml.so." V "\n" },
+	  "/dev /\n/usr/lib64/libcuda.so." V "\n/lib64 > usr/lib64\n", CUDA("/usr/lib64") },
+	{ "64-bit libraries may be in /usr/lib", "/dev /\n/usr/lib/libcuda.so." V "\n", CUDA("/usr/lib") },
+	{ "libraries of VDPAU are beside the others",
+	  "/dev /\n" LIB "/libcuda.so." V "\n" LIB "/vdpau/libvdpau_nvidia.so." V "\n" LIB
+	  "/vdpau/libvdpau_nvidia.so.1 > libvdpau_nvidia.so." V "\n",
+	  CUDA(LIB) "Module " LIB "/vdpau/libvdpau_nvidia.so." V " libvdpau_nvidia.so.1>libvdpau_nvidia.so." V "\n" },
+	{ "a link that leads nowhere, or round and round, is no library",
+	  "/dev /\n" LIB "/libnvidia-ml.so." V "\n" LIB "/liba.so." V " > nowhere\n", "Library " LIB
+	  "/libnvidia-ml.so." V
+	  "\n" },
 	{ "programs by name, and nothing else that lies beside",
-	  "/dev /\n/usr/bin/nvidia-smi\n/usr/bin/nvidia-persistenced\n/usr/bin/nvidia-xyz\n/usr/bin/nvidia-imex /\n",
+	  "/dev /\n/usr/bin/nvidia-smi *\n/usr/bin/nvidia-persistenced *\n/usr/bin/nvidia-xyz *\n/usr/bin/nvidia-imex "
+	  "/\n",
 	  "Binary /usr/bin/nvidia-persistenced\nBinary /usr/bin/nvidia-smi\n" },
 	{ "firmware of this version",
 	  "/dev /\n/lib/firmware/nvidia/" V "/gsp_ga10x.bin\n/lib/firmware/nvidia/" V
@@ -158,7 +63,6 @@ static const struct {
 	  "Socket /run/nvidia-persistenced/socket\n" },
 	{ "plain files are no device nodes", "/dev/nvidia0\n", "" },
 	{ "a file where a folder should be is nothing", "/dev /\n/usr\n", "" },
-	{ "a root without /dev is nothing that can be looked at", LIB "/libcuda.so." V "\n", NULL },
 };
 
 static const struct {
@@ -178,9 +82,6 @@ static const struct {
 	  "Config /etc/cufile.json\nConfig /run/udev\n"
 	  "/dev/gdrdrv 240:0 666\n/dev/infiniband/rdma_cm 10:58 666\n/dev/infiniband/uverbs3 231:195 666\n"
 	  "/dev/nvidia-caps-imex-channels/channel0 238:0 666\n/dev/nvidia-fs0 239:0 666\n" },
-	{ "the folder of the MPS daemon, when root has made it", "/dev /\n/dev/null = 1:3\n/tmp/nvidia-mps /\n",
-	  "Socket /tmp/nvidia-mps\n" },
-	{ "and no link in its place, which anybody can make", "/dev /\n/etc /\n/tmp/nvidia-mps > ../etc\n", "" },
 	{ "unified memory's nodes are told when the kernel can do it and nobody has made them",
 	  "/dev /\n/proc/devices ! 511 nvidia-uvm\n", "/dev/nvidia-uvm 511:0 666\n/dev/nvidia-uvm-tools 511:1 666\n" },
 	{ "those that are there are told as they are",
@@ -196,7 +97,7 @@ static const char *tree_of(const char *lines, const char **made)
 {
 	if (!*made) {
 		*made = test_dir();
-		if (!make_tree(*made, lines))
+		if (!host_tree_make(*made, lines))
 			*made = "";
 	}
 	return (*made)[0] ? *made : NULL;
@@ -205,7 +106,7 @@ static const char *tree_of(const char *lines, const char **made)
 #define SCAN_ROWS(rows) \
 	static const char *made[FL_LEN(rows)]; \
 \
-	EACH_ROW (row, rows) { \
+	EACH_ROW_ALONE (row, rows) { \
 		FL_AUTO(fl_io) struct fl_io *io = test_io(); \
 		FL_AUTO(fl_mem) struct fl_host_scan *scan = fl_zalloc(sizeof *scan); \
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB); \
@@ -215,12 +116,12 @@ static const char *tree_of(const char *lines, const char **made)
 		GOT(scan); \
 		if (!dir) \
 			SKIP("device nodes cannot be made here"); \
-		set_up(scan, dir); \
+		host_scan_set_up(scan, dir); \
 		fl_host_scan(fl_io_fs(io), scan); \
 		if (test_tortured() && (scan->error || scan->message[0])) \
 			return;   /* said, not swallowed */ \
 		CHECK_INT(scan->error != 0, row->want == NULL); \
-		print(scan, &text); \
+		host_scan_print(scan, &text); \
 		OK(fl_buf_check(&text, "scan", NULL)); \
 		CHECK_STR(fl_buf_view(&text), row->want ? row->want : ""); \
 	}
@@ -243,16 +144,16 @@ TEST_ONCE(too_much_is_said)
 
 	GOT(io);
 	GOT(scan);
-	CHECK(make_tree(dir, "/dev /\n"));
+	CHECK(host_tree_make(dir, "/dev /\n"));
 	for (int i = 0; i < FL_HOST_FILES_MAX + 5; i++) {
 		(void)snprintf(line, sizeof line, LIB "/libfoo%d.so." V, i);
-		CHECK(make_tree(dir, line));
+		CHECK(host_tree_make(dir, line));
 	}
-	set_up(scan, dir);
+	host_scan_set_up(scan, dir);
 	fl_host_scan(fl_io_fs(io), scan);
 	CHECK_INT(scan->error, 0);
 	CHECK_INT(scan->file_count, FL_HOST_FILES_MAX);
-	CHECK(strstr(scan->message, "is left out: no more than 192 files are looked at") != NULL);
+	CHECK(strstr(scan->message, "is left out: no more than 256 files are looked at") != NULL);
 	for (uint32_t i = 1; i < scan->file_count; i++)
 		CHECK(strcmp(scan->files[i - 1].path, scan->files[i].path) < 0);
 }
@@ -286,20 +187,21 @@ TEST_ONCE(the_fake_driver_is_found_whole)
 		state = fake_up(topology, folder, 1, 0, &err);
 		CHECK(state);
 		OK_ERR(fake_tree(state, folder, FAKE_LIBRARY, &err), &err);
-		set_up(scan, root);
+		host_scan_set_up(scan, root);
 		(void)snprintf(scan->version, sizeof scan->version, "%s", state->driver_version);
 		fl_host_scan(fl_io_fs(io), scan);
 		CHECK_INT(scan->error, 0);
 		CHECK_STR(fl_str(scan->message), "");
-		print(scan, &text);
+		host_scan_print(scan, &text);
 		for (uint32_t i = 0; i < scan->node_count; i++)
 			cards += scan->nodes[i].path[11] >= '0' && scan->nodes[i].path[11] <= '9';
 		if (!scan->node_count)
 			SKIP("device nodes cannot be made here");
 		CHECK_INT(cards, row->cards);
 		OK(fl_buf_check(&text, "scan", NULL));
-		CHECK(strstr(text.p, "/libnvidia-ml.so.") && strstr(text.p, " libnvidia-ml.so.1\n"));
-		CHECK(strstr(text.p, "/libcuda.so.") && strstr(text.p, " libcuda.so libcuda.so.1\n"));
+		CHECK(strstr(text.p, "/libnvidia-ml.so.") && strstr(text.p, " libnvidia-ml.so.1>libnvidia-ml.so."));
+		CHECK(strstr(text.p, "/libcuda.so.") && strstr(text.p,
+		" libcuda.so>libcuda.so.1 libcuda.so.1>libcuda.so."));
 		CHECK(strstr(text.p, "/dev/nvidiactl 195:255") && strstr(text.p, "/dev/nvidia-uvm 120:0"));
 		CHECK(strstr(text.p, "Binary /usr/bin/nvidia-smi") && strstr(text.p, "gsp_ga10x.bin"));
 		CHECK(strstr(text.p, "Socket /run/nvidia-persistenced/socket"));
@@ -380,12 +282,16 @@ static int put_card(struct world *w, int minor)
 
 static int put_file(struct world *w, const char *path)
 {
-	return sim_file_put(w->node.host, path, "x", 1);
+	uint8_t bytes[FAKE_ELF_MAX] = "x";
+	size_t size = strstr(path, ".so.") ? fake_elf(bytes, "", 64) : 1;
+
+	return sim_file_put(w->node.host, path, bytes, size);
 }
 
 static int world_start(struct world *w)
 {
-	static const struct fl_kind *const fed[] = { &fl_driver_kind, &fl_settings_kind, &fl_card_kind };
+	static const struct fl_kind *const fed[] = { &fl_driver_kind, &fl_settings_kind, &fl_card_kind,
+						    &fl_health_kind };
 
 	if (node_world_start(&w->node, 3, test_refuse_io) < 0)
 		return -FL_E_IO;
@@ -454,7 +360,7 @@ static bool shows(struct world *w, const char *path)
 	const struct fl_host *host = see(w);
 
 	return test_tortured() || (fl_str_eq(host->paths.at[0].path, fl_str(path)) &&
-				   fl_str_eq(host->root, FL_S("/drv")) && fl_str_eq(host->dev_root, FL_S("/drv")));
+				   fl_str_eq(host->root, FL_S("/drv")) && fl_str_eq(host->nodes_root, FL_S("/drv")));
 }
 
 TEST(what_the_host_has_follows_the_driver_and_the_cards)
@@ -502,6 +408,30 @@ TEST(the_host_is_looked_at_once_for_all_cards)
 	OK_ERR(put_driver(&w, "1.0"), &w.err);
 	CHECK(comes(&w, "1.0/", 1));
 	CHECK(test_tortured() || w.sink.looks == 1);
+}
+
+static int put_waiting(struct world *w, const char *waits)
+{
+	struct fl_settings settings = { 0 };
+
+	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
+	if (waits)
+		FL_SET(&settings, waits, fl_str(waits));
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_settings_kind), &settings, &w->err);
+}
+
+TEST(the_host_is_looked_at_when_it_is_known_which_configuration_counts)
+{
+	WORLD(w);
+
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	OK_ERR(put_waiting(&w, "waits for the API server"), &w.err);
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK_INT(w.sink.looks, 0);
+	OK_ERR(put_waiting(&w, NULL), &w.err);
+	CHECK(comes(&w, "1.0/", 1));
 }
 
 /* Whoever reads what the host has, and how often it was told of a change. */
@@ -584,6 +514,79 @@ TEST(what_comes_and_goes_later_is_found_without_a_restart)
 	node_pass(&w.node, FL_HOST_POLL + FL_NS_PER_S);
 	CHECK(has_files(&w, 5));
 	CHECK(test_tortured() || w.sink.looks == 1);
+}
+
+/* ---- the hook's program ---- */
+
+#define PROGRAM "/state/bin/hook"
+
+static int put_elf(struct world *w, const char *path, const char *section, const char *text)
+{
+	uint8_t bytes[FAKE_ELF_MAX];
+	size_t size = fake_section_elf(bytes, section, text);
+
+	return sim_file_put(w->node.host, path, bytes, size);
+}
+
+static int put_settings(struct world *w)
+{
+	struct fl_settings settings = { 0 };
+
+	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
+	FL_SET(&settings, hook, FL_S(PROGRAM));
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_settings_kind), &settings, &w->err);
+}
+
+static int take_away(struct world *w)
+{
+	const struct fl_fs *fs = fl_io_fs(w->node.io);
+
+	return fs->unlink(fs, AT_FDCWD, PROGRAM, 0);
+}
+
+/* What lies at its place, and what is told of it: is the program there, or part of the message. */
+static bool has_program(struct world *w, const char *text, const char *message)
+{
+	FL_AUTO(fl_buf) struct fl_buf now = FL_BUF(FL_KIB);
+	const struct fl_host *host = see(w);
+	int r = sim_file_get(w->node.host, PROGRAM, &now);
+
+	if (test_tortured())
+		return true;
+	if (r < 0 || !host || !fl_str_eq(fl_buf_view(&now), fl_str(text)))
+		return false;
+	return message ? host->hook_message.len &&
+				 memmem(host->hook_message.p, host->hook_message.len, message, strlen(message))
+		       : fl_str_eq(host->hook_at, FL_S(PROGRAM));
+}
+
+TEST(row_36_a_program_of_the_hook_that_goes_or_is_replaced_is_put_back_at_once_or_told)
+{
+	WORLD(w);
+
+	w.sink.sink.source = "/exe";
+	OK(put_elf(&w, "/exe", FL_HOOK_PROGRAM_SECTION, "program"));
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	OK_ERR(put_settings(&w), &w.err);
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	CHECK(comes(&w, "1.0/", 1));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(has_program(&w, "program", NULL));
+	OK(take_away(&w));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(has_program(&w, "program", NULL));
+	OK(put_elf(&w, PROGRAM, FL_HOOK_SECTION, "of another version"));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(has_program(&w, "program", NULL));
+
+	/* Somebody else's is left, which is told; so is that it has gone. */
+	OK(sim_file_put(w.node.host, PROGRAM, "x", 1));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(has_program(&w, "x", "is not Fairlead's hook"));
+	OK(take_away(&w));
+	node_pass(&w.node, FL_NS_PER_S);
+	CHECK(has_program(&w, "program", NULL));
 }
 
 /* Why a look came to nothing; or there was no memory for it. */

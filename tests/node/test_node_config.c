@@ -6,6 +6,7 @@
 #include "plan/gpu_facts.h"
 #include "rig.h"
 #include "run/memory.h"
+#include <stdio.h>
 
 struct world {
 	struct fl_io *io;
@@ -46,6 +47,7 @@ static int world_init(struct world *w)
 	struct fl_source sources[] = {
 		{ &fl_given_kind, NULL, NULL, NULL },	 { &fl_config_file_kind, NULL, NULL, NULL },
 		{ &fl_own_node_kind, NULL, NULL, NULL }, { &fl_settings_kind, NULL, &fl_memory_sink, NULL },
+		{ &fl_memo_kind, NULL, &fl_memory_sink, NULL },
 	};
 
 	w->io = rig_clock();
@@ -61,6 +63,7 @@ static int world_init(struct world *w)
 	if (fl_loop_capability(w->loop, &fl_node_config, NULL) < 0)
 		return -FL_E_NOMEM;
 	fl_memory_begin(w->loop, &fl_settings_kind);
+	fl_feed_awaited(fl_loop_feed(w->loop, &fl_memo_kind));
 	return 0;
 }
 
@@ -105,11 +108,13 @@ static const struct {
 	  { "metadata: {name: a.yaml}\nwhy: it is a folder\n" }, NULL, FL_ID_UUID, "it is a folder" },
 	{ "and one that is wrong", GIVEN("file: a.yaml\n"), { FILE_("a.yaml", "version: v7\\n") }, NULL, FL_ID_UUID,
 	  "version" },
-	{ "the Node's label chooses one", GIVEN(""), { FILE_("one", BY_UUID), FILE_("two", BY_INDEX) }, NODE("two"),
+	{ "the Node's label chooses one", GIVEN("several: true\n"),
+	  { FILE_("one", BY_UUID), FILE_("two", BY_INDEX) }, NODE("two"),
 	  FL_ID_INDEX, "" },
-	{ "without a label it is the one for those", GIVEN("fallback: two\n"),
-	  { FILE_("one", BY_UUID), FILE_("two", BY_INDEX) }, NULL, FL_ID_INDEX, "" },
-	{ "a label that names none of them is told", GIVEN(""), { FILE_("one", BY_INDEX), FILE_("two", BY_INDEX) },
+	{ "without a label it is the one for those", GIVEN("several: true\nfallback: two\n"),
+	  { FILE_("one", BY_UUID), FILE_("two", BY_INDEX) }, "metadata: {name: n1}\n", FL_ID_INDEX, "" },
+	{ "a label that names none of them is told", GIVEN("several: true\n"),
+	  { FILE_("one", BY_INDEX), FILE_("two", BY_INDEX) },
 	  NODE("three"), FL_ID_UUID, "three" },
 };
 
@@ -173,6 +178,164 @@ TEST(a_file_that_becomes_wrong_changes_nothing_but_the_message)
 	CHECK(fl_loop_idle(w.loop) || test_tortured());
 }
 
+/* ---- which of several, and from when on ---- */
+
+enum heard { NOT_YET, NO_SERVER, NO_NODE, NODE_SAYS };
+
+struct stage {
+	enum heard node;
+	const char *label;                     /* NODE_SAYS; "": it has none */
+	const char *memo;                      /* the file that is kept on the disk; NULL: none; "?": not read yet */
+	const char *files;                     /* "one two": the files that there are, each by its own index or UUID */
+	const char *waits, *message;           /* parts of them; "": none */
+	const char *kept;                      /* the file that is kept on the disk then */
+	enum fl_id_by id_by;                   /* "one" is by UUID, "two" by index */
+};
+
+static const struct {
+	const char *says, *given;
+	struct stage stages[3];
+} choices[] = {
+	{ "the label is waited for", GIVEN("several: true\n"),
+	  { { NOT_YET, "", NULL, "one two", "waits for the API server", "", "", FL_ID_UUID },
+	    { NODE_SAYS, "two", NULL, "one two", "", "", "two", FL_ID_INDEX } } },
+	{ "a fallback is no choice before the Node was read", GIVEN("several: true\nfallback: two\n"),
+	  { { NOT_YET, "", NULL, "one two", "waits for the API server", "", "", FL_ID_UUID },
+	    { NODE_SAYS, "", NULL, "one two", "", "", "two", FL_ID_INDEX } } },
+	{ "nor is an empty directory", GIVEN("several: true\n"),
+	  { { NOT_YET, "", NULL, "", "waits for the API server", "", "", FL_ID_UUID } } },
+	{ "a Node that does not exist yet has not said that it has no label", GIVEN("several: true\nfallback: two\n"),
+	  { { NO_NODE, "", NULL, "one two", "waits for the API server", "", "", FL_ID_UUID } } },
+	{ "the disk is waited for", GIVEN("several: true\n"),
+	  { { NOT_YET, "", "?", "one two", "waits for the choice", "", "", FL_ID_UUID },
+	    { NOT_YET, "", "two", "one two", "", "", "two", FL_ID_INDEX } } },
+	{ "the remembered choice is served while the API server is away, and then what it says",
+	  GIVEN("several: true\nfallback: one\n"),
+	  { { NOT_YET, "", "two", "one two", "", "", "two", FL_ID_INDEX },
+	    { NODE_SAYS, "one", "two", "one two", "", "", "one", FL_ID_UUID } } },
+	{ "a remembered choice whose file is gone is none", GIVEN("several: true\n"),
+	  { { NOT_YET, "", "two", "one", "waits for the API server", "", "two", FL_ID_UUID } } },
+	{ "row 38: a label that names no file: nothing is served", GIVEN("several: true\n"),
+	  { { NODE_SAYS, "three", NULL, "one two", "waits for a configuration",
+	      "'three', only one, two; nothing is served",
+	      "", FL_ID_UUID },
+	    { NODE_SAYS, "two", NULL, "one two", "", "", "two", FL_ID_INDEX } } },
+	{ "row 38: what is served stays so", GIVEN("several: true\n"),
+	  { { NODE_SAYS, "two", NULL, "one two", "", "", "two", FL_ID_INDEX },
+	    { NODE_SAYS, "three", NULL, "one two", "", "'three', only one, two; 'two' stays in force", "two",
+	      FL_ID_INDEX } } },
+	{ "row 38: what was served before a restart, likewise", GIVEN("several: true\n"),
+	  { { NODE_SAYS, "three", "two", "one two", "", "'two' stays in force", "two", FL_ID_INDEX } } },
+	{ "a Node that is deleted changes nothing", GIVEN("several: true\nfallback: one\n"),
+	  { { NODE_SAYS, "two", NULL, "one two", "", "", "two", FL_ID_INDEX },
+	    { NO_NODE, "", NULL, "one two", "", "", "two", FL_ID_INDEX } } },
+	{ "without an API server there is no label", GIVEN("several: true\nfallback: two\n"),
+	  { { NO_SERVER, "", NULL, "one two", "", "", "two", FL_ID_INDEX } } },
+	{ "one file of its own waits for nothing", GIVEN("file: two\n"),
+	  { { NOT_YET, "", "?", "two", "", "", "", FL_ID_INDEX } } },
+	{ "nor does the command line alone", GIVEN("options: [{name: device-id-strategy, values: [index]}]\n"),
+	  { { NOT_YET, "", "?", "", "", "", "", FL_ID_INDEX } } },
+};
+
+static int put_files(struct world *w, const char *names)
+{
+	struct fl_feed *feed = fl_loop_feed(w->loop, &fl_config_file_kind);
+	int r = 0;
+
+	fl_feed_begin(feed);
+	if (strstr(names, "one"))
+		r = put_more(w, &fl_config_file_kind, FILE_("one", BY_UUID));
+	if (r == 0 && strstr(names, "two"))
+		r = put_more(w, &fl_config_file_kind, FILE_("two", BY_INDEX));
+	fl_feed_synced(feed);
+	return r;
+}
+
+static int put_node(struct world *w, const struct stage *stage)
+{
+	char text[200];
+
+	if (stage->node == NOT_YET)
+		fl_feed_awaited(fl_loop_feed(w->loop, &fl_own_node_kind));
+	if (stage->node == NO_SERVER)
+		fl_feed_absent(fl_loop_feed(w->loop, &fl_own_node_kind));
+	if (stage->node == NO_NODE)
+		return put(w, &fl_own_node_kind, NULL);
+	if (stage->node != NODE_SAYS)
+		return 0;
+	(void)snprintf(text, sizeof text, "metadata: {name: n1, labels: {%s%s}}\n",
+		       stage->label[0] ? "nvidia.com/device-plugin.config: " : "", stage->label);
+	return put(w, &fl_own_node_kind, text);
+}
+
+/* What the journal tells at the start; later stages are of the same process, whose memory is its own. */
+static int put_memo(struct world *w, const char *file)
+{
+	char text[200];
+
+	if (file && strcmp(file, "?") == 0)
+		return 0;
+	(void)snprintf(text, sizeof text, "metadata: {name: config}\nfile: %s\n", file ? file : "");
+	return put(w, &fl_memo_kind, file ? text : NULL);
+}
+
+static bool says(struct fl_str text, const char *part)
+{
+	return part[0] ? text.len && memmem(text.p, text.len, part, strlen(part)) : !text.len;
+}
+
+TEST(which_configuration_from_the_first_moment)
+{
+	EACH_ROW (row, choices) {
+		FL_AUTO(world) struct world w = { 0 };
+
+		OK(world_init(&w));
+		OK(put(&w, &fl_given_kind, row->given));
+		for (uint32_t i = 0; i < FL_LEN(row->stages) && row->stages[i].files; i++) {
+			FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+			const struct stage *stage = &row->stages[i];
+			const struct fl_settings *settings;
+			const struct fl_memo *memo;
+			struct fl_view view;
+
+			if (i == 0 || strcmp(row->stages[i - 1].memo ? row->stages[i - 1].memo : "", "?") == 0)
+				OK(put_memo(&w, stage->memo));
+			OK(put_files(&w, stage->files));
+			OK(put_node(&w, stage));
+			pass(&w);
+			settings = see(&w, &arena);
+			OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+			CHECK_INT(settings->id_by, stage->id_by);
+			CHECK(says(settings->waits, stage->waits));
+			CHECK(says(settings->message, stage->message));
+			view = fl_loop_view(w.loop, &arena);
+			memo = fl_view_get(&view, &fl_memo_kind, FL_S(""), FL_S("config"));
+			OK(!memo && stage->kept && *stage->kept && test_tortured() ? -FL_E_NOMEM : 0);
+			CHECK_STR(memo ? memo->file : FL_S(""), stage->kept);
+		}
+	}
+}
+
+TEST(nothing_is_served_while_the_configuration_is_not_known)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(world) struct world w = { 0 };
+	const struct fl_settings *settings;
+
+	OK(world_init(&w));
+	OK(put(&w, &fl_memo_kind, NULL));
+	OK(put_files(&w, "one two"));
+	fl_feed_awaited(fl_loop_feed(w.loop, &fl_own_node_kind));
+	OK(put(&w, &fl_given_kind, GIVEN("several: true\noptions: [{name: unpooled, values: ['true']}, "
+					 "{name: pool, values: ['a.io/b=all']}]\n")));
+	pass(&w);
+	settings = see(&w, &arena);
+	OK(settings ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
+	CHECK(settings->waits.len);
+	CHECK(!settings->unpooled);
+	CHECK_INT(settings->pools.len, 0);
+}
+
 TEST(no_change_is_missed)
 {
 	FL_AUTO(fl_buf) struct fl_buf missed = FL_BUF(16 * FL_KIB);
@@ -181,7 +344,8 @@ TEST(no_change_is_missed)
 	OK(world_init(&w));
 	OK(put(&w, &fl_own_node_kind, NODE("one")));
 	OK(put(&w, &fl_config_file_kind, FILE_("one", BY_INDEX)));
-	OK(put(&w, &fl_given_kind, GIVEN("")));
+	OK(put(&w, &fl_given_kind, GIVEN("several: true\n")));
+	OK(put(&w, &fl_memo_kind, "metadata: {name: config}\nfile: one\n"));
 	OK(keys_check(w.loop, &fl_node_config, FL_S(""), FL_S(""), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }

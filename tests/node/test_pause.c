@@ -3,9 +3,12 @@
 #include "gpu_rig.h"
 #include "http/client.h"
 #include "node/holding.h"
+#include "plan/gpu_health.h"
 #include "test_io.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct node {
@@ -188,6 +191,19 @@ TEST_ONCE(what_is_no_such_request_is_refused)
 	CHECK(!n.holding.held);
 }
 
+static bool all_clean(struct gpu_rig *rig, int gpus)
+{
+	return rig_all_clean(rig, gpus);
+}
+
+static bool names_nobody(struct gpu_rig *rig, int arg)
+{
+	struct fl_str message = rig_see_driver(rig)->message;
+
+	(void)arg;
+	return !message.len || !memmem(message.p, message.len, "(pid 812)", 9);
+}
+
 static bool is_stuck(struct gpu_rig *rig, int some)
 {
 	return (fl_gpu_state(rig->gpu).stuck > 0) == some;
@@ -197,8 +213,7 @@ static bool is_stuck(struct gpu_rig *rig, int some)
 TEST_ONCE(a_driver_that_is_not_free_in_time_is_told_and_not_taken_for_free)
 {
 	NODE(n);
-	if (rig_say(&n.rig, "hang uuid 1 frozen", &n.err) < 0)
-		SKIP("no freezer of cgroup v1 to be had");
+	OK_ERR(rig_say(&n.rig, "hang uuid 1 frozen", &n.err), &n.err);
 	CHECK(rig_until(&n.rig, is_stuck, true));
 	ASKED(n, "/pause", "an upgrade", 504, "");
 	CHECK(fake_in_use(n.rig.state->path));
@@ -209,6 +224,53 @@ TEST_ONCE(a_driver_that_is_not_free_in_time_is_told_and_not_taken_for_free)
 	CHECK(!fake_in_use(n.rig.state->path));
 	ASKED(n, "/resume", "", 200, "the driver is taken up");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+}
+
+/* Someone else's process, as /proc shows it, with a device of the driver open. */
+static int other_process(const struct node *n, const char *device)
+{
+	char path[200];
+
+	(void)snprintf(path, sizeof path, "%s/812", n->rig.proc);
+	if (mkdir(path, 0755) < 0)
+		return -errno;
+	(void)snprintf(path, sizeof path, "%s/812/fd", n->rig.proc);
+	if (mkdir(path, 0755) < 0)
+		return -errno;
+	(void)snprintf(path, sizeof path, "%s/812/fd/5", n->rig.proc);
+	return symlink(device, path) < 0 ? -errno : 0;
+}
+
+#define STILL "the driver is let go of; 1 process still has it open:  (pid 812): end them before the driver is unloaded"
+
+/* Issue 6: who else has the driver open is named where a pause waits for it. */
+TEST_ONCE(who_else_has_the_driver_open_is_named_by_the_answer_and_the_driver_until_the_process_ends)
+{
+	char path[200];
+
+	NODE(n);
+	CHECK_INT(other_process(&n, "/dev/nvidia0"), 0);
+	ASKED(n, "/pause", "an upgrade", 200, STILL);
+	CHECK(!names_nobody(&n.rig, 0));
+	(void)snprintf(path, sizeof path, "%s/812/fd/5", n.rig.proc);
+	CHECK_INT(unlink(path), 0);
+	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
+	CHECK(rig_until(&n.rig, names_nobody, 0));
+	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+}
+
+/* Issue 6: `nvidia-smi -r` is refused while the agent has the driver, so the remedy that is printed pauses it first. */
+TEST_ONCE(a_reset_is_refused_while_the_agent_has_the_driver_and_the_remedy_can_be_followed)
+{
+	NODE(n);
+	CHECK(rig_until(&n.rig, all_clean, 2));
+	CHECK(rig_say(&n.rig, "reset 0", &n.err) < 0);
+	CHECK(strstr(FL_GPU_RESET, "fairlead pause reset && nvidia-smi -r -i INDEX; fairlead resume") != NULL);
+	ASKED(n, "/pause", "reset", 200, "the driver is let go of\n");
+	OK_ERR(rig_say(&n.rig, "reset 0", &n.err), &n.err);
+	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
+	CHECK(rig_answers(&n.rig, 0, FL_CARD_ANSWERS));
 }
 
 /* Two who ask at once are both answered when it is so, and not before. */

@@ -114,7 +114,7 @@ TEST(where_a_card_is_on_the_bus)
 		{ "nowhere that is a bus", "devices/other/0000:07:00.0", "" },
 	};
 
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_io) struct fl_io *io = test_io();
 		FL_AUTO(fl_mem) struct fl_pci *pci = fl_zalloc(sizeof *pci);
 		const char *dir = test_dir();

@@ -19,6 +19,7 @@ struct world {
 	struct fl_plugins *plugins;
 	struct fake_kubelet kubelet;
 	int allocated;
+	const char *kubelet_socket;        /* --kubelet-socket */
 	struct fl_err err;
 };
 
@@ -39,7 +40,7 @@ static void was_allocated(void *world)
 static int agent_start(struct world *w)
 {
 	const struct fl_plugins_options options = { .dir = dir, .allocated = was_allocated, .arg = w,
-						    .pods_dir = pods_dir };
+						    .pods_dir = pods_dir, .kubelet = w->kubelet_socket };
 
 	w->loop = fl_loop_new(w->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
 	if (!w->loop || wishes_sources(w->loop, &w->plugins, &w->err) < 0)
@@ -91,6 +92,11 @@ static bool comes(struct world *w, const char *resource, const char *devices, ui
 	return node_until(&w->node, within, has_come, &awaited);
 }
 
+static void connected(struct fl_op *op)
+{
+	(void)op;
+}
+
 #define TWO \
 	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
 	"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true,\"shown\":\"GPU-0\"},{\"id\":\"GPU-1\",\"healthy\":true," \
@@ -103,6 +109,43 @@ static bool comes(struct world *w, const char *resource, const char *devices, ui
 
 /* What a failed call costs is a retry, and those are within this. */
 #define SOON (4 * FL_NS_PER_S)
+
+/* ---- another kubelet's socket, or none ---- */
+
+TEST(kubelet_socket_elsewhere_registers_there_with_sockets_in_the_plugin_directory)
+{
+	FL_AUTO(world) struct world w = { .kubelet_socket = "/elsewhere/kubelet.sock" };
+
+	OK_ERR(world_start(&w), &w.err);
+	OK(sim_file_put(w.node.host, "/elsewhere/other", "", 0));
+	OK_ERR(fake_kubelet_start(&w.kubelet, w.io, "/elsewhere", &w.err), &w.err);
+	(void)snprintf(w.kubelet.dir, sizeof w.kubelet.dir, "%s", dir);
+	WISH(w, TWO);
+	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
+}
+
+TEST(empty_kubelet_socket_registers_nothing_and_serves_the_sockets)
+{
+	FL_AUTO(world) struct world w = { .kubelet_socket = "" };
+	struct fl_connect connect = { .addr.kind = FL_ADDR_UNIX };
+	struct plugin *plugin;
+
+	OK_ERR(world_start(&w), &w.err);
+	KUBELET(w);
+	WISH(w, TWO);
+	pass(&w, 10 * FL_NS_PER_S);
+	CHECK_INT(w.kubelet.asked, 0);
+	CHECK_INT(w.kubelet.registered, 0);
+	CHECK(!fl_plugins_unwatched(w.plugins, NULL));
+	plugin = w.plugins->first;
+	GOT(plugin);
+	connect.addr = plugin->addr;
+	connect.op = (struct fl_op){ .deadline = fl_now(w.io) + FL_NS_PER_S, .err = &w.err, .done = connected };
+	fl_connect(w.io, &connect);
+	pass(&w, FL_NS_PER_S);
+	OK_ERR(connect.op.result < 0 ? (int)connect.op.result : 0, &w.err);
+	fl_close(w.io, (int)connect.op.result);
+}
 
 /* ---- the list ---- */
 

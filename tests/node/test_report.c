@@ -21,6 +21,10 @@ static const struct {
 	{ &fl_health_kind, "metadata: {name: '0000:04:00.0'}\ncard: '0000:04:00.0'\nstate: Unhealthy\ncause: Lost\n"
 			   "identity: {uuid: GPU-4}\n" },
 	{ &fl_cdi_trouble_kind, "metadata: {name: k.io-gpu}\nwhy: 'full: make room'\n" },
+	{ &fl_mps_kind, "metadata: {name: nvidia.com/gpu}\nphase: Ready\nis: Ready\nfails: 2\n" },
+	{ &fl_pod_finding_kind, "metadata: {name: t/p}\npodNamespace: t\npod: p\nstatus: {conditions: [{type: "
+				"DriverCurrent, status: 'False', reason: DriverChanged, message: m, "
+				"lastTransitionTime: '1970-01-01T00:00:10Z'}]}\n" },
 	{ &fl_resource_kind, "metadata: {name: nvidia.com/gpu}\nunits: [{id: GPU-1, healthy: true, replicas: 10}, "
 			     "{id: GPU-2, healthy: false}, {id: GPU-3, healthy: true, leaving: true}]\n" },
 };
@@ -41,7 +45,8 @@ static void world_auto_(struct world *w)
 static int world_init(struct world *w)
 {
 	static const struct fl_kind *const kinds[] = { &fl_driver_kind, &fl_card_kind, &fl_health_kind, &fl_holder_kind,
-						       &fl_resource_kind, &fl_cdi_trouble_kind };
+						       &fl_resource_kind, &fl_cdi_trouble_kind, &fl_booking_kind,
+						       &fl_mps_kind, &fl_pod_finding_kind };
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_loop_options options = { .seed = { 1, 2 } };
 
@@ -74,6 +79,11 @@ static const struct {
 	  "fairlead_card_health{card=\"0000:04:00.0\",device=\"GPU-4\",state=\"Unhealthy\",cause=\"Lost\"} 1\n" },
 	{ "a part by its own",
 	  "fairlead_card_health{card=\"0000:02:00.0\",device=\"MIG-a\",state=\"Unhealthy\",cause=\"Xid63\"} 1\n" },
+	{ "I6: a Pod that runs with another driver's libraries",
+	  "fairlead_pod_finding{namespace=\"t\",pod=\"p\",reason=\"DriverChanged\"} 1\n" },
+	{ "I6: an MPS daemon whose shares are not handed out",
+	  "fairlead_mps_daemon{resource=\"nvidia.com/gpu\",state=\"Ready\",healthy=\"false\"} 1\n" },
+	{ "and how often it failed", "fairlead_mps_failures{resource=\"nvidia.com/gpu\"} 2\n" },
 	{ "a file that cannot be written", "fairlead_cdi_file_unwritable{file=\"k.io-gpu\"} 1\n" },
 	{ "shares are counted one by one",
 	  "fairlead_resource_devices{resource=\"nvidia.com/gpu\",health=\"Healthy\"} 10\n" },

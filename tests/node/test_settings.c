@@ -61,13 +61,27 @@ static int read_settings(const char *args, const char *env, const char *file, st
 					only.has.bits |= (uint64_t)1 << k & settings.has.bits;
 		fl_encode(fl_settings_bind(), &only, &w);
 	}
+	fl_options_as_given(&table, &given, &err);
 	fl_options_release(&table, &options);
 	if (r < 0 && r != -FL_E_NOMEM)
 		fl_buf_str(out, fl_str(err.text));
 	return r == -FL_E_NOMEM ? r : 0;
 }
 
+TEST(what_touches_pods_and_the_node_is_off_unless_it_is_asked_for)
+{
+	const struct fl_settings_given nothing = { 0 };
+	const struct fl_settings_from from = { .given = &nothing, .name = FL_S("c"), .text = FL_S("version: v1") };
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_settings settings;
+
+	OK(fl_settings_read(&from, &arena, &settings, NULL));
+	CHECK(!settings.startup_taint && !settings.evict_after && !settings.remove_refused && !settings.dev_links);
+	CHECK(!settings.pre_start && !settings.mps && !settings.extras.len);
+}
+
 #define SHARING "version: v1\nsharing: {timeSlicing: "
+#define MPS "version: v1\nsharing: {mps: "
 #define GPU4 "resources: [{name: nvidia.com/gpu, replicas: 4}]"
 
 static const struct {
@@ -75,6 +89,21 @@ static const struct {
 } cases[] = {
 	{ "nothing given is nothing changed", "", "", NULL, "" },
 	{ "a file that says nothing serves what NVIDIA's plugin would", "", "", "version: v1", "{\"unpooled\":true}" },
+	{ "no version is v1", "", "", "flags: {migStrategy: mixed}", "{\"unpooled\":true,\"migStrategy\":\"mixed\"}" },
+	{ "nor is an empty one another", "", "", "version: ''", "{\"unpooled\":true}" },
+	{ "a field of another release is reported, and the rest counts", "", "",
+	  "version: v1\nflags: {migStrategy: mixed, plugin: {passDeviceSpec: {a: [1]}}}",
+	  "{\"unpooled\":true,\"migStrategy\":\"mixed\",\"untaken\":\"flags.plugin.passDeviceSpec: no such field, and "
+	  "so left out, as NVIDIA's plugin does\"}" },
+	{ "a third way of sharing is none", "", "", "sharing: {vgpu: {}}",
+	  "{\"unpooled\":true,\"untaken\":\"sharing.vgpu: no such field, and so left out, as NVIDIA's plugin does\"}" },
+	{ "a bare option is true, as NVIDIA documents it", "--pass-device-specs --fail-on-init-error --gds-enabled", "",
+	  NULL, "{\"passDeviceSpecs\":true,\"extras\":[\"gds\"]}" },
+	{ "with no- before it false", "--no-pass-device-specs", "", NULL, "{\"passDeviceSpecs\":false}" },
+	{ "a value after it is its own", "--pass-device-specs false --unpooled True", "", NULL,
+	  "{\"unpooled\":true,\"passDeviceSpecs\":false}" },
+	{ "words of Go", "--unpooled=T", "PASS_DEVICE_SPECS=TRUE FAIRLEAD_PRE_START=False GDS_ENABLED=t", NULL,
+	  "{\"unpooled\":true,\"passDeviceSpecs\":true,\"preStart\":false,\"extras\":[\"gds\"]}" },
 	{ "the file before the default", "", "", "version: v1\nflags: {migStrategy: mixed}",
 	  "{\"unpooled\":true,\"migStrategy\":\"mixed\"}" },
 	{ "the environment before the file", "", "MIG_STRATEGY=single", "version: v1\nflags: {migStrategy: mixed}",
@@ -100,8 +129,13 @@ static const struct {
 	  "imex: {channelIDs: [], required: false}\n",
 	  "{\"unpooled\":true,\"deviceIDStrategy\":\"index\",\"passDeviceSpecs\":true,"
 	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"imexRequired\":false,"
-	  "\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
-	  "\"cdiAnnotationPrefix\":\"cdi.k8s.io/x-\"}" },
+	  "\"lookRoots\":[\"/driver-root\"],\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
+	  "\"cdiAnnotationPrefix\":\"cdi.k8s.io/x-\",\"untaken\":\"flags.plugin.nvidiaCTKPath: is not taken: "
+	  "that is NVIDIA's hook, and containers are prepared by our own, whose path is "
+	  "--cdi-hook-path\"}" },
+	{ "our program is never written under NVIDIA's name", "--cdi-hook-path=/usr/bin/nvidia-ctk", "", NULL,
+	  "{\"untaken\":\"--cdi-hook-path: is not taken: that is NVIDIA's hook, and containers are prepared by our "
+	  "own, whose path is --cdi-hook-path\"}" },
 	{ "JSON is YAML", "", "", "{\"version\": \"v1\", \"flags\": {\"migStrategy\": \"single\"}}",
 	  "{\"unpooled\":true,\"migStrategy\":\"single\"}" },
 	{ "null is nothing", "", "", "version: v1\nflags: {migStrategy: null, plugin: null}\nsharing: null",
@@ -124,6 +158,25 @@ static const struct {
 	  "\"failRequestsGreaterThanOne\":false,\"untaken\":\"sharing.timeSlicing.resources[0].rename: is not taken, "
 	  "as NVIDIA's plugin does not take it either: renameByDefault is; sharing.timeSlicing.resources[0].devices: "
 	  "is not taken, as NVIDIA's plugin does not take it either: all devices are shared\"}" },
+	{ "MPS: a request for two shares is refused", "--mps-root=/run/nvidia/mps/", "", MPS "{" GPU4 "}}",
+	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
+	  "\"failRequestsGreaterThanOne\":true,\"mps\":true,\"mpsRoot\":\"/run/nvidia/mps\"}" },
+	{ "MPS: an explicit false is honoured", "", "MPS_ROOT=/m",
+	  MPS "{failRequestsGreaterThanOne: false, " GPU4 "}}",
+	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
+	  "\"failRequestsGreaterThanOne\":false,\"mps\":true,\"mpsRoot\":\"/m\"}" },
+	{ "MPS: the file names its directory, 48 shares, under another name", "", "",
+	  "version: v1\nflags: {mpsRoot: /m}\nsharing: {mps: {renameByDefault: true, resources: [{name: gpu, replicas: "
+	  "48}]}}",
+	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"renamed\":\"nvidia.com/gpu.shared\","
+	  "\"replicas\":48}],\"failRequestsGreaterThanOne\":true,\"mps\":true,\"mpsRoot\":\"/m\"}" },
+	{ "MPS wins over time-slicing, wherever it stands", "--mps-root=/m", "",
+	  SHARING "{resources: [{name: gpu, replicas: 9}]}, mps: {" GPU4 "}}",
+	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
+	  "\"failRequestsGreaterThanOne\":true,\"mps\":true,\"mpsRoot\":\"/m\",\"untaken\":\"sharing.timeSlicing: is "
+	  "not taken: sharing.mps is there and wins, as with NVIDIA's plugin\"}" },
+	{ "MPS: a directory alone shares nothing", "--mps-root=/m", "", "version: v1",
+	  "{\"unpooled\":true,\"mpsRoot\":\"/m\"}" },
 	{ "what comes beside cards, by the file", "", "",
 	  "version: v1\nflags: {gdrcopyEnabled: true, gdsEnabled: true, mofedEnabled: true}\nimex: {channelIDs: [0], "
 	  "required: true}",
@@ -148,6 +201,10 @@ static const struct {
 	  "", NULL,
 	  "{\"unpooled\":true,\"withoutCDI\":\"refuse\",\"preStart\":false,\"cdiKind\":\"a.b/c\",\"hook\":"
 	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"cleanLooks\":5}" },
+	{ "what touches Pods and the Node, asked for",
+	  "--startup-taint=true --evict-after=5m --remove-refused-pods=true --dev-char-links=true", "", NULL,
+	  "{\"startupTaint\":true,\"evictAfter\":300000000000,\"removeRefusedPods\":true,\"devCharLinks\":true}" },
+	{ "no time is no eviction", "--evict-after=0s", "", NULL, "" },
 	{ "ours in the environment", "", "FAIRLEAD_UNPOOLED=true", NULL, "{\"unpooled\":true}" },
 
 	{ "XIDs that are not to be heeded", "", "DP_DISABLE_HEALTHCHECKS=31,94", NULL,
@@ -160,7 +217,7 @@ static const struct {
 	  "{\"healthChecks\":false,\"heededXids\":[48,79]}" },
 	{ "nothing off", "", "DP_DISABLE_HEALTHCHECKS=", NULL, "" },
 	{ "no XID", "", "DP_DISABLE_HEALTHCHECKS=13,x", NULL,
-	  "--disable-health-checks: 'x' is no XID: write numbers, or all" },
+	  "DP_DISABLE_HEALTHCHECKS: 'x' is no XID: write numbers, or all" },
 };
 
 TEST(what_is_given_is_what_is_so)
@@ -189,11 +246,16 @@ static const struct {
 	{ "too many slices", "--pool=a.io/a=0;slices=65", NULL,
 	  "--pool: 'slices=65' is neither mig=PROFILE nor slices=N with N from 1 to 64" },
 	{ "a hook without a root", "--cdi-hook-path=fairlead", NULL,
-	  "--cdi-hook-path: 'fairlead' does not begin with /" },
+	  "--cdi-hook-path: 'fairlead' does not begin with /: write an absolute path" },
 	{ "a kind without a class", "--cdi-kind=gpu", NULL, "--cdi-kind: 'gpu' is no vendor.example/class" },
+	{ "no duration of grace", "--evict-after=soon", NULL,
+	  "--evict-after: 'soon' is no duration from 0s (never) on, as 5m" },
+	{ "a taint is wanted or not", "--startup-taint=maybe", NULL,
+	  "--startup-taint: 'maybe' is neither true nor false" },
 	{ "no time", "--recovery-wait=2h", NULL, "--recovery-wait: '2h' is no time from 0s to 1h, as 30s" },
 	{ "more looks than are counted", "--clean-looks=11", NULL, "--clean-looks: '11' is no number from 1 to 10" },
-	{ "MPS by its root", "--mps-root=/run/mps", NULL, "--mps-root: MPS is not supported: use time-slicing" },
+	{ "a directory of MPS that is none", "--mps-root=run/mps", NULL,
+	  "--mps-root: an absolute path with at most 200 bytes is wanted: /run/nvidia/mps" },
 	{ "GDS", "--gds-enabled=maybe", NULL, "--gds-enabled: 'maybe' is neither true nor false" },
 	{ "IMEX channels", "--imex-channel-ids=[0,1]", NULL,
 	  "--imex-channel-ids: '[0,1]' is neither [] nor [0]: the device plugin knows channel 0 only" },
@@ -201,9 +263,9 @@ static const struct {
 	  "--device-discovery-strategy: 'tegra' is not supported (Tegra, WSL and vfio are not): write auto or nvml" },
 
 	{ "another version", "", "version: v2", "config.yaml: version: unknown version: v2" },
-	{ "no version", "", "flags: {}", "config.yaml: version is missing" },
-	{ "a field that there is not", "", "version: v1\nflags: {plugin: {passDeviceSpec: true}}",
-	  "config.yaml: flags.plugin.passDeviceSpec: no such field" },
+	{ "an empty list of strategies", "", "flags: {plugin: {deviceListStrategy: []}}",
+	  "config.yaml: flags.plugin.deviceListStrategy: an empty list hands out nothing: name a strategy, as cdi-cri, "
+	  "or leave it out" },
 	{ "a field twice", "", "{\"version\":\"v1\",\"version\":\"v1\"}",
 	  "config.yaml: version: this name stands here twice; remove one" },
 	{ "no object", "", "version: v1\nflags: []", "config.yaml: flags: an object is wanted, found a list" },
@@ -212,17 +274,38 @@ static const struct {
 	{ "a strategy that is none, in a list", "", "version: v1\nflags: {plugin: {deviceListStrategy: [envvar, x]}}",
 	  "config.yaml: flags.plugin.deviceListStrategy[1]: 'x' is none of cdi-cri, cdi-annotations, envvar, "
 	  "volume-mounts or device-specs" },
-	{ "MPS", "", "version: v1\nsharing: {mps: {" GPU4 "}}",
-	  "config.yaml: sharing.mps: MPS is not supported: use timeSlicing" },
+	{ "MPS for what it does not share", "--mps-root=/m",
+	  MPS "{resources: [{name: nvidia.com/mig-1g.5gb, replicas: 2}]}}",
+	  "config.yaml: sharing.mps: 'nvidia.com/mig-1g.5gb' cannot be shared by MPS, only nvidia.com/gpu: choose "
+	  "timeSlicing for it" },
+	{ "MPS for GPUs that are not offered", "--mps-root=/m --unpooled=false", MPS "{" GPU4 "}}",
+	  "config.yaml: sharing.mps: shares the GPUs that are in no pool, and --unpooled=false offers none of them: "
+	  "leave one of the two out" },
+	{ "MPS without a directory", "", MPS "{" GPU4 "}}",
+	  "config.yaml: sharing.mps: using MPS requires --mps-root: set it, or MPS_ROOT, to a directory of the host: "
+	  "/run/nvidia/mps" },
+	{ "MPS with mixed partitions", "--mps-root=/m --mig-strategy=mixed", MPS "{" GPU4 "}}",
+	  "config.yaml: sharing.mps: using --mig-strategy=mixed is not supported with MPS: choose none, or "
+	  "timeSlicing" },
+	{ "row 39: 49 shares of MPS", "--mps-root=/m", MPS "{resources: [{name: gpu, replicas: 49}]}}",
+	  "config.yaml: sharing.mps.resources[0].replicas: number of replicas must be <= 48 with MPS: a GPU serves no "
+	  "more clients" },
+	{ "MPS of nothing", "--mps-root=/m", MPS "{resources: []}}",
+	  "config.yaml: sharing.mps.resources: no resources specified" },
+	{ "MPS with one replica", "--mps-root=/m", MPS "{resources: [{name: gpu, replicas: 1}]}}",
+	  "config.yaml: sharing.mps.resources[0].replicas: number of replicas must be >= 2" },
+	{ "time-slicing that does not count is checked all the same", "--mps-root=/m",
+	  SHARING "{resources: []}, mps: {" GPU4 "}}",
+	  "config.yaml: sharing.timeSlicing.resources: no resources specified" },
 	{ "Tegra in the file", "", "version: v1\nflags: {deviceDiscoveryStrategy: tegra}",
 	  "config.yaml: flags.deviceDiscoveryStrategy: 'tegra' is not supported (Tegra, WSL and vfio are not): write "
 	  "auto or nvml" },
 	{ "GDRCopy", "", "version: v1\nflags: {gdrcopyEnabled: 1}",
 	  "config.yaml: flags.gdrcopyEnabled: true or false is wanted, found an integer" },
 	{ "IMEX", "", "version: v1\nimex: {channelIDs: [1]}",
-	  "config.yaml: imex.channelIDs: neither [] nor [0]: the device plugin knows channel 0 only" },
+	  "config.yaml: imex.channelIDs: '[1]' is neither [] nor [0]: the device plugin knows channel 0 only" },
 	{ "two channels", "", "version: v1\nimex: {channelIDs: [0, 0]}",
-	  "config.yaml: imex.channelIDs: neither [] nor [0]: the device plugin knows channel 0 only" },
+	  "config.yaml: imex.channelIDs: '[0,0]' is neither [] nor [0]: the device plugin knows channel 0 only" },
 	{ "a new name that is none", "", SHARING "{resources: [{name: gpu, replicas: 2, rename: 'a b'}]}}",
 	  "config.yaml: sharing.timeSlicing.resources[0].rename: no name of a resource with at most 63 characters" },
 	{ "a device that is none", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: [0, first]}]}}",
@@ -269,7 +352,207 @@ TEST(mistakes_are_told_with_their_path)
 	}
 }
 
+/* ---- every documented name of NVIDIA's plugin ---- */
+
+/* Once on the command line, once in the environment, once in the file: each is taken, and the members of Settings that
+ * change are these; or refused (!), in words that name it. "-": there is no such name in that place. The plugin's own
+ * sockets and its health checks have no field in the file. */
+static const struct {
+	const char *says, *flag, *env, *field, *got;
+} documented[] = {
+	{ "migStrategy", "--mig-strategy=mixed", "MIG_STRATEGY=mixed", "flags: {migStrategy: mixed}", "migStrategy" },
+	{ "failOnInitError: nothing fails here", "--fail-on-init-error=true", "FAIL_ON_INIT_ERROR=true",
+	  "flags: {failOnInitError: true}", "" },
+	{ "nvidiaDriverRoot", "--nvidia-driver-root=/r", "NVIDIA_DRIVER_ROOT=/r", "flags: {nvidiaDriverRoot: /r}",
+	  "lookRoots driverRoot" },
+	{ "driverRoot", "--driver-root=/r", "-", "flags: {driverRoot: /r}", "lookRoots driverRoot" },
+	{ "nvidiaDevRoot", "--nvidia-dev-root=/r", "NVIDIA_DEV_ROOT=/r", "flags: {nvidiaDevRoot: /r}",
+	  "lookDev devRoot" },
+	{ "devRoot", "--dev-root=/r", "-", "flags: {devRoot: /r}", "lookDev devRoot" },
+	{ "deviceListStrategy", "--device-list-strategy=envvar", "DEVICE_LIST_STRATEGY=envvar",
+	  "flags: {plugin: {deviceListStrategy: [envvar]}}", "deviceListStrategy" },
+	{ "deviceIDStrategy", "--device-id-strategy=index", "DEVICE_ID_STRATEGY=index",
+	  "flags: {plugin: {deviceIDStrategy: index}}", "deviceIDStrategy" },
+	{ "passDeviceSpecs", "--pass-device-specs=true", "PASS_DEVICE_SPECS=true",
+	  "flags: {plugin: {passDeviceSpecs: true}}", "passDeviceSpecs" },
+	{ "gdrcopyEnabled", "--gdrcopy-enabled=true", "GDRCOPY_ENABLED=true", "flags: {gdrcopyEnabled: true}",
+	  "extras" },
+	{ "gdsEnabled", "--gds-enabled=true", "GDS_ENABLED=true", "flags: {gdsEnabled: true}", "extras" },
+	{ "mpsRoot", "--mps-root=/m", "MPS_ROOT=/m", "flags: {mpsRoot: /m}", "mpsRoot" },
+	{ "sharing", "-", "-", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}",
+	  "sharing failRequestsGreaterThanOne" },
+	{ "sharing.mps", "--mps-root=m", "MPS_ROOT=m", "flags: {mpsRoot: m}", "!an absolute path" },
+	{ "an option without a value, as NVIDIA documents it", "--mofed-enabled", "MOFED_ENABLED=T", "-", "extras" },
+	{ "mofedEnabled", "--mofed-enabled=true", "MOFED_ENABLED=true", "flags: {mofedEnabled: true}", "extras" },
+	{ "cdiAnnotationPrefix", "--cdi-annotation-prefix=x/", "CDI_ANNOTATION_PREFIX=x/",
+	  "flags: {plugin: {cdiAnnotationPrefix: x/}}", "cdiAnnotationPrefix" },
+	{ "a hook of ours by NVIDIA's name", "--nvidia-cdi-hook-path=/opt/fairlead",
+	  "NVIDIA_CDI_HOOK_PATH=/opt/fairlead", "flags: {plugin: {nvidiaCDIHookPath: /opt/fairlead}}", "hook" },
+	{ "by the older one", "--nvidia-ctk-path=/opt/fairlead", "NVIDIA_CTK_PATH=/opt/fairlead",
+	  "flags: {plugin: {nvidiaCTKPath: /opt/fairlead}}", "hook" },
+	{ "NVIDIA's own hook is reported, not run", "--nvidia-cdi-hook-path=/usr/bin/nvidia-cdi-hook",
+	  "NVIDIA_CTK_PATH=/usr/bin/nvidia-ctk", "flags: {plugin: {nvidiaCTKPath: /usr/bin/nvidia-ctk}}", "untaken" },
+	{ "a hook that is no path", "--nvidia-ctk-path=nvidia-ctk", "NVIDIA_CTK_PATH=nvidia-ctk",
+	  "flags: {plugin: {nvidiaCTKPath: nvidia-ctk}}",
+	  "!'nvidia-ctk' does not begin with /: write an absolute path" },
+	{ "driverRootCtrPath", "--driver-root-ctr-path=/r", "DRIVER_ROOT_CTR_PATH=/r",
+	  "flags: {plugin: {driverRootCtrPath: /r}}", "lookRoots driverRoot" },
+	{ "containerDriverRoot", "--container-driver-root=/r", "CONTAINER_DRIVER_ROOT=/r",
+	  "flags: {plugin: {containerDriverRoot: /r}}", "lookRoots driverRoot" },
+	{ "a root that is no path", "--driver-root=r", "CONTAINER_DRIVER_ROOT=r", "flags: {nvidiaDevRoot: r}",
+	  "!'r' does not begin with /: write an absolute path" },
+	{ "sharedDevicesAllocationPolicy", "--shared-devices-allocation-policy=packed",
+	  "SHARED_DEVICES_ALLOCATION_POLICY=packed", "flags: {plugin: {sharedDevicesAllocationPolicy: packed}}",
+	  "sharedDevicesAllocationPolicy" },
+	{ "deviceDiscoveryStrategy: NVML is the only one", "--device-discovery-strategy=nvml",
+	  "DEVICE_DISCOVERY_STRATEGY=auto", "flags: {deviceDiscoveryStrategy: nvml}", "" },
+	{ "deviceDiscoveryStrategy: Tegra", "--device-discovery-strategy=tegra", "DEVICE_DISCOVERY_STRATEGY=tegra",
+	  "flags: {deviceDiscoveryStrategy: tegra}", "!'tegra' is not supported" },
+	{ "imex.channelIDs", "--imex-channel-ids=[0]", "IMEX_CHANNEL_IDS=[0]", "imex: {channelIDs: [0]}", "extras" },
+	{ "imex.required", "--imex-required=true", "IMEX_REQUIRED=true", "imex: {required: true}", "imexRequired" },
+	{ "cdiFeatureFlags", "--cdi-feature-flags=disable-ipc-discoverer,no-additional-gids-for-device-nodes",
+	  "CDI_FEATURE_FLAGS=disable-nvsandboxutils", "-", "cdiFeatureFlags" },
+	{ "cdiFeatureFlags: libraries by name are always there", "--cdi-feature-flags=enable-explicit-driver-libraries",
+	  "CDI_FEATURE_FLAGS=enable-explicit-driver-libraries", "-", "cdiFeatureFlags" },
+	{ "cdiFeatureFlags: annotations of devices", "--cdi-feature-flags=enable-coherent-annotations",
+	  "CDI_FEATURE_FLAGS=enable-coherent-annotations", "-", "!enable-coherent-annotations is not supported" },
+	{ "cdiFeatureFlags: all but those", "--cdi-feature-flags=all", "CDI_FEATURE_FLAGS=all", "-",
+	  "cdiFeatureFlags untaken" },
+	{ "cdiFeatureFlags: one that is none", "--cdi-feature-flags=x", "CDI_FEATURE_FLAGS=x", "-",
+	  "!'x' is none of disable-nvsandboxutils" },
+	{ "cdiDisableHooks", "--cdi-disable-hooks=create-symlinks,chmod", "CDI_DISABLE_HOOKS=all", "-",
+	  "cdiDisableHooks" },
+	{ "cdiDisableHooks: one that is none", "--cdi-disable-hooks=x", "CDI_DISABLE_HOOKS=x", "-",
+	  "!'x' is none of create-symlinks" },
+	{ "neither has a field in the file, and is reported", "-", "-", "flags: {cdiFeatureFlags: all}",
+	  "untaken" },
+	{ "the hooks likewise", "-", "-", "flags: {cdiDisableHooks: all}",
+	  "untaken" },
+	{ "and the kubelet's socket", "-", "-", "flags: {kubeletSocket: /s}",
+	  "untaken" },
+	{ "DP_DISABLE_HEALTHCHECKS", "-", "DP_DISABLE_HEALTHCHECKS=all", "-", "healthChecks" },
+	{ "DP_ENABLE_HEALTHCHECKS", "-", "DP_ENABLE_HEALTHCHECKS=13", "-", "ignoredXids" },
+	{ "useNodeFeatureAPI and gfd are another program's", "-", "-",
+	  "flags: {useNodeFeatureAPI: true, gfd: {oneshot: true, noTimestamp: true, sleepInterval: 1s, outputFile: /x, "
+	  "machineTypeFile: /y}}", "" },
+	{ "resources: read as NVIDIA's plugin reads them, and reported", "-", "-",
+	  "resources: {gpus: [{pattern: a, name: b}], mig: [{pattern: a, name: b}]}", "untaken" },
+};
+
+/* The members that differ from the defaults, but for `unpooled` which a file sets; and with their values. */
+static int changed_members(const char *args, const char *env, const char *file, struct fl_buf *out,
+			   struct fl_buf *values)
+{
+	static const struct fl_str before[] = { FL_S_INIT("{"), FL_S_INIT("\"unpooled\":true"), FL_S_INIT(",") };
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	yyjson_obj_iter iter;
+	yyjson_val *key;
+	int r = read_settings(args, env, file, &text);
+	struct fl_str name, rest;
+
+	if (r < 0 || (r = fl_buf_check(&text, "settings", NULL)) < 0)
+		return r;
+	rest = fl_buf_view(&text);
+	for (uint32_t i = 0; i < FL_LEN(before); i++)
+		if (fl_str_starts(rest, before[i]))
+			rest = fl_str_sub(rest, before[i].len, rest.len);
+	fl_buf_str(values, rest);
+	if (!text.len || text.p[0] != '{') {
+		fl_buf_printf(out, "!%.*s", FL_ARG(fl_buf_view(&text)));
+		return 0;
+	}
+	r = fl_json_read(NULL, fl_buf_view(&text), 0, &doc, NULL);
+	iter = yyjson_obj_iter_with(r == 0 ? yyjson_doc_get_root(doc) : NULL);
+	while ((key = yyjson_obj_iter_next(&iter)))
+		if (fl_json_str(key, &name) && !fl_str_eq(name, FL_S("unpooled")))
+			fl_buf_printf(out, "%s%.*s", out->len ? " " : "", FL_ARG(name));
+	return r;
+}
+
+/* A refusal begins with the option, the variable or the field as it was given, and then says what is wrong. */
+static bool is_as(struct fl_str got, struct fl_str name, const char *want)
+{
+	if (want[0] != '!')
+		return fl_str_eq(got, fl_str(want)) || (!want[0] && fl_str_eq(got, FL_S("!")));
+	return fl_str_starts(got, FL_S("!")) && fl_str_starts(fl_str_sub(got, 1, got.len), name) &&
+	       memmem(got.p, got.len, want + 1, strlen(want + 1));
+}
+
+TEST(each_documented_name_is_taken_or_refused_by_name)
+{
+	EACH_ROW (row, documented) {
+		const char *places[] = { row->flag, row->env, row->field };
+		FL_AUTO(fl_buf) struct fl_buf first = FL_BUF(4 * FL_KIB);
+		struct fl_str given = FL_S("");
+
+		for (int i = 0; i < 3; i++) {
+			FL_AUTO(fl_buf) struct fl_buf got = FL_BUF(4 * FL_KIB), file = FL_BUF(4 * FL_KIB),
+						      values = FL_BUF(4 * FL_KIB);
+			struct fl_str rest = fl_str(places[i]), name;
+
+			if (strcmp(places[i], "-") == 0 || !fl_str_split(&rest, '=', &name))
+				continue;
+			if (i == 2)
+				name = FL_S("config.yaml: flags.");
+			fl_buf_printf(&file, "version: v1\n%s", places[i]);
+			OK(fl_buf_check(&file, "file", NULL));
+			OK(changed_members(i == 0 ? places[0] : "", i == 1 ? places[1] : "", i == 2 ? file.p : NULL,
+					   &got, &values));
+			OK(fl_buf_check(&got, "members", NULL));
+			OK(fl_buf_check(&values, "values", NULL));
+			/* The same thing given in another place is the same thing taken; a report names the place. */
+			if (row->got[0] != '!' && !strstr(row->got, "untaken") && first.len &&
+			    (i == 2 || fl_str_eq(rest, given)))
+				CHECK_STR(fl_buf_view(&values), first.p);
+			if (!first.len)
+				fl_buf_str(&first, fl_buf_view(&values));
+			given = i == 0 ? rest : given;
+			if (!is_as(fl_buf_view(&got), name, row->got))
+				CHECK_STR(fl_buf_view(&got), row->got);
+		}
+	}
+}
+
+static const struct {
+	const char *says, *args, *env, *file, *got;
+} roots[] = {
+	{ "one root: searched, and written", "", "NVIDIA_DRIVER_ROOT=/run/nvidia/driver", NULL,
+	  "{\"lookRoots\":[\"/run/nvidia/driver\"],\"driverRoot\":\"/run/nvidia/driver\"}" },
+	{ "several: searched in order, and written where found", "--driver-root=/a --driver-root=/b", "", NULL,
+	  "{\"lookRoots\":[\"/a\",\"/b\"]}" },
+	{ "row 7: a view of the root: that is searched, the other written", "",
+	  "NVIDIA_DRIVER_ROOT=/run/nvidia/driver DRIVER_ROOT_CTR_PATH=/driver-root NVIDIA_DEV_ROOT=/", NULL,
+	  "{\"lookRoots\":[\"/driver-root\"],\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\"}" },
+	{ "a view alone is one of /", "", "CONTAINER_DRIVER_ROOT=/driver-root", NULL,
+	  "{\"lookRoots\":[\"/driver-root\"],\"driverRoot\":\"/\"}" },
+	{ "the first of two names counts", "", "CONTAINER_DRIVER_ROOT=/a DRIVER_ROOT_CTR_PATH=/b", NULL,
+	  "{\"lookRoots\":[\"/b\"],\"driverRoot\":\"/\"}" },
+	{ "an empty one is none", "", "CONTAINER_DRIVER_ROOT=/a DRIVER_ROOT_CTR_PATH=", NULL,
+	  "{\"lookRoots\":[\"/a\"],\"driverRoot\":\"/\"}" },
+	{ "the command line over the file, each by itself", "--driver-root=/c", "",
+	  "version: v1\nflags: {nvidiaDriverRoot: /f, nvidiaDevRoot: /d, plugin: {containerDriverRoot: /v}}",
+	  "{\"unpooled\":true,\"lookRoots\":[\"/v\"],\"driverRoot\":\"/c\",\"devRoot\":\"/d\"}" },
+	{ "several roots and a view", "--driver-root=/a --driver-root=/b", "DRIVER_ROOT_CTR_PATH=/v", NULL,
+	  "--driver-root: 2 roots to search, but --driver-root-ctr-path (or containerDriverRoot) names the one: give "
+	  "one of each" },
+};
+
+TEST(row_07_what_is_searched_and_what_is_written)
+{
+	EACH_ROW (row, roots) {
+		FL_AUTO(fl_buf) struct fl_buf got = FL_BUF(4 * FL_KIB);
+
+		OK(read_settings(row->args, row->env, row->file, &got));
+		OK(fl_buf_check(&got, "settings", NULL));
+		CHECK_STR(fl_buf_view(&got), row->got);
+	}
+}
+
 /* ---- a mistake is no end ---- */
+
+/* One text: at a start the settings that follow from the message are the former ones in a moment. */
+#define UNTIL_RIGHT "; until it is right the former settings apply (at a start: those without the file)"
 
 TEST(the_last_good_settings_stay_in_force)
 {
@@ -284,7 +567,7 @@ TEST(the_last_good_settings_stay_in_force)
 	CHECK(!first.unpooled);
 	CHECK_STR(first.node, "n1");
 	CHECK_STR(first.boot, "b1");
-	CHECK_STR(first.message, "c: version: unknown version: v2; the file is left out until it is right");
+	CHECK_STR(first.message, "c: version: unknown version: v2" UNTIL_RIGHT);
 	from.text = FL_S("version: v1\nflags: {plugin: {deviceIDStrategy: index}}");
 	OK(fl_settings_make(&from, &arena, &second, NULL));
 	CHECK_INT(second.id_by, FL_ID_INDEX);
@@ -293,8 +576,21 @@ TEST(the_last_good_settings_stay_in_force)
 	from.last = &second;
 	OK(fl_settings_make(&from, &arena, &third, NULL));
 	CHECK_INT(third.id_by, FL_ID_INDEX);
-	CHECK_STR(third.message, "c: flags.plugin.deviceIDStrategy: 'what' is none of uuid or index; what was right "
-				 "before stays in force");
+	CHECK_STR(third.message, "c: flags.plugin.deviceIDStrategy: 'what' is none of uuid or index" UNTIL_RIGHT);
+}
+
+TEST(of_many_fields_that_there_are_not_some_are_named)
+{
+	FL_AUTO(fl_buf) struct fl_buf file = FL_BUF(32 * FL_KIB), got = FL_BUF(8 * FL_KIB);
+	static const char end[] = "; and more\"}";
+
+	for (int i = 0; i < 2000; i++)
+		fl_buf_printf(&file, "a%d: 1\n", i);
+	OK(fl_buf_check(&file, "file", NULL));
+	OK(read_settings("", "", file.p, &got));
+	OK(fl_buf_check(&got, "settings", NULL));
+	CHECK(strstr(got.p, "\"untaken\":\"a0: no such field"));
+	CHECK(got.len < 3000 && strcmp(got.p + got.len - strlen(end), end) == 0);
 }
 
 TEST(a_file_that_is_too_long_is_not_read)

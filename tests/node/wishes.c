@@ -60,6 +60,7 @@ int wishes_sources(struct fl_loop *loop, struct fl_plugins **plugins, struct fl_
 		{ .kind = &fl_resource_kind, .sink = &fl_plugin_sink, .sink_arg = plugins },
 		{ .kind = &fl_plugin_socket_kind },
 		{ .kind = &fl_holder_kind },
+		{ .kind = &fl_active_kind },
 	};
 
 	for (size_t i = 0; i < FL_LEN(sources); i++) {

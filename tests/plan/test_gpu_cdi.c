@@ -13,8 +13,13 @@
 	  "438}, " \
 	"{path: /dev/nvidiactl, major: 195, minor: 255, mode: 438}"
 #define FILES \
-	"paths: [{what: Library, path: /usr/lib/libcuda.so.550, links: [libcuda.so.1]}, {what: Binary, path: " \
+	"paths: [{what: Library, path: /usr/lib/libcuda.so.550, links: [{name: libcuda.so.1, target: " \
+	"libcuda.so.550}]}, {what: Binary, path: " \
 	"/usr/bin/nvidia-smi}, {what: Socket, path: /run/nvidia-persistenced/socket}]\n"
+#define ROW_21 \
+	SEEN "nodes: [{path: /dev/dri/card1, major: 1, minor: 1, mode: 432, gid: 44}, {path: /dev/nvidia0, major: " \
+	"195, " \
+	     "minor: 0, mode: 432, gid: 0}]\n"
 #define ONE "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nindex: 0\nminor: 0\ndri: [card1]\n"
 #define OTHER "---\nmetadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nindex: 1\nminor: 1\n"
 #define CUT "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nindex: 0\nminor: 0\nmig: true\npartitions: " \
@@ -31,7 +36,7 @@
 #define GPU_A "0: /dev/nvidia0=195:0 /dev/dri/card1=226:1\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=226:1\n"
 
 static const struct {
-	const char *says, *settings, *driver, *host, *cards, *holders, *specs, *got, *served;
+	const char *says, *settings, *driver, *host, *cards, *holders, *specs, *got, *served, *runtime;
 } rows[] = {
 	{ "nobody has looked at the host yet: nothing", PLAIN, READY, "", ONE, "", "", "" },
 	{ "the driver is away: what was written stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
@@ -40,6 +45,71 @@ static const struct {
 	  "metadata: {name: host}\nversion: '550'\nlayout: a\n", ONE, "", OLD, "" },
 	{ "so it does while the next look is", PLAIN, READY,
 	  "metadata: {name: host}\nversion: '550'\nlayout: b\nseen: 550/a\n", ONE, "", OLD, "" },
+	{ "row 8: without libcuda no file", PLAIN, READY, HOST "looked: /usr/lib64\n", ONE, "", OLD,
+	  "gone k.io-gpu\n" },
+	{ "row 8: what a Pod holds stays as it was", PLAIN, READY, HOST "looked: /usr/lib64\n", ONE, HELD, OLD, "" },
+	{ "row 7: where the files are seen is not where the host has them",
+	  PLAIN "hook: /h\ndriverRoot: /run/nvidia/driver\n", READY,
+	  HOST FILES "hookAt: /h\nroot: /driver-root\nnodesRoot: /driver-root\n", OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1<-/run/nvidia/driver/dev/nvidia1=195:1\nGPU-b: *\nall: *\n"
+	  "each: /dev/nvidiactl<-/run/nvidia/driver/dev/nvidiactl=195:255 "
+	  "/usr/lib/libcuda.so.550<-/run/nvidia/driver/usr/lib/libcuda.so.550(ro) "
+	  "/usr/bin/nvidia-smi<-/run/nvidia/driver/usr/bin/nvidia-smi(ro) *\n" },
+	{ "row 4: files of the driver's root, nodes of the host", PLAIN "hook: /h\n", READY,
+	  HOST FILES "hookAt: /h\nroot: /home/kubernetes/bin/nvidia\nnodesRoot: /\n", OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1=195:1\nGPU-b: *\nall: *\neach: /dev/nvidiactl=195:255 "
+	  "/usr/lib/libcuda.so.550<-/home/kubernetes/bin/nvidia/usr/lib/libcuda.so.550(ro) *\n" },
+	{ "row 18: partitions that draw have the card's nodes, others have not", PLAIN "migStrategy: mixed\n", READY,
+	  SEEN "nodes: [" NODES ", {path: /dev/dri/renderD128, major: 226, minor: 128, mode: 438}, {path: "
+	  "/dev/dri/controlD64, major: 226, minor: 64, mode: 438}]\n",
+	  "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nminor: 0\nmig: true\ndri: [card1, renderD128]\n"
+	  "partitions: [{uuid: MIG-1, gi: 1, ci: 0, profile: 1g.24gb+gfx, giCap: 12, ciCap: 13}, {uuid: MIG-2, "
+	  "gi: 2, ci: 0, profile: 1g.24gb, giCap: 12, ciCap: 13}]\n",
+	  "", "",
+	  "k.io-gpu 0.3.0 k.io/gpu\nMIG-1: /dev/nvidia0=195:0 *=234:13 /dev/dri/card1=226:1 "
+	  "/dev/dri/renderD128=226:128\nMIG-2: /dev/nvidia0=195:0 /dev/nvidia-caps/nvidia-cap12=234:12 "
+	  "/dev/nvidia-caps/nvidia-cap13=234:13\nall: *\neach: *\n" },
+	{ "row 19: links by path, for programs that draw", PLAIN "hook: /h\n", READY,
+	  SEEN "hookAt: /h\nnodes: [" NODES ", {path: /dev/dri/renderD128, major: 226, minor: 128, mode: 438}]\n",
+	  "metadata: {name: '0000:01:00.0'}\nanswer: Answers\nuuid: GPU-a\nindex: 0\nminor: 0\ndri: [card1, "
+	  "renderD128, card7]\n",
+	  "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=226:1 /dev/dri/renderD128=226:128 "
+	  "hook /h fairlead cdi-hook --link ../card1::/dev/dri/by-path/pci-0000:01:00.0-card --link "
+	  "../renderD128::/dev/dri/by-path/pci-0000:01:00.0-render for 10 s\n"
+	  "all: /dev/nvidia0=195:0 /dev/dri/card1=226:1 /dev/dri/renderD128=226:128 hook /h *-render for "
+	  "10 s\neach: *\n" },
+	{ "row 20: control nodes are skipped", PLAIN "hook: /h\n", READY,
+	  SEEN "hookAt: /h\nnodes: [" NODES ", {path: /dev/dri/controlD64, major: 226, minor: 64, mode: 438}]\n",
+	  "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nminor: 0\ndri: [controlD64]\n", "", "",
+	  "k.io-gpu 0.3.0 k.io/gpu\nGPU-a: /dev/nvidia0=195:0\nall: /dev/nvidia0=195:0\neach: *\n" },
+	{ "row 21: root's group is in no node, 44 is, and goes to the process", PLAIN, READY, ROW_21, ONE, "", "",
+	  "k.io-gpu 0.7.0 k.io/gpu\n0: *\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1(gid 44) group 44\nall: "
+	  "*\neach: *\n" },
+	{ "row 21: not to the process where a flag says so",
+	  PLAIN "cdiFeatureFlags: [no-additional-gids-for-device-nodes]\n", READY, ROW_21, ONE, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1(gid 44)\nall: *\neach: *\n" },
+	{ "row 40: containerd 1.7.0 reads the file", PLAIN, READY, ROW_21, ONE, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1(gid 44)\nall: *\neach: *\n",
+	  NULL, "runtime: containerd\nversion: 1.7.0\n" },
+	{ "row 40: so does CRI-O 1.29", PLAIN, READY, ROW_21, ONE, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: *\nall: *\neach: *\n", NULL,
+	  "runtime: cri-o\nversion: 1.29.11\n" },
+	{ "row 40: a newer one gets groups", PLAIN, READY, ROW_21, ONE, "", "",
+	  "k.io-gpu 0.7.0 k.io/gpu\n0: *\nGPU-a: *\nall: *\neach: *\n", NULL,
+	  "runtime: containerd\nversion: v1.7.27~ds1\n" },
+	{ "row 13: a file that a container has elsewhere", PLAIN "hook: /h\n", READY,
+	  HOST "hookAt: /h\npaths: [{what: Data, path: /usr/share/vulkan/icd.d/n.json, at: "
+	  "/etc/vulkan/icd.d/n.json}, {what: Module, "
+	  "path: /usr/lib/xorg/modules/drivers/nvidia_drv.so}]\n",
+	  ONE, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: *\nall: *\neach: /dev/nvidiactl=195:255 "
+	  "/etc/vulkan/icd.d/n.json<-/usr/share/vulkan/icd.d/n.json(ro) "
+	  "/usr/lib/xorg/modules/drivers/nvidia_drv.so(ro) *\n" },
+	{ "sockets of the driver's daemons can be switched off", PLAIN "hook: /h\ncdiFeatureFlags: "
+	  "[disable-ipc-discoverer]\n", READY, HOST FILES "hookAt: /h\n", ONE, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: *\nall: *\neach: /dev/nvidiactl=195:255 /usr/lib/libcuda.so.550(ro) "
+	  "/usr/bin/nvidia-smi(ro) env *\n" },
 	{ "no card, no file", PLAIN, READY, HOST, "", "", "", "" },
 	{ "a file that names nothing any more goes", PLAIN, READY, HOST, "", "", OLD, "gone k.io-gpu\n" },
 	{ "a card by UUID and by index, and all", PLAIN, READY, HOST, ONE OTHER, "", "",
@@ -59,8 +129,9 @@ static const struct {
 	    "438, "
 	  "gid: 9}]\n",
 	  ONE, "", "",
-	  "k.io-gpu 0.7.0 k.io/gpu\n0: /dev/nvidia0=195:0 /dev/dri/card1=1:1 group 44\n"
-	  "GPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1 group 44\nall: /dev/nvidia0=195:0 /dev/dri/card1=1:1 group 44\n"
+	  "k.io-gpu 0.7.0 k.io/gpu\n0: /dev/nvidia0=195:0 /dev/dri/card1=1:1(gid 44) group 44\n"
+	  "GPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1(gid 44) group 44\nall: /dev/nvidia0=195:0 "
+	  "/dev/dri/card1=1:1(gid 44) group 44\n"
 	  "each: env NVIDIA_VISIBLE_DEVICES=void\n" },
 	{ "parts by their capabilities; the card itself is none, and a part without its nodes is left out",
 	  "metadata: {name: s}\ncdiKind: k.io/gpu\nmigStrategy: mixed\n", READY, HOST, CUT, "", "",
@@ -112,21 +183,33 @@ static const struct {
 	{ "one whose nodes are gone stays while it is switched on", PLAIN "extras: [gds]\n", READY, HOST, OTHER, "",
 	  GDS,
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
-	{ "files without a hook: each link is a mount, and a variable says where", PLAIN, READY, HOST FILES, ONE, "",
+	{ "files without a hook: each link is a mount, and no variable replaces the image's LD_LIBRARY_PATH", PLAIN,
+	READY,
+	  HOST FILES, ONE, "",
 	  "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: /dev/nvidiactl=195:255 /usr/lib/libcuda.so.550(ro) "
 	  "/usr/bin/nvidia-smi(ro) /run/nvidia-persistenced/socket(nosuid) "
-	  "/usr/lib/libcuda.so.1<-/usr/lib/libcuda.so.550(ro) env NVIDIA_VISIBLE_DEVICES=void env "
-	  "LD_LIBRARY_PATH=/usr/lib\n" },
+	  "/usr/lib/libcuda.so.1<-/usr/lib/libcuda.so.550(ro) env NVIDIA_VISIBLE_DEVICES=void "
+	  "env NVIDIA_CTK_LIBCUDA_DIR=/usr/lib\n" },
 	{ "files with our hook, of a driver in another root", PLAIN "hook: /opt/fairlead\n", READY,
-	  HOST FILES "root: /run/nvidia/driver\ndevRoot: /run/nvidia/driver/\n", OTHER, "", "",
+	  HOST FILES "hookAt: /opt/fairlead\nroot: /run/nvidia/driver\nnodesRoot: /run/nvidia/driver\n", OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1<-/run/nvidia/driver/dev/nvidia1=195:1\nGPU-b: *\nall: *\n"
 	  "each: /dev/nvidiactl<-/run/nvidia/driver/dev/nvidiactl=195:255 "
 	  "/usr/lib/libcuda.so.550<-/run/nvidia/driver/usr/lib/libcuda.so.550(ro) "
 	  "/usr/bin/nvidia-smi<-/run/nvidia/driver/usr/bin/nvidia-smi(ro) "
 	  "/run/nvidia-persistenced/socket<-/run/nvidia/driver/run/nvidia-persistenced/socket(nosuid) "
-	  "env NVIDIA_VISIBLE_DEVICES=void hook /opt/fairlead fairlead cdi-hook --link "
-	  "libcuda.so.550::/usr/lib/libcuda.so.1 --folder /usr/lib\n" },
+	  "env NVIDIA_VISIBLE_DEVICES=void env NVIDIA_CTK_LIBCUDA_DIR=/usr/lib hook /opt/fairlead "
+	  "fairlead cdi-hook --link "
+	  "libcuda.so.550::/usr/lib/libcuda.so.1 --folder /usr/lib --driver-version 550 "
+	  "--device-nodes-fixed for 10 s\n" },
+	{ "parts of the hook that are disabled have no words", PLAIN "hook: /h\ncdiDisableHooks: [update-ldcache, "
+	  "enable-cuda-compat, disable-device-node-modification]\n", READY, HOST FILES "hookAt: /h\n", OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: * hook /h fairlead cdi-hook --link "
+	  "libcuda.so.550::/usr/lib/libcuda.so.1 for 10 s\n" },
+	{ "row 36: a hook that is not there: no file names it", PLAIN "hook: /opt/fairlead\n", READY,
+	  HOST FILES "hookMessage: no room\n", OTHER, "", "", "" },
+	{ "row 36: nor one that is somewhere else", PLAIN "hook: /opt/fairlead\n", READY,
+	  HOST FILES "hookAt: /opt/other\n", OTHER, "", "", "" },
 
 	{ "a name that is held stays, with what it meant", PLAIN, READY, HOST, ONE, HELD, OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "GPU-z: env A=z\nall: *\neach: *\n" },
@@ -135,6 +218,8 @@ static const struct {
 	{ "an index that is held is given to no other card", PLAIN "deviceIDStrategy: index\n", READY, HOST,
 	  "metadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nindex: 7\nminor: 1\n", HELD, OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n7: env A=z\nGPU-b: /dev/nvidia1=195:1\nGPU-z: env A=z\nall: *\neach: *\n" },
+	{ "while it is not known which configuration counts, the file stays", PLAIN "waits: for the label\n", READY,
+	  HOST, ONE, "", OLD, "" },
 	{ "a name that nobody holds goes", PLAIN, READY, HOST, ONE, "", OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: *\n" },
 	{ "while a card cannot say what it is, no name goes", PLAIN, READY, HOST,
@@ -168,6 +253,8 @@ static void print_edits(struct fl_str name, const struct fl_cdi_edits *edits, st
 		print_path(edits->nodes.at[i].path, edits->nodes.at[i].host_path, out);
 		fl_buf_printf(out, "=%lld:%lld", (long long)edits->nodes.at[i].major,
 			      (long long)edits->nodes.at[i].minor);
+		if (edits->nodes.at[i].has.gid)
+			fl_buf_printf(out, "(gid %lld)", (long long)edits->nodes.at[i].gid);
 	}
 	for (uint32_t i = 0; i < edits->mounts.len; i++) {
 		print_path(edits->mounts.at[i].path, edits->mounts.at[i].host_path, out);
@@ -179,6 +266,8 @@ static void print_edits(struct fl_str name, const struct fl_cdi_edits *edits, st
 		fl_buf_printf(out, " hook %.*s", FL_ARG(edits->hooks.at[i].path));
 		for (uint32_t k = 0; k < edits->hooks.at[i].args.len; k++)
 			fl_buf_printf(out, " %.*s", FL_ARG(edits->hooks.at[i].args.at[k]));
+		if (edits->hooks.at[i].has.timeout)
+			fl_buf_printf(out, " for %d s", (int)edits->hooks.at[i].timeout);
 	}
 	for (uint32_t i = 0; i < edits->gids.len; i++)
 		fl_buf_printf(out, " group %lld", (long long)edits->gids.at[i]);
@@ -204,7 +293,7 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 
 TEST(the_file_from_facts)
 {
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
 		struct fl_gpu_cdi_facts f = { 0 };
@@ -219,6 +308,8 @@ TEST(the_file_from_facts)
 		GOT(f.specs = facts_list(&arena, fl_cdi_spec_bind(), row->specs, &f.spec_len));
 		GOT(f.resources = facts_list(&arena, fl_resource_bind(), row->served ? row->served : "",
 					     &f.resource_len));
+		if (row->runtime)
+			GOT(f.runtime = facts_object(&arena, fl_runtime_bind(), fl_str(row->runtime)));
 		fl_plan_init(&plan, &arena);
 		fl_gpu_cdi_plan(&f, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);

@@ -46,23 +46,37 @@ static const struct {
 } rows[] = {
 	{ "CDI names, and nothing else", HEAD "handOut: [cdi-cri]\n" NODES TWO, "GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
+	{ "an ID that is asked for twice is answered once", HEAD "handOut: [cdi-cri]\n" TWO,
+	  "GPU-a GPU-a",
+	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
+	{ "so are two replicas of one card", HEAD "handOut: [cdi-cri]\n" SHARED, "GPU-a::0 GPU-a::0 GPU-a::1",
+	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
 	{ "in the order of the list, by what containers are told", HEAD "handOut: [cdi-cri]\n" TWO, "GPU-b GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\ncdi k8s.device-plugin.nvidia.com/gpu=1\n", FL_OK },
 	{ "an annotation whose name follows from the ids", HEAD "handOut: [cdi-annotations]\n" TWO, "GPU-b GPU-a",
 	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = "
 	  "k8s.device-plugin.nvidia.com/gpu=GPU-a,k8s.device-plugin.nvidia.com/gpu=1\n",
 	  FL_OK },
-	{ "CDI names of what comes beside cards", HEAD "handOut: [cdi-cri]\nextras: [gds, imex-channel]\n" TWO, "GPU-a",
-	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\ncdi k8s.device-plugin.nvidia.com/gds=all\n"
+	{ "row 37: GDS with cdi-cri sets NVIDIA_GDS, and the IMEX channel no variable",
+	  HEAD "handOut: [cdi-cri]\nextras: [gds, imex-channel]\n" TWO, "GPU-a",
+	  "env NVIDIA_GDS = enabled\ncdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n"
+	  "cdi k8s.device-plugin.nvidia.com/gds=all\n"
 	  "cdi k8s.device-plugin.nvidia.com/imex-channel=0\n",
 	  FL_OK },
 	{ "in an annotation", HEAD "handOut: [cdi-annotations]\nextras: [mofed]\n" TWO, "GPU-a",
-	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = "
+	  "env NVIDIA_MOFED = enabled\nannotation cdi.k8s.io/nvidia-device-plugin_UUID = "
 	  "k8s.device-plugin.nvidia.com/gpu=GPU-a,k8s.device-plugin.nvidia.com/mofed=all\n",
 	  FL_OK },
 	{ "as variables", HEAD "handOut: [envvar]\nextras: [gds, mofed, gdrcopy, imex-channel]\n" TWO, "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\nenv NVIDIA_GDS = enabled\nenv NVIDIA_MOFED = enabled\n"
 	  "env NVIDIA_GDRCOPY = enabled\nenv NVIDIA_IMEX_CHANNELS = 0\nnode /dev/nvidia0\n",
+	  FL_OK },
+	{ "row 37: GDRCopy with device nodes alone", HEAD "handOut: [device-specs]\nextras: [gdrcopy]\n" TWO, "GPU-a",
+	  "env NVIDIA_GDRCOPY = enabled\nnode /dev/nvidia0\n", FL_OK },
+	{ "row 37: among mounts", HEAD "handOut: [volume-mounts]\nextras: [gds, mofed, gdrcopy]\n" TWO, "GPU-a",
+	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\nenv NVIDIA_GDS = enabled\n"
+	  "env NVIDIA_MOFED = enabled\nenv NVIDIA_GDRCOPY = enabled\n"
+	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n",
 	  FL_OK },
 	{ "as mounts: the IMEX channel is one", HEAD "handOut: [volume-mounts]\nextras: [imex-channel]\n" TWO, "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
@@ -101,6 +115,33 @@ static const struct {
 	  HEAD "handOut: [envvar]\nunits: [{id: GPU-a, healthy: true}]", "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\n",
 	  FL_OK },
+
+	{ "MPS: variable, pipe and /dev/shm beside CDI names", HEAD "handOut: [cdi-cri]\nmpsRoot: /m\n" SHARED,
+	  "GPU-a::3",
+	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\n"
+	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n"
+	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
+	{ "MPS: beside an annotation",
+	  "metadata: {name: nvidia.com/gpu.shared}\ncdiKind: k.io/gpu\ncdiAnnotationPrefix: cdi.k8s.io/\n"
+	  "handOut: [cdi-annotations]\nmpsRoot: /m\n" SHARED, "GPU-a::3",
+	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu.shared/pipe\n"
+	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = k.io/gpu=GPU-a\n"
+	  "rw mount /mps/nvidia.com/gpu.shared/pipe from /m/nvidia.com/gpu.shared/pipe\n"
+	  "rw mount /dev/shm from /m/shm\n", FL_OK },
+	{ "MPS: beside a variable", HEAD "handOut: [envvar]\nmpsRoot: /m\nextras: [gds]\n" SHARED, "GPU-a::3",
+	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\nenv NVIDIA_GDS = enabled\n"
+	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\n"
+	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n", FL_OK },
+	{ "MPS: beside mounts", HEAD "handOut: [volume-mounts]\nmpsRoot: /m\nextras: [imex-channel]\n" SHARED,
+	  "GPU-a::3",
+	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
+	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\n"
+	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
+	  "mount /var/run/nvidia-container-devices/imex/0 from /dev/null\n"
+	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n", FL_OK },
+	{ "MPS: beside device nodes", HEAD "handOut: [device-specs]\nmpsRoot: /m\n" TWO, "GPU-a",
+	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\nnode /dev/nvidia0\n"
+	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n", FL_OK },
 
 	{ "a device that there is not", HEAD "handOut: [cdi-cri]\n" TWO, "GPU-a GPU-x",
 	  INVALID "invalid request: unknown device: GPU-x", FL_E_INVALID },
@@ -153,7 +194,8 @@ static void print(const struct fl_handed *got, struct fl_buf *out)
 		fl_buf_char(out, '\n');
 	}
 	for (uint32_t i = 0; i < got->mount_len; i++)
-		fl_buf_printf(out, "mount %.*s from %.*s\n", FL_ARG(got->mounts[i].path),
+		fl_buf_printf(out, "%smount %.*s from %.*s\n", got->mounts[i].writable ? "rw " : "",
+			      FL_ARG(got->mounts[i].path),
 			      FL_ARG(got->mounts[i].host_path));
 	for (uint32_t i = 0; i < got->cdi_len; i++)
 		fl_buf_printf(out, "cdi %.*s\n", FL_ARG(got->cdi[i]));

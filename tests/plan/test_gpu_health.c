@@ -40,7 +40,8 @@ static const struct {
 	{ "an XID that asks for a look is a suspicion", READY, SOON, XID("32"), WAS("Healthy", ""), "", "",
 	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the card: nothing, unless "
 	    "it "
-	    "comes again: then reset the card (nvidia-smi -r -i INDEX) when nobody uses it\nagain at 130\n" },
+	    "comes again: then reset the card when nobody uses it: fairlead pause reset && "
+	    "nvidia-smi -r -i INDEX; fairlead resume\nagain at 130\n" },
 	{ "an XID that nobody knows is a suspicion", READY, SOON, XID("999"), WAS("Healthy", ""), "", "",
 	  A ": Suspect Xid999 since 100, warned: XID 999: the card has reported something that is not known here: look "
 	    "the number up in NVIDIA's list of XIDs; ignore it with --disable-health-checks if it is harmless\n"
@@ -108,7 +109,8 @@ static const struct {
 	{ "memory that went bad holds it back until the row is replaced", READY, FINE "remapPending: true\n", XID("48"),
 	  WAS("Unhealthy", "cause: Xid48"), "", "",
 	  "gone Fault " A "/xid-48\n" A ": Unhealthy Xid48 since 50, warned: its memory had an error that could not be "
-	  "corrected, and a reset is to replace the row: drain the Pods that hold it, then nvidia-smi -r -i INDEX\n" },
+	  "corrected, and a reset is to replace the row: drain the Pods that hold it, then "
+	  "fairlead pause reset && nvidia-smi -r -i INDEX; fairlead resume\n" },
 	{ "also for an agent that comes later, and has no report", READY, FINE "remapPending: true\n", "",
 	  WAS("Recovering", "cause: Ecc"), "", "", A ": Unhealthy Ecc since 100, warned: *\n" },
 	{ "and no longer", READY, FINE, "", WAS("Unhealthy", "cause: Xid95"), "", "",
@@ -299,7 +301,10 @@ static void print_health(const struct fl_want *want, struct fl_buf *out)
 		fl_buf_printf(out, " returned %lld", (long long)h->returned / (long long)FL_NS_PER_S);
 	if (want->told)
 		fl_buf_printf(out, ", %s", want->told->tell == FL_TELL_WARNING ? "warned" : "told");
-	if (condition->message.len)
+	/* An Event needs words also where all is well, and they are always the same. */
+	if (!condition->message.len)
+		fl_buf_str(out, FL_S(" without a message"));
+	else if (!fl_str_eq(condition->message, FL_S("answers, and no fault is left")))
 		fl_buf_printf(out, ": %.*s", FL_ARG(condition->message));
 	fl_buf_char(out, '\n');
 	/* Reason and state say the same. */
@@ -344,7 +349,7 @@ static int gather(struct fl_arena *arena, const char *driver, const char *card, 
 
 TEST(health_from_facts)
 {
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
 		struct fl_gpu_health_facts facts;
@@ -385,7 +390,7 @@ TEST(what_it_was_is_kept)
 		{ "nothing is known of it", "metadata: {name: " A "}\nanswer: Lost\n", WAS("Healthy", ""), NULL, NULL },
 	};
 
-	EACH_ROW (row, kept) {
+	EACH_ROW_ALONE (row, kept) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_gpu_health_facts f = { 0 };
 		struct fl_plan plan;
@@ -432,7 +437,7 @@ TEST(a_look_at_which_something_is_wrong_is_not_clean)
 		{ "less bandwidth is no fault", FINE "fabric: {state: 3, health: 1}\n", true },
 	};
 
-	EACH_ROW (row, looks) {
+	EACH_ROW_ALONE (row, looks) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		const struct fl_card *card = facts_object(&arena, fl_card_bind(), fl_str(row->card));
 

@@ -54,6 +54,24 @@ static const struct {
 } rows[] = {
 	{ "R61: a card of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
 	  "GPUsReady: True NothingAsked: no card is in a pool and nvidia.com/gpu is off: nothing is exposed\n" },
+	{ "row 8: without libcuda nothing is advertised, and the condition names where it was looked for", ON, TWO,
+	  WELL2, "", "", SPEC, "no libcuda", READY,
+	  "GPUsReady: False LibrariesMissing: libcuda.so.1, without which no program can use a GPU, is in none of "
+	  "/usr/lib64 below '/drv': install the driver's libraries of this version, or name their root by "
+	  "--driver-root*\n" },
+	{ "row 8: nor as device nodes", ON "deviceListStrategy: [device-specs]\n", TWO, WELL2, "", "", "", "no libcuda",
+	  READY, "GPUsReady: False LibrariesMissing: *\n" },
+	{ "CDI files where the runtime does not look: the condition names both places", ON, TWO, WELL2, "", "", SPEC,
+	  "other dir", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
+	  "GPUsReady: False CDIDirectory: the container runtime reads CDI files in /etc/cdi, /run/x, and the agent "
+	  "writes them to /var/run/cdi: *\n" },
+	{ "/var/run is /run", ON, TWO, WELL2, "", "", SPEC, "same dir", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
+	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	{ "row 36: without the hook's program nothing is advertised by CDI, and the condition has the remedy",
+	  ON "hook: /h\n", TWO, WELL2, "", "", SPEC, "no hook", READY,
+	  "GPUsReady: False HookMissing: '/h' is on a mount*\n" },
 	{ "cards of no pool, where somebody wants them", ON, TWO, WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
 	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
@@ -356,6 +374,19 @@ static const struct {
 	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 cards, 1 "
 	    "resources\n" },
 
+	{ "before the API server has told of DeviceClasses a remembered claim counts", ON, CARD("1", ""), WELL2, "", "",
+	  SPEC, "unheard, remembered", READY, "GPUsReady: False ClaimedByDeviceClass: *\n" },
+	{ "without one what was given is served", ON, CARD("1", ""), WELL2, "", "", SPEC, "unheard", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "when it has told of none a remembered claim goes", ON, CARD("1", ""), WELL2, "", "", SPEC, "remembered",
+	READY,
+	  "gone claims\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "what it tells is remembered", ON, CARD("1", ""), WELL2, "", "", SPEC, "claims kept", READY,
+	  "claims: nvidia.com/gpu\nGPUsReady: False ClaimedByDeviceClass: *\n" },
+	{ "while it is not known which configuration counts, nothing is served",
+	  ON "waits: waits for the API server\n", CARD("1", ""), WELL2, HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC,
+	  "", READY,
+	  "GPUsReady: False ConfigurationUnknown: waits for the API server\n" },
 	{ "a name that a DeviceClass claims is not served", ON, CARD("1", ""), WELL2, "", SERVED(U("1")), SPEC,
 	  "claimed", READY,
 	  "gone nvidia.com/gpu\nGPUsReady: False ClaimedByDeviceClass: *\n" },
@@ -435,6 +466,15 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 			fl_buf_printf(out, "gone %.*s\n", FL_ARG(want->ref.name));
 			continue;
 		}
+		if (want->ref.kind == &fl_memo_kind) {
+			const struct fl_memo *memo = want->object;
+
+			fl_buf_printf(out, "%.*s:", FL_ARG(want->ref.name));
+			for (uint32_t i = 0; i < memo->claimed.len; i++)
+				fl_buf_printf(out, " %.*s", FL_ARG(memo->claimed.at[i]));
+			fl_buf_char(out, '\n');
+			continue;
+		}
 		if (want->ref.kind == &fl_own_node_kind) {
 			const struct fl_own_node *node = want->object;
 
@@ -473,6 +513,14 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 	const char *runtime = strcmp(others, "off") == 0     ? "cdiKnown: true\ncdi: false\n" :
 			      strcmp(others, "unknown") == 0 ? "message: it does not answer\n" :
 			      strcmp(others, "silent") == 0  ? "" :
+			      strcmp(others, "other dir") == 0 ?
+							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi, "
+							       "/run/x]\n"
+							       "ourCDIDir: /var/run/cdi\n" :
+			      strcmp(others, "same dir") == 0 ?
+							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi, "
+							       "/run/cdi/]\n"
+							       "ourCDIDir: /var/run/cdi\n" :
 							       "cdiKnown: true\ncdi: true\n";
 	const char *sockets = "metadata: {name: fairlead-gpu-1.sock}\nlive: true\n---\n"
 			      "metadata: {name: nvidia-gpu.sock}\nours: false\n";
@@ -486,16 +534,28 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 	const char *nodes = all_there ? NODES ", {path: " CAP "22}" : strcmp(others, "no cap") == 0 ? NODES : "";
 	const char *live = strcmp(others, "foreign") == 0 ? "true" : "false";
 	struct fl_str some = fl_arena_printf(arena, "%slive: %s\n", sockets, live);
-	struct fl_str host = fl_arena_printf(arena, "metadata: {name: host}\ndevRoot: /drv\nversion: '1'\nlayout: a\n"
+	struct fl_str host = fl_arena_printf(arena, "metadata: {name: host}\nnodesRoot: /drv\nversion: '1'\nlayout: a\n"
 						    "seen: %s\nnodes: [{path: /dev/nvidiactl, major: 195, "
-						    "minor: 255}%s]\n",
-					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a",
-					     nodes);
+						    "minor: 255}%s]\n%s",
+					     strcmp(others, "unseen") == 0 ? "0/a" : "1/a", nodes,
+					     strcmp(others, "no libcuda") == 0 ?
+						     "looked: /usr/lib64 below '/drv'\n" :
+					     strcmp(others, "no hook") == 0 ?
+						     "hook: /h\nhookMessage: \"'/h' is on a mount without "
+						     "execution\"\n" :
+						     "");
 
 	if (strcmp(others, "failed") == 0)
 		host = FL_S("metadata: {name: host}\nmessage: \"'/drv' does not answer\"\n");
 	claimed[0] = gpu;
-	if (strcmp(others, "claimed") == 0)
+	ret->claims_known = strncmp(others, "unheard", 7) != 0;
+	if (strcmp(others, "remembered") == 0 || strcmp(others, "unheard, remembered") == 0)
+		ret->claims = facts_object(arena, fl_memo_bind(),
+					   FL_S("metadata: {name: claims}\nclaimed: [nvidia.com/gpu]\n"));
+	if (strstr(others, "remembered") && !ret->claims)
+		return -FL_E_NOMEM;
+	ret->memo_known = strcmp(others, "claims kept") == 0 || ret->claims;
+	if (strcmp(others, "claims kept") == 0 || strcmp(others, "claimed") == 0)
 		ret->claimed = (struct fl_str_list){ claimed, 1 };
 	if (!all.p || !told.p || !some.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
 	    !(ret->runtime = facts_object(arena, fl_runtime_bind(), told)) ||
@@ -508,7 +568,7 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 
 TEST(lists_from_facts)
 {
-	EACH_ROW (row, rows) {
+	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
 		struct fl_gpu_lists_facts f = { 0 };
@@ -552,7 +612,7 @@ TEST(why_what_is_held_is_not_registered_is_explained)
 		{ "ours is registered", ON, HOLD("nvidia.com/gpu", "GPU-1"), NULL },
 	};
 
-	EACH_ROW (row, asked) {
+	EACH_ROW_ALONE (row, asked) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_gpu_lists_facts f = { 0 };
 		const struct fl_said *told = NULL;
@@ -609,7 +669,7 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 		  1, 3, true },
 	};
 
-	EACH_ROW (row, files) {
+	EACH_ROW_ALONE (row, files) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_gpu_lists_facts f = { 0 };
 		const struct fl_resource *resource = NULL;
@@ -639,6 +699,71 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 		CHECK_INT(resource != NULL, row->served);
 		CHECK_INT(resource ? resource->extras.len : 0, row->extras);
 		CHECK_INT(resource ? resource->nodes.len : 0, row->nodes);
+	}
+}
+
+#define WAS_READY \
+	"status: {conditions: [{type: GPUsReady, status: 'True', reason: Ready, message: as it was, " \
+	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: GPUSettingsTaken, status: 'False', reason: NotTaken, " \
+	"message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
+#define BEGUN ON "started: 100000000000\n"
+#define SOON(n) "GPU-" n " is not in the CDI file yet: it is written in a moment"
+#define KEPT "GPUsReady: True Ready: as it was\n"
+#define MANY \
+	CARD("1", "") CARD("2", "") CARD("3", "") CARD("4", "") CARD("5", "") CARD("6", "")
+#define MANY_WELL WELL2 WELL("0000:03:00.0", "3") WELL("0000:04:00.0", "4") WELL("0000:05:00.0", "5") \
+	WELL("0000:06:00.0", "6")
+#define UP "metadata: {name: driver}\nstate: Starting\n"
+
+static const struct {
+	const char *says, *settings, *driver, *cards, *health, *before, *got;
+	unsigned seconds;                      /* since the start */
+} restarts[] = {
+	{ "a driver that needs seconds is no news", BEGUN, UP, TWO, WELL2, WAS_READY, KEPT, 29 },
+	{ "one that needs longer is", BEGUN, UP, TWO, WELL2, WAS_READY, "GPUsReady: False DriverNotReady*\n", 30 },
+	{ "one that is not there is at once", BEGUN, "metadata: {name: driver}\nstate: Absent\n", TWO, WELL2,
+	  WAS_READY, "GPUsReady: False DriverNotReady*\n", 1 },
+	{ "nor is a file that is written in a moment", BEGUN, READY, TWO, WELL2, WAS_READY, KEPT, 29 },
+	{ "one that is not written even then is", BEGUN, READY, TWO, WELL2, WAS_READY,
+	  "GPUsReady: False CDINotWritten: " SOON("1") "; " SOON("2") "\n", 31 },
+	{ "a sick card is told at once, whatever comes in a moment", BEGUN, READY, TWO,
+	  WELL1 SICK("0000:02:00.0", "2"), WAS_READY, "GPUsReady: False CDINotWritten: GPU-1 *: Xid79: reboot\n", 1 },
+	{ "on a node that is new nothing is said before it is known", BEGUN, UP, TWO, WELL2, "", "", 1 },
+	{ "nor is a configuration that is being read", BEGUN "waits: for the label\n", READY, TWO, WELL2, WAS_READY,
+	  KEPT "GPUSettingsTaken: False NotTaken: x\n", 1 },
+	{ "a label that names none is told at once", BEGUN "waits: for one\nmessage: no file a\n", READY, TWO, WELL2,
+	  WAS_READY, "GPUsReady: False ConfigurationUnknown: *\nGPUSettingsTaken: False Wrong: *\n", 1 },
+	{ "of many devices four are named", BEGUN, READY, MANY, MANY_WELL, WAS_READY,
+	  "GPUsReady: False CDINotWritten: " SOON("1") "; " SOON("2") "; " SOON("3") "; " SOON("4")
+	  "; 2 more devices\n",
+	  31 },
+};
+
+TEST(a_restart_is_no_news_of_the_gpus)
+{
+	EACH_ROW (row, restarts) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+		struct fl_str node = fl_arena_printf(&arena, "metadata: {name: n1}\n%s", row->before);
+		uint64_t begun = 100 * FL_NS_PER_S;
+		struct fl_gpu_lists_facts f = { .now = begun + row->seconds * FL_NS_PER_S };
+		struct fl_plan plan;
+
+		OK(node.p ? 0 : -FL_E_NOMEM);
+		OK(gather(&arena, row->settings, "unseen", &f));
+		GOT(f.node = facts_object(&arena, fl_own_node_bind(), node));
+		GOT(f.driver = facts_object(&arena, fl_driver_bind(), fl_str(row->driver)));
+		GOT(f.cards = facts_list(&arena, fl_card_bind(), row->cards, &f.card_len));
+		GOT(f.health = facts_list(&arena, fl_health_bind(), row->health, &f.health_len));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_lists_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		print_plan(&plan, &text);
+		OK(fl_buf_check(&text, "the plan", NULL));
+		if (!facts_like(fl_buf_view(&text), fl_str(row->got)))
+			CHECK_STR(fl_buf_view(&text), row->got);
+		if (row->seconds < 30 && strncmp(row->got, KEPT, strlen(KEPT)) == 0)
+			CHECK_INT(plan.at, begun + 30 * FL_NS_PER_S);
 	}
 }
 

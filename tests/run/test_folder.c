@@ -22,6 +22,7 @@ struct stage {
 	struct node *node;             /* NULL: it could not be set up */
 	const char *dir;               /* of signs, made by who writes there; NULL: "/signs", which is there */
 	bool healed;                   /* from the failure that was ordered */
+	bool done;                     /* with a wish; else the test is over */
 	const char *only;              /* of the bells, and for how long they settle */
 	uint64_t settle;
 	uint32_t parsed;               /* bells, in all */
@@ -365,13 +366,15 @@ TEST_ONCE(lost_hints_mean_look_everywhere_at_once)
 	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" \
 	"0123456789012345678901234567890123456789"
 
-static const struct wish {
+struct wish {
 	const char *says, *bell;
 	int32_t rings;                 /* 0: it goes */
 	bool read_only;
 	const char *path, *holds;      /* NULL: no such file */
 	const char *explains;          /* of the bell; NULL: nothing of a failure */
-} wishes[] = {
+};
+
+static const struct wish wishes[] = {
 	{ "what is wanted is a file", "gate", 1, false, "/signs/gate.sign", "ding", NULL },
 	{ "what is wanted otherwise is another content", "gate", 2, false, "/signs/gate.sign", "ding ding", NULL },
 	{ "what is not wanted goes", "gate", 0, false, "/signs/gate.sign", NULL, NULL },
@@ -381,15 +384,22 @@ static const struct wish {
 	{ "but not one that only looks like it", "door", 2, false,
 	  "/signs/.old.sign.0123456789abcdeX.tmp", "no leftover", NULL },
 	{ "nor somebody else's", "door", 2, false, "/signs/.old.text.0123456789abcdef.tmp", "none of ours", NULL },
+};
+
+static const struct wish refused[] = {
 	{ "a name that leads elsewhere is refused", "../door", 1, false, "/door.sign", NULL,
 	  "'../door' is not the name of a file in '/signs'" },
-	{ "and so is a hidden one", ".door", 1, false, "/signs/.door.sign", NULL,
+	{ "a hidden name is refused", ".door", 1, false, "/signs/.door.sign", NULL,
 	  "'.door' is not the name of a file in '/signs'" },
-	{ "and one in a folder below", "a/b", 1, false, "/signs/a/b.sign", NULL,
+	{ "a name in a directory below is refused", "a/b", 1, false, "/signs/a/b.sign", NULL,
 	  "'a/b' is not the name of a file in '/signs'" },
-	{ "and one that is too long", LONG_NAME, 1, false, "/signs/" LONG_NAME ".sign", NULL, "Sign 0123456789" },
+	{ "a name that is too long is refused", LONG_NAME, 1, false, "/signs/" LONG_NAME ".sign", NULL,
+	  "Sign 0123456789" },
 	{ "what cannot be printed is told in the printer's words", "gate", 9, false, "/signs/gate.sign", NULL,
 	  "'/signs/gate.sign': no sign is that long" },
+};
+
+static const struct wish sick[] = {
 	{ "a disk that refuses is told", "gate", 3, true, "/signs/gate.sign", NULL,
 	  "'/signs/gate.sign': create a file beside it: Read-only file system" },
 	{ "and is asked again", "gate", 3, false, "/signs/gate.sign", "ding ding ding", NULL },
@@ -424,27 +434,52 @@ static bool explains(struct stage *on, const struct wish *wish)
 	return wish->explains ? failed && strstr(out.p, wish->explains) : !failed;
 }
 
-TEST(what_is_wanted_is_a_file)
+static void wish_for(struct stage *on, const struct wish *wish, uint64_t seconds)
+{
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+	int r;
+
+	on->done = false;
+	sim_faults(on->host)->read_only = wish->read_only;
+	OK(tell_bell(on, wish->bell, wish->rings));
+	pass(on, seconds * FL_NS_PER_S);
+	r = sim_file_get(on->host, wish->path, &out);
+	OK(r == -ENOMEM ? r : 0);
+	CHECK_INT(r == 0, wish->holds != NULL);
+	if (wish->holds)
+		CHECK_STR(fl_buf_view(&out), wish->holds);
+	CHECK(explains(on, wish) || test_tortured());
+	CHECK(fl_loop_writing(on->node->loop) == 0);
+	on->done = true;
+}
+
+static void wish_for_all(const struct wish *at, uint32_t count, uint64_t seconds)
 {
 	FL_AUTO(stage) struct stage on = { 0 };
 
 	OK(set_up(&on));
 	fl_folder_stop(&on.node->bells);
-	EACH_ROW (wish, wishes) {
-		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
-		int r;
-
-		sim_faults(on.host)->read_only = wish->read_only;
-		OK(tell_bell(&on, wish->bell, wish->rings));
-		pass(&on, 65 * FL_NS_PER_S);
-		r = sim_file_get(on.host, wish->path, &out);
-		OK(r == -ENOMEM ? r : 0);
-		CHECK_INT(r == 0, wish->holds != NULL);
-		if (wish->holds)
-			CHECK_STR(fl_buf_view(&out), wish->holds);
-		CHECK(explains(&on, wish) || test_tortured());
-		CHECK(fl_loop_writing(on.node->loop) == 0);
+	on.done = true;
+	for (uint32_t i = 0; i < count && on.done; i++) {
+		test_row(at[i].says);
+		wish_for(&on, &at[i], seconds);
 	}
+}
+
+TEST(what_is_wanted_is_a_file)
+{
+	wish_for_all(wishes, FL_LEN(wishes), 2);
+}
+
+TEST(what_cannot_be_a_file_is_refused)
+{
+	EACH_ROW_ALONE (wish, refused)
+		wish_for_all(wish, 1, 65);
+}
+
+TEST(a_disk_that_refuses_is_asked_again)
+{
+	wish_for_all(sick, FL_LEN(sick), 65);
 }
 
 /* However long it has refused: nothing else tells that a disk has healed. */

@@ -330,3 +330,63 @@ TEST(what_is_told_again_changes_nothing)
 	OK(fl_metrics_write(rig.metrics, &out, NULL));
 	CHECK(strstr(out.p, "fairlead_cache_unchanged_total{kind=\"Rocket\"} 2\n") || test_tortured());
 }
+
+/* How many there were when it was planned last; -1: the kind was not known. */
+static int planned_with;
+
+static bool count_gather(struct fl_view *view, struct fl_ref key, void *facts)
+{
+	struct fl_each each = fl_view_all(view, &fl_demo_kind);
+
+	(void)key;
+	(void)facts;
+	planned_with = fl_view_absent(view, &fl_demo_kind) ? -1 : 0;
+	while (planned_with >= 0 && fl_each_next(&each))
+		planned_with++;
+	return false;
+}
+
+static void count_keys(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	fl_dirty_key(dirty, FL_S(""), FL_S(""));
+}
+
+static void count_plan(const void *facts, struct fl_plan *plan)
+{
+	(void)facts;
+	(void)plan;
+}
+
+static const struct fl_watched count_watches[] = { { &fl_demo_kind, count_keys, true }, { 0 } };
+static const struct fl_owner *const count_owners[] = { NULL };
+static const struct fl_capability counting = { .name = "counting", .watches = count_watches, .owners = count_owners,
+					       .once = true, .facts_size = 1, .gather = count_gather,
+					       .plan = count_plan };
+
+/* A full state comes in turns: its objects, and then its end. */
+TEST(what_came_before_a_kind_was_known_is_planned_again_when_it_is)
+{
+	RIG(rig, &counting);
+
+	rig.mute = true;
+	OK(rig_put(&rig, ROCKET("a", 3)));
+	fl_feed_absent(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(planned_with, -1);
+	fl_feed_begin(rig.rockets);
+	OK(rig_tell(&rig, "a"));
+	rig_run(&rig);
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(planned_with, 1);
+	fl_feed_absent(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(planned_with, -1);
+	fl_feed_begin(rig.rockets);
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(planned_with, 0);
+	SURE(rig_at_rest(&rig));
+}

@@ -390,6 +390,8 @@ static const struct spoilt {
 	const char *why;           /* how it is told; NULL: it is none of ours, and not told */
 } spoilt[] = {
 	{ "of another version", "Health//x", "{}", 9, "Health//x: it is kept in format 9, this program knows 1" },
+	{ "of a format that is one older", "Health//x", "{}", 0,
+	  "Health//x: it is kept in format 0, this program knows 1" },
 	{ "no JSON", "Health//x", "{\"card\":", 1, "Health//x: line 1" },
 	{ "a value of another type", "Health//x", "{\"card\":5,\"state\":\"Healthy\"}", 1, "Health//x: card is 5" },
 	{ "a state that this program does not know", "Health//x", "{\"card\":\"c\",\"state\":\"Dizzy\"}", 1,

@@ -216,6 +216,71 @@ TEST(reviews_are_counted)
 	CHECK(strstr(text.p, "fairlead_admission_duration_seconds_count{webhook=\"/validate\"} 1\n"));
 }
 
+enum { MANY = FL_REVIEW_CONNS + 44 };
+
+static void close_all(struct fl_io *io, const int fds[static MANY])
+{
+	for (int i = 0; i < MANY; i++)
+		if (fds[i] >= 0)
+			fl_close(io, fds[i]);
+}
+
+static int dial(struct fixture *f, const struct fl_addr *addr, struct fl_str says)
+{
+	struct fl_connect connect = { .addr = *addr };
+	int fd;
+
+	fl_connect(f->io, &connect);
+	fd = (int)test_op(f->io, &connect.op);
+	if (fd >= 0 && says.len && fl_write(f->io, fd, says.p, says.len) != (int64_t)says.len) {
+		fl_close(f->io, fd);
+		return -FL_E_IO;
+	}
+	return fd;
+}
+
+static const struct {
+	const char *says, *address;
+	struct fl_str bytes;
+	uint32_t most;             /* places that they may take */
+} crowds[] = {
+	{ "connections that never say a word", NULL, FL_S_INIT(""), FL_REVIEW_CONNS },
+	{ "connections that have had their answer", NULL, FL_S_INIT("POST /any HTTP/1.1\r\nhost: a\r\ncontent-length: "
+								    "1\r\n\r\n{"),
+	  FL_REVIEW_CONNS },
+	{ "connections of one address have half of the places", "127.0.0.1:0", FL_S_INIT(""), FL_REVIEW_CONNS / 2 },
+};
+
+/* Issue N §4: as on the pages. The simulation has the rest: tests/http/test_room.c. */
+TEST_ONCE(idle_connections_do_not_starve_the_webhooks)
+{
+	EACH_ROW (row, crowds) {
+		FL_AUTO(fixture) struct fixture f = { 0 };
+		struct fl_http_server *server;
+		struct fl_addr addr;
+		int fds[MANY];
+
+		OK_ERR(open_it(&f), &f.err);
+		OK_ERR(sync(&f), &f.err);
+		server = fl_webhooks_server(f.webhooks);
+		OK_ERR(fl_addr_parse(&addr, fl_str(row->address ? row->address : f.url), &f.err), &f.err);
+		if (row->address)
+			OK_ERR(fl_http_server_listen(server, &addr, 0, NULL, &addr, &f.err), &f.err);
+		for (int i = 0; i < MANY; i++) {
+			fds[i] = dial(&f, &addr, row->bytes);
+			OK(fds[i]);
+		}
+		OK(test_pause(f.io, 20 * FL_NS_PER_MS));
+		CHECK_INT(fl_http_server_conns(server), row->most);
+		CHECK_INT(fl_http_server_evicted(server), MANY - row->most);
+		begin(&f, 0, "/validate", REVIEW("1", "new"));
+		OK_ERR(test_op(f.io, &f.calls[0].op), &f.err);
+		CHECK_INT(f.calls[0].status, 200);
+		CHECK(strstr(f.calls[0].reply.p, "\"uid\":\"1\",\"allowed\":true"));
+		close_all(f.io, fds);
+	}
+}
+
 TEST(too_many_webhooks_are_refused)
 {
 	static struct fl_admission many[FL_ADMISSION_MAX + 2];

@@ -223,6 +223,37 @@ TEST(readiness_is_told_in_words)
 	CHECK_STR(fl_buf_view(&f.call.reply), "ready\nthere is no moon\n");
 }
 
+TEST(a_reason_of_4_kib_arrives_whole)
+{
+	static char reason[4097], want[4098];
+	FL_AUTO(fixture) struct fixture f = { 0 };
+
+	memset(reason, 'r', sizeof reason - 1);
+	(void)snprintf(want, sizeof want, "%s\n", reason);
+	OK_ERR(open_it(&f), &f.err);
+	f.lacks = reason;
+	OK_ERR(ask(&f, "GET", "/readyz", NULL), &f.err);
+	if (test_tortured())
+		return;
+	CHECK_INT(f.call.status, 503);
+	CHECK_STR(fl_buf_view(&f.call.reply), want);
+}
+
+TEST(a_reason_beyond_the_limit_is_replaced_by_a_sentence)
+{
+	static char reason[2 * FL_READY_MAX];
+	FL_AUTO(fixture) struct fixture f = { 0 };
+
+	memset(reason, 'r', sizeof reason - 1);
+	OK_ERR(open_it(&f), &f.err);
+	f.lacks = reason;
+	OK_ERR(ask(&f, "GET", "/readyz", NULL), &f.err);
+	if (test_tortured())
+		return;
+	CHECK_INT(f.call.status, 503);
+	CHECK_STR(fl_buf_view(&f.call.reply), "not ready; the text is too long or there is no memory for it\n");
+}
+
 TEST(a_scrape_knows_the_process)
 {
 	FL_AUTO(fixture) struct fixture f = { 0 };
@@ -302,6 +333,33 @@ TEST_ONCE(who_goes_in_the_middle_of_a_scrape_leaves_nothing_behind)
 	fl_op_cancel(&f.call.op);
 	OK_ERR(ask(&f, "GET", "/healthz", NULL), &f.err);
 	CHECK_INT(f.call.status, 200);
+}
+
+/* Issue N §4: the process was restarted by its probe. The simulation has the rest: tests/http/test_room.c. */
+TEST_ONCE(sixty_four_idle_connections_do_not_starve_healthz)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	int fds[FL_PAGES_CONNS];
+	struct fl_addr addr;
+
+	OK_ERR(open_it(&f), &f.err);
+	OK_ERR(fl_addr_parse(&addr, FL_S("127.0.0.1:0"), &f.err), &f.err);
+	OK_ERR(fl_http_server_listen(f.pages.server, &addr, 0, NULL, &addr, &f.err), &f.err);
+	for (size_t i = 0; i < FL_LEN(fds); i++) {
+		struct fl_connect connect = { .addr = addr };
+		struct fl_str ask_it = FL_S("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+
+		fl_connect(f.io, &connect);
+		fds[i] = (int)test_op(f.io, &connect.op);
+		OK(fds[i]);
+		CHECK_INT(fl_write(f.io, fds[i], ask_it.p, ask_it.len), ask_it.len);
+		OK(test_pause(f.io, FL_NS_PER_MS));
+	}
+	CHECK_INT(fl_http_server_conns(f.pages.server), FL_PAGES_CONNS / 2);
+	OK_ERR(ask(&f, "GET", "/healthz", NULL), &f.err);
+	CHECK_INT(f.call.status, 200);
+	for (size_t i = 0; i < FL_LEN(fds); i++)
+		fl_close(f.io, fds[i]);
 }
 
 TEST(too_many_pages_are_refused)

@@ -402,6 +402,25 @@ static int fs_chmod(const struct fl_fs *fs, int number, unsigned mode)
 	return r;
 }
 
+static int64_t fs_mount_flags(const struct fl_fs *fs, int number)
+{
+	struct sim_file *file;
+	int r = content_of(fs, number, &file);
+
+	return r;
+}
+
+/* A simulated host has no mounts. */
+static int fs_cover(const struct fl_fs *fs, int dir, const char *name, const void *bytes, size_t len)
+{
+	(void)fs;
+	(void)dir;
+	(void)name;
+	(void)bytes;
+	(void)len;
+	return -EPERM;
+}
+
 static int fs_stat(const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret)
 {
 	struct sim_process *p = PROCESS(fs);
@@ -651,7 +670,8 @@ void sim_fs_init(struct sim_process *p)
 	p->fs = (struct fl_fs){
 		.open = fs_open, .open_in = fs_open_in, .close = fs_close, .read = fs_read, .write = fs_write,
 		.pread = fs_pread, .pwrite = fs_pwrite, .fsync = fs_fsync, .fdatasync = fs_fsync,
-		.truncate = fs_truncate, .chmod = fs_chmod, .stat = fs_stat, .rename = fs_rename, .link = fs_link,
+		.truncate = fs_truncate, .chmod = fs_chmod, .mount_flags = fs_mount_flags, .cover = fs_cover,
+		.stat = fs_stat, .rename = fs_rename, .link = fs_link,
 		.unlink = fs_unlink, .mkdir = fs_mkdir, .symlink = fs_symlink, .readlink = fs_readlink,
 		.list = fs_list, .lock = sim_fs_lock, .lookup = sim_fs_lookup, .notify_add = sim_fs_notify_add,
 	};

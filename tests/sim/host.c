@@ -210,6 +210,8 @@ uint64_t sim_fs_calls(const struct sim_host *host)
 void sim_unstick(struct sim_host *host)
 {
 	host->faults.stuck = false;
-	for (uint32_t i = 0; i < host->processes.len; i++)
+	for (uint32_t i = 0; i < host->processes.len; i++) {
 		sim_lane_go(&host->processes.at[i]->lanes[FL_LANE_FILES]);
+		sim_lane_go(&host->processes.at[i]->lanes[FL_LANE_BULK]);
+	}
 }

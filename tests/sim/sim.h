@@ -104,7 +104,7 @@ void sim_wall_step(struct sim_host *host, int64_t by);
 struct sim_faults {
 	uint64_t disk_bytes;         /* room for data; 0: 64 MiB */
 	bool read_only;              /* EROFS */
-	bool stuck;                  /* jobs of the lane of files wait until this is over: call sim_unstick */
+	bool stuck;                  /* jobs that read and write files wait until this is over: call sim_unstick */
 	bool no_names, no_notify;    /* lookups fail (EAGAIN), inotify has no instances left (EMFILE) */
 	unsigned eio_read, eio_write, eio_sync;   /* of a million calls so many fail */
 	uint64_t disk_min, disk_max; /* ns that a job takes; 0: 20 to 200 us */

@@ -334,7 +334,8 @@ void sim_lane_go(struct sim_lane *lane)
 	const struct sim_faults *f = &p->host->faults;
 	uint64_t min = f->disk_max ? f->disk_min : 20000, max = f->disk_max ? f->disk_max : 200000;
 
-	if (lane->begun || !lane->first || (f->stuck && lane == &p->lanes[FL_LANE_FILES]))
+	if (lane->begun || !lane->first ||
+	    (f->stuck && (lane == &p->lanes[FL_LANE_FILES] || lane == &p->lanes[FL_LANE_BULK])))
 		return;
 	lane->begun = true;
 	sim_set(w, &lane->run, w->now + min + sim_below(w, max - min + 1));
@@ -639,6 +640,27 @@ static int sys_kill(struct fl_sys *sys, int number, int signo)
 	return 0;
 }
 
+static int sys_process(struct fl_sys *sys, int pid)
+{
+	struct sim_process *p = PROCESS(sys), *other = sim_process_find(p->host, pid);
+	struct sim_file *file;
+
+	if (sim_refuses(p))
+		return -EMFILE;
+	if (!other)
+		return -ESRCH;
+	file = other->handle;
+	if (file) {
+		sim_file_ref(file);
+	} else {
+		file = sim_file_new(p->host, SIM_PROCESS);
+		file->process = other;
+		other->handle = file;
+		sim_process_ref(other);
+	}
+	return sim_fd_add(p, file, 3);
+}
+
 /* ---- signals, directories ---- */
 
 static int sys_signals(struct fl_sys *sys, uint64_t set)
@@ -716,7 +738,7 @@ void sim_sys_init(struct sim_process *p)
 		.connect = sys_connect, .connected = sys_connected, .listen = sys_listen, .accept = sys_accept,
 		.local_addr = sys_local_addr, .peer_cred = sys_peer_cred, .read = sys_read, .write = sys_write,
 		.shutdown_write = sys_shutdown_write, .close = sys_close, .pair = sys_pair, .datagram = sys_datagram,
-		.spawn = sys_spawn, .reap = sys_reap, .kill = sys_kill, .signals = sys_signals,
+		.spawn = sys_spawn, .reap = sys_reap, .kill = sys_kill, .process = sys_process, .signals = sys_signals,
 		.signal_read = sys_signal_read, .notify_open = sys_notify_open, .notify_read = sys_notify_read,
 		.notify_drop = sys_notify_drop,
 	};

@@ -21,6 +21,7 @@ type node struct {
 	build, topology, dir, kubeconfig string
 	cdi                              string // in memory, as /var/run/cdi is
 	kubelet                          *kubelet
+	mps                              string    // where the MPS daemon has its files; empty: there is none
 	agent                            *exec.Cmd // ours, or a peer of it
 	began                            time.Time
 	log                              *os.File
@@ -39,6 +40,9 @@ func newNode(build, topology, dir, kubeconfig string) (*node, error) {
 	if err := n.fake("tree", filepath.Join(build, "tests/fake/libnvidia-ml.so.1")); err != nil {
 		return nil, err
 	}
+	if err := n.cacheLibraries(); err != nil {
+		return nil, err
+	}
 	memory, err := os.MkdirTemp("/dev/shm", "agent-cdi")
 	if err != nil {
 		return nil, err
@@ -48,6 +52,41 @@ func newNode(build, topology, dir, kubeconfig string) (*node, error) {
 		n.kubelet, err = newKubelet(n.path("kubelet"), n.cdi)
 	}
 	return n, err
+}
+
+// driver is where the libraries are below the root: nothing but its ld.so.cache names the directory.
+const driver = "usr/local/driver/lib"
+
+// cacheLibraries moves the driver's libraries from their usual directory to one that only ld.so.cache tells of.
+func (n *node) cacheLibraries() error {
+	root, ldconfig := n.path("fake", "root"), "/sbin/ldconfig"
+	for _, dir := range []string{"etc", filepath.Dir(driver)} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(filepath.Join(root, "usr/lib/x86_64-linux-gnu"), filepath.Join(root, driver)); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(root, "etc/ld.so.conf"), []byte("/"+driver+"\n"), 0o644); err != nil {
+		return err
+	}
+	if said, err := exec.Command(ldconfig, "-r", root).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", ldconfig, err, said)
+	}
+	return nil
+}
+
+// hooked: what is measured is measured with the hook, and with libraries from the cache.
+func (n *node) hooked() error {
+	files, _ := filepath.Glob(filepath.Join(n.cdi, "*.json"))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		if strings.Contains(string(text), "fairlead-cdi-hook") && strings.Contains(string(text), "/"+driver+"/libcuda.so") {
+			return nil
+		}
+	}
+	return fmt.Errorf("no CDI file of %v has the hook and the driver's libraries", files)
 }
 
 // fake is fakectl VERB NODE WORD...
@@ -68,12 +107,42 @@ func (n *node) start(flags ...string) error {
 	n.agent = exec.Command(filepath.Join(n.build, "fairlead"), append([]string{"node", "--node-name=bench",
 		"--driver-root=" + root, "--sysfs=" + root + "/sys", "--proc=" + root + "/proc", "--kubeconfig=" + n.kubeconfig,
 		"--kubelet-dir=" + n.path("kubelet"), "--cdi-dir=" + n.cdi, "--state-dir=" + n.path("state"),
-		"--runtime-socket=" + n.kubelet.runtime(), "--listen=unix:" + n.path("pages.sock"), "--unpooled=true"}, flags...)...)
+		"--runtime-socket=" + n.kubelet.runtime(), "--listen=unix:" + n.path("pages.sock"),
+		"--control-socket=" + n.path("control.sock"), "--unpooled=true"}, flags...)...)
 	n.agent.Stderr = n.log
 	n.agent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	if n.mps != "" { // the agent mounts a tmpfs there
+		n.agent.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+	}
 	n.kubelet.forget()
 	n.began = time.Now()
 	return n.agent.Start()
+}
+
+// startShared begins one that shares each card among so many clients of an MPS daemon, the fake one.
+func (n *node) startShared(each int) error {
+	n.mps = n.path("mps")
+	config := n.path("mps.yaml")
+	err := os.WriteFile(config, fmt.Appendf(nil, "version: v1\nsharing: {mps: {failRequestsGreaterThanOne: false, "+
+		"resources: [{name: nvidia.com/gpu, replicas: %d}]}}\n", each), 0o600)
+	if err != nil {
+		return err
+	}
+	if err := n.start("--mps-root="+n.mps, "--config-file="+config); err != nil {
+		return err
+	}
+	return n.kubelet.served(cards * each)
+}
+
+// endDaemon ends the MPS daemon, which outlives its agent.
+func (n *node) endDaemon() {
+	pids, _ := filepath.Glob(filepath.Join(n.mps, "nvidia.com/gpu/pipe/*.pid"))
+	for _, file := range pids {
+		text, _ := os.ReadFile(file)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 1 {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 func (n *node) stop() {
@@ -87,6 +156,9 @@ func (n *node) stop() {
 
 func (n *node) end() {
 	n.stop()
+	if n.mps != "" {
+		n.endDaemon()
+	}
 	n.kubelet.end()
 	n.log.Close()
 	os.RemoveAll(n.cdi)
@@ -178,23 +250,33 @@ func cpu(pids ...int) (time.Duration, error) {
 	return sum, nil
 }
 
-// metric is the sum of all series whose line begins so.
-func (n *node) metric(begin string) (float64, error) {
+// metrics are the lines that begin so.
+func (n *node) metrics(begin string) ([]string, error) {
 	client := http.Client{Transport: unixTransport(n.path("pages.sock"))}
 	defer client.CloseIdleConnections()
 	got, err := client.Get("http://agent/metrics")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer got.Body.Close()
 	text, err := io.ReadAll(got.Body)
-	sum := 0.0
+	var lines []string
 	for _, line := range strings.Split(string(text), "\n") {
 		if strings.HasPrefix(line, begin) {
-			words := strings.Fields(line)
-			value, _ := strconv.ParseFloat(words[len(words)-1], 64)
-			sum += value
+			lines = append(lines, line)
 		}
+	}
+	return lines, err
+}
+
+// metric is the sum of all series whose line begins so.
+func (n *node) metric(begin string) (float64, error) {
+	lines, err := n.metrics(begin)
+	sum := 0.0
+	for _, line := range lines {
+		words := strings.Fields(line)
+		value, _ := strconv.ParseFloat(words[len(words)-1], 64)
+		sum += value
 	}
 	return sum, err
 }

@@ -56,7 +56,8 @@ func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 func ms(d time.Duration) float64 { return us(d) / 1000 }
 
 func (t times) String() string {
-	return fmt.Sprintf("p50 %.1f us, p99 %.1f us, longest %.1f us (%d)", us(t.at(0.5)), us(t.at(0.99)), us(t.at(1)), len(t))
+	return fmt.Sprintf("shortest %.1f us, p50 %.1f us, p99 %.1f us, longest %.1f us (%d)", us(t.at(0)), us(t.at(0.5)), us(t.at(0.99)),
+		us(t.at(1)), len(t))
 }
 
 // until waits for what nobody tells.

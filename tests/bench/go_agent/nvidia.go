@@ -68,7 +68,7 @@ func (n *node) startNVIDIA(program string) error {
 		return err
 	}
 	n.agent = exec.Command(self, "contain", n.path("kubelet", "device-plugins"), program, "--device-discovery-strategy=nvml")
-	n.agent.Env = append(os.Environ(), "LD_LIBRARY_PATH="+n.path("fake", "root", "usr/lib/x86_64-linux-gnu"))
+	n.agent.Env = append(os.Environ(), "LD_LIBRARY_PATH="+n.path("fake", "root", driver))
 	n.agent.Stderr = n.log
 	n.agent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Unshareflags: syscall.CLONE_NEWNS}
 	in, err := n.agent.StdinPipe()

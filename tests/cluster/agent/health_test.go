@@ -160,7 +160,7 @@ func TestXIDsOfEachKind(t *testing.T) {
 		says, xid   string
 		allocatable int64
 	}{
-		{"of an application", "13", 8},
+		{"of an application, which its Pod is told of", "13", 8},
 		{"ignored by the operator", "74", 8},
 		{"that asks to look", "8", 8},
 		{"that needs a reset", "48", 7},
@@ -176,6 +176,9 @@ func TestXIDsOfEachKind(t *testing.T) {
 			r.say("xid", r.number(id), row.xid)
 			until(r, "the report is counted", func() (bool, string) { return count() == before+1, fmt.Sprint(before, count()) })
 			r.hasGPUs(row.allocatable, 8)
+			if row.xid == "13" || row.xid == "31" { // issue §6: an XID of an application is an Event on its Pod
+				r.event("Pod", "user", "Xid"+row.xid)
+			}
 			time.Sleep(2 * time.Second) // some looks, and a beat of the kubelet's
 			r.hasGPUs(row.allocatable, 8)
 			r.undisturbed("user")

@@ -18,19 +18,28 @@ import (
 
 const agentImage = "fairlead.test/agent:1"
 
-// image is the program and what it is linked against; nothing else is in it.
+// image is the program, what it is linked against, and OpenSSL, which it loads for TLS; nothing else is in it.
 func image(t *testing.T) cluster.Image {
 	t.Helper()
 	program, err := gpus.Program("fairlead")
 	cluster.Must(t, err)
-	said, err := exec.Command("ldd", program).Output()
-	cluster.Must(t, err)
 	files := map[string]string{"usr/bin/fairlead": program}
-	for _, word := range strings.Fields(string(said)) {
-		if strings.HasPrefix(word, "/") {
-			files[strings.TrimPrefix(word, "/")] = word
+	openssl := ""
+	add := func(file string) {
+		said, err := exec.Command("ldd", file).Output()
+		cluster.Must(t, err)
+		for _, word := range strings.Fields(string(said)) {
+			if strings.HasPrefix(word, "/") {
+				files[strings.TrimPrefix(word, "/")] = word
+			}
+			if strings.HasPrefix(filepath.Base(word), "libnghttp2.") { // in the folder of the distribution's libraries
+				openssl = filepath.Join(filepath.Dir(word), "libssl.so.3")
+			}
 		}
 	}
+	add(program)
+	files[strings.TrimPrefix(openssl, "/")] = openssl
+	add(openssl)
 	return cluster.Image{Name: agentImage, Files: files, Entrypoint: []string{"/usr/bin/fairlead"}}
 }
 

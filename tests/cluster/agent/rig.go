@@ -84,8 +84,10 @@ func (r *rig) say(words ...string) {
 // heals undoes at the end of the test what it breaks.
 func (r *rig) heals() {
 	r.Cleanup(func() {
-		if _, err := gpus.Say(context.Background(), r.n, "heal"); err != nil {
-			r.Error(err)
+		for _, words := range [][]string{{"driver", "loaded"}, {"heal"}} {
+			if _, err := gpus.Say(context.Background(), r.n, words...); err != nil {
+				r.Error(err)
+			}
 		}
 		r.within(time.Minute).hasGPUs(8, 8)
 	})
@@ -343,7 +345,14 @@ func until(r *rig, what string, so func() (bool, string)) {
 func (r *rig) page(path string) (int, string) {
 	client := &http.Client{Timeout: moment, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return r.c.LAN.Dial(ctx, address) }}}
-	reply, err := client.Get("http://" + net.JoinHostPort(r.n.Address, gpus.Port) + path)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+net.JoinHostPort(r.n.Address, gpus.Port)+path, nil)
+	if err != nil {
+		return 0, err.Error()
+	}
+	if path != "/readyz" && path != "/healthz" {
+		request = r.c.AsScraper(request)
+	}
+	reply, err := client.Do(request)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -356,11 +365,15 @@ func (r *rig) page(path string) (int, string) {
 }
 
 // metric is the sum of all series of a metric.
-func (r *rig) metric(name string) (sum float64) {
+func (r *rig) metric(name string) float64 { return r.metricWith(name, "") }
+
+// metricWith is the sum of those lines that have the label, as `kind="Booking"`.
+func (r *rig) metricWith(name, label string) (sum float64) {
 	_, text := r.page("/metrics")
 	for _, line := range strings.Split(text, "\n") {
 		var value float64
-		if at := strings.LastIndexByte(line, ' '); strings.HasPrefix(line, name) && at > 0 {
+		at := strings.LastIndexByte(line, ' ')
+		if strings.HasPrefix(line, name) && strings.Contains(line, label) && at > 0 {
 			if _, err := fmt.Sscan(line[at+1:], &value); err == nil {
 				sum += value
 			}

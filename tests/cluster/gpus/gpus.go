@@ -179,15 +179,22 @@ const User = "fairlead-node"
 // Rights are what an agent asks the API server for, as a manifest:
 //   - its own Node: the label that names a configuration, and its condition;
 //   - DeviceClasses: names that they claim are not served;
-//   - Events: what happens to cards, told of the Node and of Pods.
+//   - its taint (--startup-taint); its Pods (--remove-refused-pods, --evict-after);
+//   - Events: what happens to cards, told of the Node and of Pods;
+//   - reviews of the tokens that whoever asks for /metrics and /explain shows.
 const Rights = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: fairlead-node}
 rules:
 - {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
 - {apiGroups: [""], resources: [nodes/status], verbs: [patch]}
+- {apiGroups: [""], resources: [nodes], verbs: [patch]}
+- {apiGroups: [""], resources: [pods], verbs: [list, watch, delete]}
+- {apiGroups: [""], resources: [pods/eviction], verbs: [create]}
 - {apiGroups: [resource.k8s.io], resources: [deviceclasses], verbs: [get, list, watch]}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch, update]}
+- {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
+- {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

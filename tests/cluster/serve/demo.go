@@ -121,7 +121,14 @@ func (d *controller) said() string {
 
 // get asks one of its pages.
 func (d *controller) get(path string) (status int, body string) {
-	reply, err := d.http.Get(d.url + path)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, d.url+path, nil)
+	if err != nil {
+		return 0, err.Error()
+	}
+	if path != "/readyz" && path != "/healthz" {
+		request = d.c.AsScraper(request)
+	}
+	reply, err := d.http.Do(request)
 	if err != nil {
 		return 0, err.Error()
 	}

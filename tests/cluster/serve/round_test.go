@@ -3,12 +3,16 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -314,6 +318,78 @@ func TestTheAPIServerIsNotThereYet(t *testing.T) {
 	}, &d)
 }
 
+// explainAccount is what docs/OPERATING.md tells to make.
+const explainAccount = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: fairlead-explain, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: fairlead-explain}
+rules: [{nonResourceURLs: [/explain], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: fairlead-explain}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fairlead-explain}
+subjects: [{kind: ServiceAccount, name: fairlead-explain, namespace: default}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: nearly, namespace: default}
+rules: [{apiGroups: [""], resources: [serviceaccounts/token], resourceNames: [fairlead-explain], verbs: [create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: nearly, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: nearly}
+subjects: [{kind: User, name: nearly}]
+`
+
+func makeLease(t *testing.T, c *cluster.Cluster, name, holder string) {
+	t.Helper()
+	leases := c.Client.CoordinationV1().Leases("default")
+	_, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}, metav1.CreateOptions{})
+	cluster.Must(t, err)
+	t.Cleanup(func() { leases.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+}
+
+type thief struct {
+	port    string
+	headers chan http.Header
+}
+
+// stealingPod is a Pod "thief" that writes down what it is shown.
+func stealingPod(t *testing.T, c *cluster.Cluster) thief {
+	t.Helper()
+	var listener net.Listener
+	cluster.Must(t, c.LAN.Do(func() (err error) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(lan, "0"))
+		return err
+	}))
+	theirs := thief{headers: make(chan http.Header, 1)}
+	_, theirs.port, _ = net.SplitHostPort(listener.Addr().String())
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		select {
+		case theirs.headers <- request.Header.Clone():
+		default:
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"lines":["stolen"]}`)
+	})}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+	pods := c.Client.CoreV1().Pods("default")
+	pod, err := pods.Create(t.Context(), cluster.NewPod("thief", "", "true"), metav1.CreateOptions{})
+	cluster.Must(t, err)
+	t.Cleanup(func() { pods.Delete(context.Background(), "thief", *metav1.NewDeleteOptions(0)) })
+	pod.Status.PodIP, pod.Status.PodIPs = lan, []corev1.PodIP{{IP: lan}}
+	_, err = pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+	cluster.Must(t, err)
+	return theirs
+}
+
 func TestExplain(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	install(t, c)
@@ -349,14 +425,27 @@ func TestExplain(t *testing.T) {
 	cluster.Must(t, err)
 	_, err = c.Client.RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "see-leases"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "see-leases"},
-		Subjects: []rbacv1.Subject{{Kind: "User", Name: "halfway"}}}, metav1.CreateOptions{})
+		Subjects: []rbacv1.Subject{{Kind: "User", Name: "halfway"}, {Kind: "User", Name: "nearly"}}}, metav1.CreateOptions{})
 	cluster.Must(t, err)
 	halfway, err := c.KubeconfigFor("halfway")
 	cluster.Must(t, err)
 	halfwayFile := filepath.Join(t.TempDir(), "halfway")
 	cluster.Must(t, os.WriteFile(halfwayFile, halfway, 0o600))
 
+	nearly, err := c.KubeconfigFor("nearly")
+	cluster.Must(t, err)
+	nearlyFile := filepath.Join(t.TempDir(), "nearly")
+	cluster.Must(t, os.WriteFile(nearlyFile, nearly, 0o600))
+	makeLease(t, c, "climber", "x:1/proxy/../../../../else/pods/http:evil_0")
+
+	person, err := c.ScraperKubeconfig(t.Context())
+	cluster.Must(t, err)
+	personFile := filepath.Join(t.TempDir(), "person")
+	cluster.Must(t, os.WriteFile(personFile, person, 0o600))
+
+	cluster.Must(t, c.Apply(t.Context(), explainAccount))
 	byLease := []string{"--lease", lease, "--lease-namespace", "default", "--controller-port", port}
+	asked := append([]string{"--kubeconfig", personFile}, byLease...)
 	const text = "condition Mirrored True, Same: ConfigMap lamp-a\nlamp: Mirror: ConfigMap lamp-a should say 'hello'\n"
 	rows := []struct {
 		says   string
@@ -365,15 +454,20 @@ func TestExplain(t *testing.T) {
 		why    string // is in the complaint
 		status int
 	}{
-		{"by the Lease and the proxy", append([]string{"lamp", "a"}, byLease...), text, "", 0},
-		{"by a short name and a namespace", append([]string{"lamps.test.fairlead.dev", "a", "-n", "default"}, byLease...), text, "", 0},
-		{"for programs", append([]string{"lamp", "a", "-o", "json"}, byLease...), `{"kind":"Lamp","namespace":"default","name":"a","lines":["condition`, "", 0},
-		{"an object that is not there", append([]string{"lamp", "z"}, byLease...), "", "there is no Lamp default/z", 1},
-		{"in another namespace there is none", append([]string{"lamp", "a", "-n", "else"}, byLease...), "", "there is no Lamp else/a", 1},
-		{"a kind that nobody knows", append([]string{"rocket", "a"}, byLease...), "", "it knows Lamp, ConfigMap, Node", 1},
+		{"by the Lease and the proxy", append([]string{"lamp", "a"}, asked...), text, "", 0},
+		{"by a short name and a namespace", append([]string{"lamps.test.fairlead.dev", "a", "-n", "default"}, asked...), text, "", 0},
+		{"for programs", append([]string{"lamp", "a", "-o", "json"}, asked...), `{"kind":"Lamp","namespace":"default","name":"a","lines":["condition`, "", 0},
+		{"an object that is not there", append([]string{"lamp", "z"}, asked...), "", "there is no Lamp default/z", 1},
+		{"in another namespace there is none", append([]string{"lamp", "a", "-n", "else"}, asked...), "", "there is no Lamp else/a", 1},
+		{"a kind that nobody knows", append([]string{"rocket", "a"}, asked...), "", "it knows Lamp, ConfigMap, Node", 1},
 		{"no Lease", []string{"lamp", "a", "--lease", "none", "--lease-namespace", "default"}, "", "there is no Lease default/none", 1},
 		{"who may see nothing", append([]string{"lamp", "a", "--kubeconfig", nobodyFile}, byLease...), "", "you may not see who leads", 1},
-		{"who may see the Lease only", append([]string{"lamp", "a", "--kubeconfig", halfwayFile}, byLease...), "", "you may not ask the controller", 1},
+		{"who may see the Lease only", append([]string{"lamp", "a", "--kubeconfig", halfwayFile}, byLease...), "", "you may not get a token of ServiceAccount default/fairlead-explain", 1},
+		{"who may ask for the token, too", append([]string{"lamp", "a", "--kubeconfig", nearlyFile}, byLease...), "", "you may not ask the controller", 1},
+		{"who has a certificate and no token", append([]string{"lamp", "a"}, byLease...), text, "", 0},
+		{"an account that is not there", append([]string{"lamp", "a", "--account", "none"}, byLease...), "", "there is no ServiceAccount default/none: create it", 1},
+		{"an account without the right", append([]string{"lamp", "a", "--account", "default"}, byLease...), "", "user 'system:serviceaccount:default:default' may not get /explain", 1},
+		{"a holder that is no Pod", []string{"lamp", "a", "--lease", "climber", "--lease-namespace", "default"}, "", "does not begin with the name of a Pod", 1},
 		{"a port where nobody answers", []string{"lamp", "a", "--lease", lease, "--lease-namespace", "default", "--controller-port", "1"}, "", "Pod demo-0, port 1", 1},
 		{"nothing is asked", []string{}, "", "KIND", 2},
 		{"a kubeconfig that is not there", []string{"lamp", "a", "--kubeconfig", "/nowhere"}, "", "/nowhere", 1},
@@ -390,6 +484,31 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
+	step(t, "a Pod that a Lease names gets no credentials of the person's, and none that an API server takes", func(t *testing.T) {
+		theirs := stealingPod(t, c)
+		token, err := c.Scraper(t.Context())
+		cluster.Must(t, err)
+		makeLease(t, c, "thief", "thief_0")
+		out, complaint, status := fairlead(t, c, "explain", "lamp", "a", "--kubeconfig", personFile, "--lease", "thief",
+			"--lease-namespace", "default", "--controller-port", theirs.port)
+		if status != 0 || !strings.HasPrefix(out, "stolen") {
+			t.Fatalf("status %d, printed %q, complained %q", status, out, complaint)
+		}
+		header := <-theirs.headers
+		if text := fmt.Sprint(header); strings.Contains(text, token) {
+			t.Errorf("it got the person's token: %s", text)
+		}
+		got := strings.TrimPrefix(header.Get("Fairlead-Authorization"), "Bearer ")
+		if got == "" {
+			t.Fatalf("no token at all: %v", header)
+		}
+		review, err := c.Client.AuthenticationV1().TokenReviews().Create(t.Context(),
+			&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: got}}, metav1.CreateOptions{})
+		cluster.Must(t, err)
+		if review.Status.Authenticated {
+			t.Errorf("the API server takes it as %s", review.Status.User.Username)
+		}
+	}, &d)
 	step(t, "one on this machine is asked itself", func(t *testing.T) {
 		socket := filepath.Join(t.TempDir(), "s")
 		b := start(t, c, "--listen", "unix:"+socket)

@@ -1,14 +1,8 @@
 #include "fake/nvml/control.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -264,41 +258,6 @@ static void say_pull(struct say *s)
 	}
 }
 
-/* Ends all that stands in the cgroup, which wants it to move. */
-static void end_frozen(const char *path)
-{
-	char procs[200], line[32];
-
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
-	FILE *list = fopen(procs, "re");
-	while (list && fgets(line, sizeof(line), list))
-		(void)kill((pid_t)strtol(line, NULL, 10), SIGKILL);
-	if (list)
-		fclose(list);
-}
-
-/* Make what goes there stand still; or let it go, dead, and take the place away. */
-static void freezer(const struct say *s, bool frozen)
-{
-	char path[120], state[160];
-
-	snprintf(path, sizeof(path), "/sys/fs/cgroup/freezer/fairlead-fake-%llx", (unsigned long long)s->state->inode);
-	snprintf(state, sizeof(state), "%s/freezer.state", path);
-	if (frozen)
-		(void)mkdir(path, 0755);
-	else
-		end_frozen(path);
-	int fd = open(state, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	dprintf(fd, frozen ? "FROZEN\n" : "THAWED\n");
-	close(fd);
-	/* Nothing tells when the last has left a cgroup of this version: a second at most, else the next heal does
-	 * it. */
-	for (int i = 0; !frozen && i < 1000 && rmdir(path) < 0 && errno == EBUSY; i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-}
-
 static void heal_gpu(struct fake_gpu *g)
 {
 	g->lost = g->gone = g->recovery = 0;
@@ -326,7 +285,7 @@ static void say_heal(struct say *s)
 			s->state->faults[i].used = 0;
 	if (no < 0)
 		memset(s->state->missing, 0, sizeof(s->state->missing));
-	freezer(s, false);
+	__atomic_add_fetch(&s->state->heals, 1, __ATOMIC_RELEASE);
 	fake_ring(s->state);
 }
 
@@ -337,6 +296,8 @@ static void say_reset(struct say *s)
 	for (uint32_t i = 0; s->failed == 0 && i < FAKE_PROCESSES; i++)
 		if (g->processes[i].used)
 			s->failed = fl_fail(s->err, FL_E_RETRY, "reset: process %u uses it", g->processes[i].pid);
+	if (s->failed == 0 && fake_in_use(s->state->path))
+		s->failed = fl_fail(s->err, FL_E_RETRY, "reset: the driver is in use");
 	if (s->failed)
 		return;
 	memset(g->gis, 0, sizeof(g->gis));
@@ -383,8 +344,6 @@ static void say_hang(struct say *s)
 	int32_t call = call_or_any(s), no = gpu_or_any(s);
 	uint32_t kind = more(s) ? choice(s, kinds) : 0;
 
-	if (s->failed == 0 && of[kind] == FAKE_FROZEN)
-		freezer(s, true);
 	add_fault(s, of[kind], call, no, 0, (int32_t)number_or(s, INT32_MAX));
 }
 
@@ -428,10 +387,8 @@ static void say_driver(struct say *s)
 	if (s->state->driver && codes[state] == 0)
 		s->state->driver_epoch++;
 	s->state->driver = codes[state];
-	if (version) {
+	if (version)
 		snprintf(s->state->driver_version, sizeof(s->state->driver_version), "%s", version);
-		snprintf(s->state->nvml_version, sizeof(s->state->nvml_version), "12.%s", s->state->driver_version);
-	}
 	fake_ring(s->state);
 }
 
@@ -517,10 +474,14 @@ static void say_show(struct say *s)
 	fprintf(s->out, "node %s driver %s state %u\n", s->state->name, s->state->driver_version, s->state->driver);
 	for (uint32_t i = 0; i < s->state->gpus_n; i++) {
 		const struct fake_gpu *g = &s->state->gpus[i];
-		fprintf(s->out, "gpu %u %s %08x:%02x:%02x.0 minor %u numa %d %s mig %u/%u lost %u%s\n", i, g->uuid,
+		char mode[32] = "";
+
+		if (g->compute_mode)
+			snprintf(mode, sizeof(mode), " compute-mode %u", g->compute_mode);
+		fprintf(s->out, "gpu %u %s %08x:%02x:%02x.0 minor %u numa %d %s mig %u/%u lost %u%s%s\n", i, g->uuid,
 			g->domain, g->bus,
 			g->slot, g->minor, g->numa, g->model.key, g->mig, g->mig_pending, g->lost,
-			g->gone ? " pulled" : "");
+			g->gone ? " pulled" : "", mode);
 		for (uint32_t k = 0; k < FAKE_GIS; k++)
 			for (uint32_t c = 0; g->gis[k].used && c < FAKE_CIS; c++) {
 				const struct fake_ci *ci = &g->gis[k].cis[c];
@@ -565,7 +526,8 @@ static const struct {
 	{ "pull", "GPU", "take it out: not even counted", say_pull },
 	{ "heal", "[GPU|any]", "undo what these words broke; lets go of what stands frozen", say_heal },
 	{ "reset", "GPU",
-	  "as nvidia-smi -r: pending mode applied, instances gone; not while a process uses it", say_reset },
+	  "as nvidia-smi -r: pending mode applied, instances gone; not while a process uses it or has the driver open",
+	  say_reset },
 	{ "fail", "CALL|any CODE [GPU|any [TIMES]]", "answer CODE", say_fail },
 	{ "hang", "CALL|any [GPU|any [plain|deaf|frozen [TIMES]]]",
 	  "never come back; deaf: but for SIGKILL; frozen: not even then", say_hang },

@@ -14,13 +14,6 @@ int nvmlSystemGetDriverVersion(char *text, uint32_t size)
 	return c.code ? c.code : put_text(text, size, c.state->driver_version);
 }
 
-FAKE_CALL(nvml_version, nvmlSystemGetNVMLVersion);
-int nvmlSystemGetNVMLVersion(char *text, uint32_t size)
-{
-	FAKE_SCOPE struct call c = begin(FAKE_NO(nvml_version));
-	return c.code ? c.code : put_text(text, size, c.state->nvml_version);
-}
-
 FAKE_CALL(cuda_version, nvmlSystemGetCudaDriverVersion_v2);
 int nvmlSystemGetCudaDriverVersion_v2(int *version)
 {
@@ -30,48 +23,6 @@ int nvmlSystemGetCudaDriverVersion_v2(int *version)
 	return c.code;
 }
 FAKE_ALSO(nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2);
-
-FAKE_CALL(process_name, nvmlSystemGetProcessName);
-int nvmlSystemGetProcessName(uint32_t pid, char *text, uint32_t size)
-{
-	char name[64];
-	FAKE_SCOPE struct call c = begin(FAKE_NO(process_name));
-	if (c.code)
-		return c.code;
-	snprintf(name, sizeof(name), "/usr/bin/fake-%u", pid);
-	for (uint32_t g = 0; g < c.state->gpus_n; g++)
-		for (uint32_t i = 0; i < FAKE_PROCESSES; i++)
-			if (c.state->gpus[g].processes[i].used && c.state->gpus[g].processes[i].pid == pid)
-				return put_text(text, size, name);
-	return FL_NV_NOT_FOUND;
-}
-
-FAKE_CALL(cc_caps, nvmlSystemGetConfComputeCapabilities);
-int nvmlSystemGetConfComputeCapabilities(struct fl_nv_cc_caps *caps)
-{
-	FAKE_SCOPE struct call c = begin(FAKE_NO(cc_caps));
-	if (c.code == 0)
-		*caps = (struct fl_nv_cc_caps){ .cpu = 0, .gpus = c.state->gpus[0].model.arch >= FL_NV_ARCH_HOPPER };
-	return c.code;
-}
-
-FAKE_CALL(cc_state, nvmlSystemGetConfComputeState);
-int nvmlSystemGetConfComputeState(struct fl_nv_cc_state *state)
-{
-	FAKE_SCOPE struct call c = begin(FAKE_NO(cc_state));
-	if (c.code == 0)
-		*state = (struct fl_nv_cc_state){ 0 };
-	return c.code;
-}
-
-FAKE_CALL(cc_ready, nvmlSystemGetConfComputeGpusReadyState);
-int nvmlSystemGetConfComputeGpusReadyState(uint32_t *accepting)
-{
-	FAKE_SCOPE struct call c = begin(FAKE_NO(cc_ready));
-	if (c.code == 0)
-		*accepting = 1;
-	return c.code;
-}
 
 /* ---- which there are ---- */
 
@@ -216,8 +167,6 @@ int nvmlDeviceGetIndex(struct fl_nv_device *d, uint32_t *index)
 	}
 NUMBER(minor, nvmlDeviceGetMinorNumber, c.gpu->minor)
 NUMBER(brand, nvmlDeviceGetBrand, c.gpu->model.brand)
-NUMBER(module_id, nvmlDeviceGetModuleId, c.gpu->module)
-NUMBER(persistence, nvmlDeviceGetPersistenceMode, c.gpu->persistence)
 NUMBER(compute_mode, nvmlDeviceGetComputeMode, c.gpu->compute_mode)
 
 FAKE_CALL(architecture, nvmlDeviceGetArchitecture);
@@ -226,17 +175,6 @@ int nvmlDeviceGetArchitecture(struct fl_nv_device *d, uint32_t *arch)
 	FAKE_SCOPE struct call c = begin_any(FAKE_NO(architecture), d);
 	if (c.code == 0)
 		*arch = c.gpu->model.arch;
-	return c.code;
-}
-
-FAKE_CALL(numa_node, nvmlDeviceGetNumaNodeId);
-int nvmlDeviceGetNumaNodeId(struct fl_nv_device *d, uint32_t *node)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(numa_node), d);
-	if (c.code == 0 && c.gpu->numa < 0)
-		return FL_NV_NOT_SUPPORTED;
-	if (c.code == 0)
-		*node = (uint32_t)c.gpu->numa;
 	return c.code;
 }
 
@@ -288,36 +226,11 @@ int nvmlDeviceGetSerial(struct fl_nv_device *d, char *text, uint32_t size)
 	return c.code ? c.code : put_text(text, size, c.gpu->serial);
 }
 
-FAKE_CALL(board_part, nvmlDeviceGetBoardPartNumber);
-int nvmlDeviceGetBoardPartNumber(struct fl_nv_device *d, char *text, uint32_t size)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(board_part), d);
-	return c.code ? c.code : put_text(text, size, c.gpu->model.board_part);
-}
-
 FAKE_CALL(vbios, nvmlDeviceGetVbiosVersion);
 int nvmlDeviceGetVbiosVersion(struct fl_nv_device *d, char *text, uint32_t size)
 {
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(vbios), d);
 	return c.code ? c.code : put_text(text, size, c.gpu->model.vbios);
-}
-
-FAKE_CALL(gsp_version, nvmlDeviceGetGspFirmwareVersion);
-int nvmlDeviceGetGspFirmwareVersion(struct fl_nv_device *d, char *text)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(gsp_version), d);
-	if (c.code)
-		return c.code;
-	return c.gpu->model.has_gsp ? put_text(text, FL_NV_GSP_TEXT, c.state->driver_version) : FL_NV_NOT_SUPPORTED;
-}
-
-FAKE_CALL(gsp_mode, nvmlDeviceGetGspFirmwareMode);
-int nvmlDeviceGetGspFirmwareMode(struct fl_nv_device *d, uint32_t *on, uint32_t *by_default)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(gsp_mode), d);
-	if (c.code == 0)
-		*on = *by_default = c.gpu->model.has_gsp;
-	return c.code;
 }
 
 FAKE_CALL(platform, nvmlDeviceGetPlatformInfo);

@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,18 +34,80 @@ int fake_find(char path[PATH_MAX])
 	return snprintf(slash, room, "/" FAKE_FILE) < (int)room ? 0 : -1;
 }
 
-/* Into a cgroup that stands still: not even SIGKILL ends a process there. Comes back when that cannot be done. */
-static void freeze(const struct fake_state *state)
+/* Healed, or the node's file is gone with whoever made it. */
+static bool is_over(const struct fake_state *state, int file, uint32_t heals)
 {
-	char name[160];
+	struct stat st;
 
-	snprintf(name, sizeof(name), "/sys/fs/cgroup/freezer/fairlead-fake-%llx/cgroup.procs",
-		 (unsigned long long)state->inode);
-	int fd = open(name, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		dprintf(fd, "0\n");
-		close(fd);
+	return __atomic_load_n(&state->heals, __ATOMIC_ACQUIRE) != heals || fstat(file, &st) < 0 || st.st_nlink == 0;
+}
+
+/* A process of its own, which traces the one that hangs. A traced process that is killed stops once more before it
+ * gives anything back (PTRACE_EVENT_EXIT), and stays so until its tracer lets it go: memory and files are still there,
+ * nobody can wait for it, and more signals change nothing. */
+static _Noreturn void keep(struct fake_state *state, pid_t thread, int file, int ready)
+{
+	const int dying = SIGTRAP | PTRACE_EVENT_EXIT << 8;
+	uint32_t heals = __atomic_load_n(&state->heals, __ATOMIC_ACQUIRE);
+	bool killed = false;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, thread, NULL, (void *)(uintptr_t)PTRACE_O_TRACEEXIT) < 0)
+		_exit(1);   /* it hangs as a deaf one, and its test fails */
+	(void)__atomic_add_fetch(&state->frozen, 1, __ATOMIC_RELEASE);
+	(void)!write(ready, "", 1);
+	close(ready);
+	for (;;) {
+		uint32_t bell = __atomic_load_n(&state->bell, __ATOMIC_ACQUIRE);
+		pid_t got = waitpid(thread, &status, __WALL | WNOHANG);
+
+		if (got < 0 || (got > 0 && !WIFSTOPPED(status)))
+			_exit(0);
+		if (got > 0 && status >> 8 == dying)
+			killed = true;
+		else if (got > 0)   /* on its way to a signal, or stopped by one */
+			(void)ptrace(PTRACE_CONT, thread, NULL, (void *)(uintptr_t)(WSTOPSIG(status) & 0x7f));
+		if (is_over(state, file, heals)) {
+			(void)kill(thread, SIGKILL);
+			if (killed) {
+				(void)ptrace(PTRACE_DETACH, thread, NULL, NULL);
+				_exit(0);
+			}
+		}
+		fake_wait(state, bell, 10);
 	}
+}
+
+/* From now on not even SIGKILL ends this thread, until a `heal`. */
+static void freeze(struct fake_state *state)
+{
+	pid_t thread = gettid(), tracer;
+	char path[PATH_MAX], byte;
+	int go[2], ready[2], file;
+
+	if (fake_find(path) < 0 || (file = open(path, O_RDONLY | O_CLOEXEC)) < 0 || pipe(go) < 0 || pipe(ready) < 0)
+		return;
+	tracer = fork();
+	if (tracer == 0) {
+		(void)setsid();
+		(void)dup2(file, 0);
+		(void)dup2(ready[1], 1);
+		(void)dup2(go[0], 2);
+		/* What the driver and the agent are to this process is not ours. (musl has no close_range.) */
+		(void)syscall(SYS_close_range, 3u, ~0u, 0u);
+		(void)!read(2, &byte, 1);
+		keep(state, thread, 0, 1);
+	}
+	close(ready[1]);
+	if (tracer > 0) {
+		(void)prctl(PR_SET_PTRACER, tracer);
+		(void)!write(go[1], "", 1);
+		(void)!read(ready[0], &byte, 1);
+	}
+	close(ready[0]);
+	close(go[0]);
+	close(go[1]);
+	close(file);
 }
 
 static void act(struct fake_state *state, const struct fake_fault *fault)

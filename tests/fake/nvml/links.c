@@ -27,26 +27,6 @@ int nvmlDeviceGetTopologyCommonAncestor(struct fl_nv_device *a, struct fl_nv_dev
 	return c.code;
 }
 
-FAKE_CALL(nearest, nvmlDeviceGetTopologyNearestGpus);
-int nvmlDeviceGetTopologyNearestGpus(struct fl_nv_device *d, uint32_t level, uint32_t *count,
-				     struct fl_nv_device **list)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(nearest), d);
-	if (c.code)
-		return c.code;
-	uint32_t n = 0, room = *count;
-	for (uint32_t i = 0; i < c.state->gpus_n; i++) {
-		const struct fake_gpu *gpu = &c.state->gpus[i];
-		if (i == c.index || gpu->gone || level_between(c.gpu, gpu) != level)
-			continue;
-		if (n < room && list)
-			list[n] = gpu_handle(i);
-		n++;
-	}
-	*count = n;
-	return 0;
-}
-
 /* NVLink between two: both into the switches, or one straight to the other. */
 static bool linked(const struct fake_state *state, uint32_t a, uint32_t b)
 {
@@ -107,15 +87,6 @@ int nvmlDeviceGetNvLinkState(struct fl_nv_device *d, uint32_t link, uint32_t *on
 	return c.code;
 }
 
-FAKE_CALL(link_version, nvmlDeviceGetNvLinkVersion);
-int nvmlDeviceGetNvLinkVersion(struct fl_nv_device *d, uint32_t link, uint32_t *version)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(link_version), d);
-	if (link_at(&c, link))
-		*version = c.gpu->model.link_version;
-	return c.code;
-}
-
 FAKE_CALL(link_peer, nvmlDeviceGetNvLinkRemotePciInfo_v2);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct fl_nv_device *d, uint32_t link, struct fl_nv_pci *pci)
 {
@@ -153,19 +124,6 @@ int nvmlDeviceGetNvLinkRemoteDeviceType(struct fl_nv_device *d, uint32_t link, u
 	if (l)
 		*type = l->peer_type;
 	return c.code;
-}
-
-FAKE_CALL(link_errors, nvmlDeviceGetNvLinkErrorCounter);
-int nvmlDeviceGetNvLinkErrorCounter(struct fl_nv_device *d, uint32_t link, uint32_t counter, unsigned long long *count)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(link_errors), d);
-	const struct fake_link *l = link_at(&c, link);
-	if (!l)
-		return c.code;
-	if (counter >= sizeof(l->errors) / sizeof(*l->errors))
-		return FL_NV_INVALID_ARGUMENT;
-	*count = l->errors[counter];
-	return 0;
 }
 
 /* ---- fabric ---- */

@@ -195,33 +195,6 @@ static bool fits(const struct fake_gpu *gpu, uint32_t number, uint32_t start)
 	       ofas <= whole->ofas && decoders <= whole->decoders;
 }
 
-FAKE_CALL(gi_capacity, nvmlDeviceGetGpuInstanceRemainingCapacity);
-int nvmlDeviceGetGpuInstanceRemainingCapacity(struct fl_nv_device *d, uint32_t profile, uint32_t *count)
-{
-	uint32_t number;
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(gi_capacity), d);
-	const struct fake_profile *p = profile_id(&c, profile, &number);
-	if (!p)
-		return c.code;
-	if (!c.gpu->mig)
-		return FL_NV_NOT_SUPPORTED;
-	/* Put as many as fit into a copy. */
-	struct fake_gpu gpu = *c.gpu;
-	*count = 0;
-	for (uint32_t i = 0; i < p->places_n; i++) {
-		if (!fits(&gpu, number, p->places[i]))
-			continue;
-		for (uint32_t k = 0; k < FAKE_GIS; k++)
-			if (!gpu.gis[k].used) {
-				gpu.gis[k] = (struct fake_gi){ .used = 1, .profile = number, .start = p->places[i],
-					.size = p->size };
-				break;
-			}
-		++*count;
-	}
-	return 0;
-}
-
 /* Ids as the drivers of these cards give them: the whole is 0, halves 1 and 2, quarters from 3, eighths from 7, the
  * lower half of memory after the upper. */
 static uint32_t gi_number(const struct fake_gpu *gpu, const struct fake_profile *p, uint32_t start)

@@ -106,20 +106,6 @@ int nvmlGpuInstanceGetComputeInstancePossiblePlacements(struct fl_nv_gi *gi, uin
 	return 0;
 }
 
-FAKE_CALL(ci_capacity, nvmlGpuInstanceGetComputeInstanceRemainingCapacity);
-int nvmlGpuInstanceGetComputeInstanceRemainingCapacity(struct fl_nv_gi *gi, uint32_t profile, uint32_t *count)
-{
-	FAKE_SCOPE struct call c = begin_gi(FAKE_NO(ci_capacity), gi);
-	uint32_t slices = ci_profile(&c, profile);
-	if (!slices)
-		return c.code;
-	uint32_t whole = c.gpu->model.profiles[c.gi->profile].slices;
-	*count = 0;
-	for (uint32_t start = 0; start + slices <= whole; start += slices)
-		*count += ci_fits(c.gi, start, slices, whole);
-	return 0;
-}
-
 /* The lowest number that no MIG device of the card has. */
 static uint32_t free_index(const struct fake_gpu *gpu)
 {

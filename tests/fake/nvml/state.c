@@ -78,13 +78,10 @@ struct fake_state *fake_make(const char *path)
 		return NULL;
 	(void)fchmod(fd, 0666);    /* as /dev/nvidiactl is: everybody may use the driver */
 	struct fake_state *state = ftruncate(fd, sizeof(struct fake_state)) == 0 ? map_fd(fd) : NULL;
-	struct stat st = { 0 };
-	(void)fstat(fd, &st);
 	close(fd);
 	if (!state)
 		return NULL;
 
-	state->inode = st.st_ino;
 	if (snprintf(state->path, sizeof(state->path), "%s", path) >= (int)sizeof(state->path)) {
 		errno = ENAMETOOLONG;
 		return NULL;

@@ -50,13 +50,13 @@ struct fake_model {
 	uint32_t pci_id, subsystem, pci_class;
 	uint32_t arch, brand, major, minor;
 	uint32_t memory_mib, reserved_mib, bar1_mib;
-	uint32_t links, link_version, link_mbps;
+	uint32_t links, link_mbps;
 	uint32_t power_idle_mw, power_limit_mw, sm_mhz, mem_mhz, pcie_generation;
 	uint32_t multiprocessors;
 	uint32_t slices;                /* of compute, under MIG; 0: it has no MIG */
 	bool reset_for_mig;             /* a change of the mode waits for a reset */
-	bool has_fabric, has_rows, has_ecc, has_fan, has_gsp;
-	char board_part[32], vbios[32];
+	bool has_fabric, has_rows, has_ecc, has_gsp;
+	char vbios[32];
 	struct fake_profile profiles[FAKE_PROFILES];    /* by enum fl_nv_gi_profile_no */
 };
 
@@ -85,13 +85,13 @@ struct fake_gpu {
 	struct fake_model model;
 	char uuid[48], serial[16];
 	uint32_t domain, bus, slot;
-	uint32_t minor, module;
+	uint32_t minor;
 	int32_t numa;
 	uint32_t pcie_switch, host_bridge;      /* GPUs with the same number share one */
 	uint32_t lost;                  /* the code that every call on it answers, or 0 */
 	uint32_t gone;                  /* pulled out: not even counted */
 	uint32_t mig, mig_pending;
-	uint32_t persistence, compute_mode, recovery;
+	uint32_t compute_mode, recovery;
 	uint32_t load;                  /* per cent, what telemetry swings around */
 	int32_t temperature;            /* fixed, or INT32_MIN: follows the load */
 	uint64_t energy_mj, energy_at_ns;
@@ -110,7 +110,7 @@ enum fake_fault_kind {
 	FAKE_FAIL,                      /* answer `value`, a code */
 	FAKE_HANG,                      /* never come back; a signal that ends the process does end it */
 	FAKE_DEAF,                      /* never come back, every signal but SIGKILL blocked */
-	FAKE_FROZEN,                    /* never come back, not even for SIGKILL, until healed (root, cgroup v1) */
+	FAKE_FROZEN,                    /* never come back, not even for SIGKILL, until healed: see fault.c */
 	FAKE_CRASH,                     /* SIGSEGV inside the call */
 	FAKE_DELAY,                     /* come back `value` microseconds later */
 };
@@ -129,14 +129,15 @@ struct fake_event {
 
 struct fake_state {
 	uint32_t magic, version, size, calls_n;
-	uint64_t inode;                 /* of this file: names the cgroup of what stands frozen */
 	char path[256];                 /* of this file, as its maker called it */
 	pthread_mutex_t lock;
+	uint32_t frozen;                /* how many have come to stand frozen */
+	uint32_t heals;                 /* goes up with each `heal`: lets go of what stands frozen */
 	uint32_t bell;                  /* a futex: goes up with every event and with every change of the driver */
 	uint64_t made_ns;               /* CLOCK_REALTIME: where moving telemetry begins */
 	uint32_t driver;                /* what init and every call answer: 0, or a code (not loaded 9, mismatch 18) */
 	uint32_t driver_epoch;          /* goes up with each load: who called init before that is UNINITIALIZED */
-	char driver_version[32], nvml_version[40], name[64];
+	char driver_version[32], name[64];
 	uint32_t cuda_version;
 	uint32_t no_privilege;          /* what changes the card answers NO_PERMISSION */
 	uint32_t newest;                /* the newest version of any struct that this driver knows */

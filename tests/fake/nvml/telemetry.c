@@ -79,19 +79,6 @@ int nvmlDeviceGetTemperature(struct fl_nv_device *d, uint32_t sensor, uint32_t *
 	return c.code;
 }
 
-FAKE_CALL(temperature_limit, nvmlDeviceGetTemperatureThreshold);
-int nvmlDeviceGetTemperatureThreshold(struct fl_nv_device *d, uint32_t limit, uint32_t *celsius)
-{
-	static const uint32_t limits[] = { 92, 89, 95, 85 };
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(temperature_limit), d);
-	if (c.code)
-		return c.code;
-	if (limit >= sizeof(limits) / sizeof(*limits))
-		return FL_NV_NOT_SUPPORTED;
-	*celsius = limits[limit];
-	return 0;
-}
-
 FAKE_CALL(utilisation, nvmlDeviceGetUtilizationRates);
 int nvmlDeviceGetUtilizationRates(struct fl_nv_device *d, struct fl_nv_utilisation *rates)
 {
@@ -131,9 +118,9 @@ int nvmlDeviceGetDecoderUtilization(struct fl_nv_device *d, uint32_t *percent, u
 	return video(&c, percent, period_us);
 }
 
-static int clock_of(const struct call *c, uint32_t which, bool most, uint32_t *mhz)
+static int clock_of(const struct call *c, uint32_t which, uint32_t *mhz)
 {
-	uint32_t sm = most || c->gpu->load ? c->gpu->model.sm_mhz : 345;
+	uint32_t sm = c->gpu->load ? c->gpu->model.sm_mhz : 345;
 
 	switch ((enum fl_nv_clock)which) {
 	case FL_NV_CLOCK_GRAPHICS:
@@ -148,14 +135,7 @@ FAKE_CALL(clock, nvmlDeviceGetClockInfo);
 int nvmlDeviceGetClockInfo(struct fl_nv_device *d, uint32_t which, uint32_t *mhz)
 {
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(clock), d);
-	return c.code ? c.code : clock_of(&c, which, false, mhz);
-}
-
-FAKE_CALL(max_clock, nvmlDeviceGetMaxClockInfo);
-int nvmlDeviceGetMaxClockInfo(struct fl_nv_device *d, uint32_t which, uint32_t *mhz)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(max_clock), d);
-	return c.code ? c.code : clock_of(&c, which, true, mhz);
+	return c.code ? c.code : clock_of(&c, which, mhz);
 }
 
 FAKE_CALL(clock_reasons, nvmlDeviceGetCurrentClocksEventReasons);
@@ -167,28 +147,6 @@ int nvmlDeviceGetCurrentClocksEventReasons(struct fl_nv_device *d, unsigned long
 	return c.code;
 }
 FAKE_ALSO(nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDeviceGetCurrentClocksEventReasons);
-
-FAKE_CALL(fan, nvmlDeviceGetFanSpeed);
-int nvmlDeviceGetFanSpeed(struct fl_nv_device *d, uint32_t *percent)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(fan), d);
-	if (c.code == 0 && !c.gpu->model.has_fan)
-		return FL_NV_NOT_SUPPORTED;
-	if (c.code == 0)
-		*percent = 30 + load_now(c.state, c.gpu) / 2;
-	return c.code;
-}
-
-FAKE_CALL(pcie_throughput, nvmlDeviceGetPcieThroughput);
-int nvmlDeviceGetPcieThroughput(struct fl_nv_device *d, uint32_t counter, uint32_t *kib_s)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(pcie_throughput), d);
-	if (c.code == 0 && counter > FL_NV_PCIE_RX)
-		return FL_NV_INVALID_ARGUMENT;
-	if (c.code == 0)
-		*kib_s = load_now(c.state, c.gpu) * (counter == FL_NV_PCIE_TX ? 9000 : 12000);
-	return c.code;
-}
 
 /* ---- memory and who uses it ---- */
 
@@ -291,17 +249,6 @@ FAKE_ALSO(nvmlDeviceGetGraphicsRunningProcesses_v2, nvmlDeviceGetGraphicsRunning
 
 /* ---- errors of memory ---- */
 
-FAKE_CALL(ecc_mode, nvmlDeviceGetEccMode);
-int nvmlDeviceGetEccMode(struct fl_nv_device *d, uint32_t *now, uint32_t *pending)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(ecc_mode), d);
-	if (c.code == 0 && !c.gpu->model.has_ecc)
-		return FL_NV_NOT_SUPPORTED;
-	if (c.code == 0)
-		*now = *pending = FL_NV_ON;
-	return c.code;
-}
-
 static uint64_t ecc_sum(const struct fake_gpu *gpu, uint32_t error, uint32_t counter)
 {
 	uint64_t sum = 0;
@@ -322,39 +269,6 @@ int nvmlDeviceGetTotalEccErrors(struct fl_nv_device *d, uint32_t error, uint32_t
 	if (c.code == 0)
 		*count = ecc_sum(c.gpu, error, counter);
 	return c.code;
-}
-
-FAKE_CALL(ecc_at, nvmlDeviceGetMemoryErrorCounter);
-int nvmlDeviceGetMemoryErrorCounter(struct fl_nv_device *d, uint32_t error, uint32_t counter, uint32_t location,
-				    unsigned long long *count)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(ecc_at), d);
-	if (c.code == 0 && (error > 1 || counter > 1 || location > FL_NV_SRAM))
-		return FL_NV_INVALID_ARGUMENT;
-	if (c.code == 0 && !c.gpu->model.has_ecc)
-		return FL_NV_NOT_SUPPORTED;
-	if (c.code == 0)
-		*count = c.gpu->ecc[error][counter][location];
-	return c.code;
-}
-
-FAKE_CALL(retired_pages, nvmlDeviceGetRetiredPages);
-int nvmlDeviceGetRetiredPages(struct fl_nv_device *d, uint32_t cause, uint32_t *count, unsigned long long *addresses)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(retired_pages), d);
-	if (c.code == 0 && cause > 1)
-		return FL_NV_INVALID_ARGUMENT;
-	if (c.code == 0 && c.gpu->model.has_rows)      /* rows are remapped there, pages no longer retired */
-		return FL_NV_NOT_SUPPORTED;
-	if (c.code)
-		return c.code;
-	uint32_t room = *count;
-	*count = c.gpu->retired[cause];
-	if (*count && (!addresses || *count > room))
-		return FL_NV_INSUFFICIENT_SIZE;
-	for (uint32_t i = 0; i < *count; i++)
-		addresses[i] = 0x10000ull * (i + 1);
-	return 0;
 }
 
 FAKE_CALL(retired_pending, nvmlDeviceGetRetiredPagesPendingStatus);
@@ -380,19 +294,6 @@ int nvmlDeviceGetRemappedRows(struct fl_nv_device *d, uint32_t *correctable, uin
 		*uncorrectable = c.gpu->remapped[1];
 		*pending = c.gpu->remapped[2];
 		*failed = c.gpu->remapped[3];
-	}
-	return c.code;
-}
-
-FAKE_CALL(row_histogram, nvmlDeviceGetRowRemapperHistogram);
-int nvmlDeviceGetRowRemapperHistogram(struct fl_nv_device *d, struct fl_nv_row_histogram *values)
-{
-	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(row_histogram), d);
-	if (c.code == 0 && !c.gpu->model.has_rows)
-		return FL_NV_NOT_SUPPORTED;
-	if (c.code == 0) {
-		uint32_t rows = c.gpu->remapped[0] + c.gpu->remapped[1];
-		*values = (struct fl_nv_row_histogram){ .max = 640 - rows, .high = rows };
 	}
 	return c.code;
 }

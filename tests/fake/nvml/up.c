@@ -88,7 +88,7 @@ static void add_gpu(struct up *up, const struct fake_model *model, yyjson_val *g
 	struct fake_gpu *gpu = &state->gpus[n];
 	uint8_t u[16];
 
-	*gpu = (struct fake_gpu){ .model = *model, .temperature = INT32_MIN, .persistence = 1, .module = n + 1 };
+	*gpu = (struct fake_gpu){ .model = *model, .temperature = INT32_MIN };
 	make_uuid(mixed(up->seed) + ((uint64_t)up->node << 32 | (n + 1)), u);
 	snprintf(gpu->uuid, sizeof(gpu->uuid),
 		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
@@ -191,7 +191,6 @@ static int fill(struct up *up, yyjson_val *root)
 		return fl_fail(up->err, FL_E_INVALID, "node %u: there are %u", up->node, number(root, "nodes", 0));
 	snprintf(state->name, sizeof(state->name), "%s", text(root, "name", "fake"));
 	snprintf(state->driver_version, sizeof(state->driver_version), "%s", text(root, "driver", "570.133.20"));
-	snprintf(state->nvml_version, sizeof(state->nvml_version), "12.%s", state->driver_version);
 	state->cuda_version = number(root, "cuda", 12080);
 	yyjson_arr_foreach (gpus, i, max, group)
 		if (add_group(up, group) < 0)
@@ -243,7 +242,6 @@ struct fake_state *fake_up(const char *topology, const char *folder, uint64_t se
 		(void)fl_fail_sys(err, errno, "make '%s'", path);
 	if (state) {
 		memcpy(state->driver_version, made->driver_version, sizeof(made->driver_version));
-		memcpy(state->nvml_version, made->nvml_version, sizeof(made->nvml_version));
 		memcpy(state->name, made->name, sizeof(made->name));
 		memcpy(state->gpus, made->gpus, sizeof(made->gpus));
 		state->cuda_version = made->cuda_version;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "fake/elf_file.h"
 
 /* Majors: NVIDIA's own for what has one, and of those that the kernel keeps for local use for what gets one at run
  * time. The nodes are the kernel's, not ours: a process that may open one is answered ENXIO, one that may not EPERM. */
@@ -86,6 +87,23 @@ static FL_PRINTF(3, 4) void put(struct tree *t, const char *text, const char *fm
 	FILE *f = place(t, path, fmt, args) ? fopen(path, "we") : NULL;
 	va_end(args);
 	if (t->failed == 0 && (!f || fputs(text, f) < 0))
+		t->failed = fl_fail_sys(t->err, errno, "make '%s'", path);
+	if (f)
+		fclose(f);
+}
+
+/* A library that is looked at and never loaded. */
+static FL_PRINTF(3, 4) void put_library(struct tree *t, const char *soname, const char *fmt, ...)
+{
+	uint8_t bytes[FAKE_ELF_MAX];
+	size_t size = fake_elf(bytes, soname, 64);
+	char path[PATH_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	FILE *f = place(t, path, fmt, args) ? fopen(path, "we") : NULL;
+	va_end(args);
+	if (t->failed == 0 && (!f || fwrite(bytes, 1, size, f) != size))
 		t->failed = fl_fail_sys(t->err, errno, "make '%s'", path);
 	if (f)
 		fclose(f);
@@ -283,7 +301,8 @@ static void put_libraries(struct tree *t, const char *library)
 	char to[96];
 
 	for (size_t i = 0; i < FL_LEN(libraries); i++) {
-		put(t, "not the real one\n", "%s/%s.%s", folder, libraries[i].name, version);
+		put_library(t, libraries[i].soname ? libraries[i].soname : "", "%s/%s.%s", folder, libraries[i].name,
+			    version);
 		if (!libraries[i].soname)
 			continue;
 		snprintf(to, sizeof(to), "%s.%s", libraries[i].name, version);
@@ -293,8 +312,14 @@ static void put_libraries(struct tree *t, const char *library)
 	static const char *const programs[] = { "nvidia-smi", "nvidia-debugdump", "nvidia-persistenced",
 		"nvidia-cuda-mps-control",
 						"nvidia-cuda-mps-server" };
-	for (size_t i = 0; i < FL_LEN(programs); i++)
+	for (size_t i = 0; i < FL_LEN(programs); i++) {
+		char path[PATH_MAX];
+
 		put(t, "#!/bin/sh\necho not the real one\n", "usr/bin/%s", programs[i]);
+		if (t->failed == 0 && (snprintf(path, sizeof(path), "%s/usr/bin/%s", t->root, programs[i]) < 0 ||
+				       chmod(path, 0755) < 0))
+			t->failed = fl_fail_sys(t->err, errno, "make '%s' executable", path);
+	}
 	put(t, "not the real one\n", "lib/firmware/nvidia/%s/gsp_ga10x.bin", version);
 	put(t, "not the real one\n", "lib/firmware/nvidia/%s/gsp_tu10x.bin", version);
 	if (!library)
@@ -304,13 +329,13 @@ static void put_libraries(struct tree *t, const char *library)
 	link_to(t, "libnvidia-ml.so.1", "%s/libnvidia-ml.so", folder);
 }
 
-static void copy(struct tree *t, const char *library, const char *name)
+static void copy_to(struct tree *t, const char *library, const char *name)
 {
 	char path[PATH_MAX], part[1 << 16];
 	int from = open(library, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
 
-	snprintf(path, sizeof(path), "%s/usr/lib/x86_64-linux-gnu/%s.so.%s", t->root, name, t->state->driver_version);
+	snprintf(path, sizeof(path), "%s/%s", t->root, name);
 	(void)unlink(path);
 	int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	while (from >= 0 && to >= 0 && (n = read(from, part, sizeof(part))) > 0)
@@ -324,6 +349,14 @@ static void copy(struct tree *t, const char *library, const char *name)
 		close(to);
 }
 
+static void copy(struct tree *t, const char *library, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "usr/lib/x86_64-linux-gnu/%s.so.%s", name, t->state->driver_version);
+	copy_to(t, library, path);
+}
+
 /* Copies of the fake libraries (that of CUDA stands beside the other), and the state beside them under its own inode:
  * so it is found wherever this is mounted. */
 static void put_fakes(struct tree *t, const char *folder, const char *library)
@@ -332,6 +365,9 @@ static void put_fakes(struct tree *t, const char *folder, const char *library)
 	const char *slash = strrchr(library, '/');
 
 	copy(t, library, "libnvidia-ml");
+	snprintf(path, sizeof(path), "%.*snvidia-cuda-mps-control", slash ? (int)(slash + 1 - library) : 0, library);
+	if (access(path, X_OK) == 0)
+		copy_to(t, path, "usr/bin/nvidia-cuda-mps-control");
 	snprintf(path, sizeof(path), "%.*slibcuda.so.1", slash ? (int)(slash + 1 - library) : 0, library);
 	if (access(path, R_OK) == 0)
 		copy(t, path, "libcuda");

@@ -237,10 +237,8 @@ func check(m *machine, fakectl, library, topologies string, t tested) error {
 		if !slices.Contains(spec.Process.Env, "NVIDIA_VISIBLE_DEVICES=void") {
 			return fmt.Errorf("%s: environment %v", name, spec.Process.Env)
 		}
-		if !slices.ContainsFunc(spec.Mounts, func(m oci.Mount) bool {
-			return strings.HasSuffix(m.Destination, "/libcuda.so.1")
-		}) {
-			return fmt.Errorf("%s: nothing leads to libcuda.so.1", name)
+		if err := linked(spec); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if len(byCard) != t.cards {
@@ -252,6 +250,29 @@ func check(m *machine, fakectl, library, topologies string, t tested) error {
 		}
 	}
 	return beside(m)
+}
+
+// linked: a program of ours that is there, and that can be run, makes the link by which programs open libcuda.
+func linked(spec *oci.Spec) error {
+	if spec.Hooks == nil {
+		return fmt.Errorf("no hook")
+	}
+	for _, hook := range spec.Hooks.CreateContainer {
+		if !slices.ContainsFunc(hook.Args, func(arg string) bool {
+			return strings.HasPrefix(arg, "libcuda.so.") && strings.HasSuffix(arg, "/libcuda.so.1")
+		}) {
+			continue
+		}
+		info, err := os.Stat(hook.Path)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+			return fmt.Errorf("the hook %s is not executable: %v", hook.Path, info.Mode())
+		}
+		return nil
+	}
+	return fmt.Errorf("no hook links libcuda.so.1: %v", spec.Hooks.CreateContainer)
 }
 
 func main() {

@@ -55,6 +55,9 @@ func untilTold(ctx context.Context, c *cluster.Cluster, profile string, began ti
 		}
 		fmt.Fprintf(os.Stderr, "%5.1f s  %s hands out %s\n", time.Since(began).Seconds(), n.Name, says)
 	}
+	if _, err := c.Scraper(ctx); err != nil {
+		return err
+	}
 	if err := leaveRunning(ctx, c); err != nil {
 		return err
 	}
@@ -74,7 +77,7 @@ func showGPUs(c *cluster.Cluster) {
 		"-- sh -c 'sleep 1; ls -l /dev/nvidia[0-9]*; env | grep NVIDIA'\n\n", kubectl, cluster.BusyboxImage)
 	fmt.Printf("  # a card falls off the bus: it leaves, and comes back once it answers well again (also: lose, hang, heal)\n"+
 		"  %s sim xid node-1 1 79 && timeout 20 %s get nodes --watch %s | uniq\n\n", fairlead(), kubectl, columns)
-	fmt.Printf("  # what the agent counts\n  ./dev cluster enter lan busybox wget -qO- http://%s:%s/metrics\n\n", c.Nodes[0].Address, gpus.Port)
+	fmt.Printf("  # what the agent counts\n  ./dev cluster enter lan busybox wget -qO- --header=\"Authorization: Bearer $(%s create token %s)\" http://%s:%s/metrics\n\n", kubectl, cluster.ScraperAccount, c.Nodes[0].Address, gpus.Port)
 	fmt.Printf("Ctrl-C ends all of it.\n")
 }
 

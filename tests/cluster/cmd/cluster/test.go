@@ -36,12 +36,12 @@ func test(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	limit := "30m"
+	limit := "40m"
 	if long {
 		limit = "90m"
 		os.Setenv("FAIRLEAD_LONG", "1") // what the tests look at
 	}
-	args = []string{"test", "-json", "-p=1", "-count=1", "-timeout=" + limit}
+	args = []string{"test", "-json", "-p=2", "-count=1", "-timeout=" + limit}
 	if len(names) > 0 {
 		pattern, err := testPattern(ctx, names)
 		if err != nil {

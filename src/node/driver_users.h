@@ -1,0 +1,23 @@
+/* driver_users.h - which processes have the GPU driver open: a driver cannot be unloaded, nor a GPU reset, before they
+ * have ended.
+ *
+ * Straight-line code over struct fl_fs, for a job. It needs the host's processes: in a PID namespace of its own the
+ * agent sees only itself, and finds nobody.
+ */
+#pragma once
+#include "base/str.h"
+#include "io/fs.h"
+
+#define FL_DRIVER_USERS_TEXT 640
+
+struct fl_driver_users {
+	uint32_t count;                          /* processes that have it open */
+	bool cut;                                /* there were more processes than are looked at */
+	char text[FL_DRIVER_USERS_TEXT];         /* the first of them: "python3 (pid 812, Pod team/job), ..." */
+};
+
+/* Looks at the links in `proc`/PID/fd. A device of the driver is /dev/nvidia*, as seen by the process, or that below
+ * `dev_root` (NULL: none). `logs` is the kubelet's directory of Pod logs, whose names are NAMESPACE_NAME_UID; a Pod
+ * that is not found there is named by its UID. */
+void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *dev_root, const char *logs,
+			  struct fl_driver_users *ret);

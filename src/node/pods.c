@@ -1,0 +1,186 @@
+#include "node/pods.h"
+#include "api/node.h"
+#include "base/limits.h"
+#include "json/write.h"
+#include "run/kube.h"
+#include <stdio.h>
+
+/* ---- the watch ---- */
+
+struct switching {
+	struct fl_op op;
+	struct fl_err err;
+	struct fl_write *write;
+};
+
+static int open_watch(struct fl_pods *pods, struct fl_err *err)
+{
+	struct fl_watch_options options = { .kind = &fl_own_pod_kind, .fields = pods->fields, .to = &fl_feed_watch,
+					    .arg = fl_loop_feed(pods->loop, &fl_own_pod_kind), .log = pods->log };
+
+	if (pods->watch || !pods->kube)
+		return 0;
+	pods->watch = fl_watch_new(pods->kube, &options, err);
+	return pods->watch ? 0 : -(int)err->code;
+}
+
+static void close_watch(struct fl_pods *pods)
+{
+	if (!pods->watch)
+		return;
+	pods->watch = fl_watch_free(pods->watch);
+	fl_feed_absent(fl_loop_feed(pods->loop, &fl_own_pod_kind));
+}
+
+static void switched(struct fl_op *op)
+{
+	struct switching *switching = fl_container(op, struct switching, op);
+
+	if (op->result < 0)
+		fl_write_failed(switching->write, &switching->err);
+	else if (switching->write->what == FL_WANT_GONE)
+		fl_write_gone(switching->write);
+	else
+		fl_write_done(switching->write, NULL);
+}
+
+static void start_switch(void *pods, struct fl_write *write)
+{
+	struct switching *switching = write->held;
+	struct fl_err err = { 0 };
+	int r = 0;
+
+	*switching = (struct switching){ .op = { .done = switched, .err = &switching->err }, .write = write };
+	if (write->what == FL_WANT_OBJECT && ((const struct fl_pod_watch *)write->object)->wanted)
+		r = open_watch(pods, &err);
+	else
+		close_watch(pods);
+	fl_op_begin(&switching->op, ((struct fl_pods *)pods)->io, NULL);
+	if (r < 0)
+		fl_op_fail(&switching->op, err.code, "%s", err.text);
+	else
+		fl_op_end(&switching->op, 0);
+}
+
+static void cancel_switch(void *pods, struct fl_write *write)
+{
+	(void)pods;
+	fl_op_cancel(&((struct switching *)write->held)->op);
+}
+
+const struct fl_sink fl_pod_watch_sink = { start_switch, cancel_switch, sizeof(struct switching), 0 };
+
+/* ---- evictions ---- */
+
+struct evicting {
+	struct fl_kube_call call;
+	struct fl_write *write;
+	struct fl_err err;
+	struct fl_op forget;           /* of one that is wanted no more: nothing is sent */
+};
+
+static void evicted(struct fl_op *op)
+{
+	struct evicting *evicting = fl_container(op, struct evicting, call.op);
+
+	if (op->result >= 0 || op->result == -FL_E_NOTFOUND || op->result == -FL_E_CONFLICT)
+		fl_write_done(evicting->write, NULL);
+	else
+		fl_write_failed(evicting->write, &evicting->err);
+}
+
+static void forgotten(struct fl_op *op)
+{
+	fl_write_gone(fl_container(op, struct evicting, forget)->write);
+}
+
+static void put_member(struct fl_jw *w, const char *key, struct fl_str value)
+{
+	fl_jw_key(w, fl_str(key));
+	fl_jw_str(w, value);
+}
+
+static int write_body(const struct fl_eviction *eviction, struct fl_arena *arena, struct fl_str *ret,
+		      struct fl_err *err)
+{
+	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(4 * FL_KIB);
+	struct fl_jw w = FL_JW(&body);
+
+	fl_jw_obj(&w);
+	put_member(&w, "apiVersion", FL_S("policy/v1"));
+	put_member(&w, "kind", FL_S("Eviction"));
+	fl_jw_key(&w, FL_S("metadata"));
+	fl_jw_obj(&w);
+	put_member(&w, "name", eviction->pod);
+	put_member(&w, "namespace", eviction->pod_space);
+	fl_jw_end_obj(&w);
+	fl_jw_key(&w, FL_S("deleteOptions"));
+	fl_jw_obj(&w);
+	fl_jw_key(&w, FL_S("preconditions"));
+	fl_jw_obj(&w);
+	put_member(&w, "uid", eviction->uid);
+	fl_jw_end_obj(&w);
+	fl_jw_end_obj(&w);
+	fl_jw_end_obj(&w);
+	*ret = fl_arena_str(arena, fl_buf_view(&body));
+	return ret->p ? 0 : fl_fail(err, FL_E_NOMEM, "no memory to evict a Pod");
+}
+
+static void start_eviction(void *self, struct fl_write *write)
+{
+	struct fl_pods *pods = self;
+	struct evicting *evicting = write->held;
+	struct fl_kube_call *call = &evicting->call;
+	const struct fl_eviction *eviction = write->object;
+	struct fl_err why = { .code = FL_E_UNSUPPORTED, .text = "no API server to evict Pods at" };
+
+	evicting->write = write;
+	if (write->what != FL_WANT_OBJECT) {
+		evicting->forget.done = forgotten;
+		fl_op_begin(&evicting->forget, pods->io, NULL);
+		fl_op_end(&evicting->forget, 0);
+		return;
+	}
+	call->op = (struct fl_op){ .done = evicted, .err = &evicting->err,
+				   .deadline = fl_now(pods->io) + FL_RUN_WRITE_TIMEOUT };
+	if (pods->kube && write_body(eviction, &write->arena, &call->body, &why) == 0) {
+		call->verb = FL_KUBE_CREATE;
+		call->kind = &fl_own_pod_kind;
+		call->subresource = "eviction";
+		call->space = eviction->pod_space;
+		call->name = eviction->pod;
+		call->once = true;   /* 429 is a disruption budget's word on this Pod, not the server's on its load */
+		call->may_send = fl_write_may;
+		call->may_arg = write;
+		fl_kube_start(pods->kube, call);
+		return;
+	}
+	fl_op_begin(&call->op, pods->io, NULL);
+	fl_op_fail(&call->op, why.code, "%s", why.text);
+}
+
+static void cancel_eviction(void *self, struct fl_write *write)
+{
+	struct evicting *evicting = write->held;
+
+	(void)self;
+	fl_op_cancel(&evicting->call.op);
+	fl_op_cancel(&evicting->forget);
+}
+
+const struct fl_sink fl_eviction_sink = { start_eviction, cancel_eviction, sizeof(struct evicting), 0 };
+
+/* ---- the whole ---- */
+
+void fl_pods_begin(struct fl_pods *pods, struct fl_io *io, struct fl_loop *loop, struct fl_kube *kube,
+		   struct fl_str node, struct fl_log *log)
+{
+	*pods = (struct fl_pods){ .io = io, .loop = loop, .kube = kube, .log = log };
+	(void)snprintf(pods->fields, sizeof pods->fields, "spec.nodeName=%.*s", FL_ARG(node));
+	fl_feed_absent(fl_loop_feed(loop, &fl_own_pod_kind));
+}
+
+void fl_pods_stop(struct fl_pods *pods)
+{
+	pods->watch = fl_watch_free(pods->watch);
+}

@@ -1,0 +1,24 @@
+/* processes.h - what /proc tells of a process, and which Pod it belongs to.
+ *
+ * Straight-line code over struct fl_fs, for a job. A process may end at any time: what cannot be read is empty.
+ */
+#pragma once
+#include "base/str.h"
+#include "io/fs.h"
+
+#define FL_POD_UID 40
+#define FL_POD_NAME (FL_NAME_MAX + 8)
+#define FL_PROCESS_NAME 64
+
+/* The text of a small file below /proc, without blanks at its ends; in `buf`. */
+struct fl_str fl_process_text(const struct fl_fs *fs, int proc, const char *path, char *buf, size_t size);
+
+/* What it calls itself, as one word that breaks no line; `pid` is its directory's name. */
+void fl_process_name(const struct fl_fs *fs, int proc, const char *pid, char ret[static FL_PROCESS_NAME]);
+
+/* The UID of the Pod that a process belongs to, by its /proc/PID/cgroup, written with '-'; false: no Pod's. */
+bool fl_cgroup_pod(struct fl_str cgroup, char ret[static FL_POD_UID]);
+
+/* NAMESPACE/NAME of the Pod with this UID, by the kubelet's directory of Pod logs, whose names are NAMESPACE_NAME_UID:
+ * 1; 0: there is none; < 0: the directory cannot be read. */
+int fl_pod_of_uid(const struct fl_fs *fs, const char *logs, const char *uid, char ret[static FL_POD_NAME]);

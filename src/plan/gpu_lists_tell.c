@@ -1,0 +1,140 @@
+/* What is said of the lists on the Node. */
+#include "base/limits.h"
+#include "plan/gpu_lists_in.h"
+
+/* ---- where the runtime reads CDI files ---- */
+
+/* "/var/run/cdi/" and "/run/cdi" are the same. */
+static struct fl_str plain(struct fl_str dir)
+{
+	while (dir.len > 1 && dir.p[dir.len - 1] == '/')
+		dir.len--;
+	return fl_str_starts(dir, FL_S("/var/run/")) ? fl_str_sub(dir, 4, dir.len) : dir;
+}
+
+static void check_directory(struct lists *l)
+{
+	const struct fl_runtime *runtime = l->facts->runtime;
+	struct fl_str names = FL_S("");
+
+	if (!l->by_cdi || !runtime || !runtime->cdi_dirs.len || !runtime->our_dir.len)
+		return;
+	for (uint32_t i = 0; i < runtime->cdi_dirs.len; i++) {
+		if (fl_str_eq(plain(runtime->cdi_dirs.at[i]), plain(runtime->our_dir)))
+			return;
+		names = fl_plan_printf(l->plan, "%.*s%s%.*s", FL_ARG(names), i ? ", " : "",
+				       FL_ARG(runtime->cdi_dirs.at[i]));
+	}
+	lists_problem(l, "CDIDirectory",
+		      "the container runtime reads CDI files in %.*s, and the agent writes them to %.*s: name one of "
+		      "those by --cdi-dir, or add this one to cdi_spec_dirs of the runtime",
+		      FL_ARG(names), FL_ARG(runtime->our_dir));
+}
+
+/* ---- conditions ---- */
+
+/* After all that is known to be wrong, as this may be: cards are handed out meanwhile. A runtime that has told nothing
+ * for a moment has no message. */
+static void tell_runtime(struct lists *l, uint32_t served)
+{
+	const struct fl_runtime *runtime = l->facts->runtime;
+
+	if (!served || !l->by_cdi || !runtime || runtime->cdi_known || !runtime->message.len)
+		return;
+	lists_problem(l, "RuntimeUnknown",
+		      "nobody knows whether the container runtime has CDI on, and where it is off Pods start without "
+		      "their cards: mount its socket and name it by --runtime-socket, update one that is older than "
+		      "CDI, or choose another --device-list-strategy: %.*s",
+		      FL_ARG(runtime->message));
+}
+
+/* What is not taken of the settings makes no card unready. */
+static void tell_settings(struct lists *l, struct fl_ref node)
+{
+	const struct fl_settings *s = l->facts->settings;
+
+	if (s->message.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
+	else if (s->untaken.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+				  FL_CONDITION_FALSE, "NotTaken", "%.*s", FL_ARG(s->untaken));
+	else
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
+				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
+}
+
+/* A restart of the agent is no news of the GPUs: the condition stays as it is, or is not there yet, while all that is
+ * missing comes by itself in a moment. */
+static bool settles(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	uint64_t until = (uint64_t)f->settings->started + FL_LISTS_SETTLE;
+
+	if (!f->settings->has.started || f->now >= until)
+		return false;
+	if (f->driver->state != FL_DRIVER_STARTING &&
+	    (f->driver->state != FL_DRIVER_READY || !l->reason || l->lasting || f->settings->message.len))
+		return false;
+	fl_want_at(l->plan, until);
+	return true;
+}
+
+static void tell_as_before(struct lists *l, struct fl_ref node, const char *type)
+{
+	const struct fl_condition *before = fl_condition_find(&l->facts->node->status.conditions, fl_str(type));
+	struct fl_str reason = before ? fl_plan_printf(l->plan, "%.*s", FL_ARG(before->reason)) : FL_S("");
+
+	if (before && reason.p)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, type, before->status,
+				  reason.p, "%.*s", FL_ARG(before->message));
+}
+
+static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	if (l->devices > FL_LISTS_NAMED)
+		l->problems = fl_plan_printf(l->plan, "%.*s; %u more devices", FL_ARG(l->problems),
+					     l->devices - FL_LISTS_NAMED);
+	if (l->facts->driver->state != FL_DRIVER_READY)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, "DriverNotReady", "the driver is %s: %.*s",
+				  fl_name(&fl_driver_state_names, (int)f->driver->state), FL_ARG(f->driver->message));
+	else if (f->settings->message.len && !l->reason)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, "Configuration", "%.*s", FL_ARG(f->settings->message));
+	else if (l->reason)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
+				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
+	else if (!served)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
+				  FL_CONDITION_TRUE, "NothingAsked", "%s",
+				  f->card_len ? "no card is in a pool and nvidia.com/gpu is off: nothing is exposed" :
+						"there is no card");
+	else
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady",
+				  FL_CONDITION_TRUE, "Ready", "%u cards, %u resources", f->card_len, served);
+}
+
+void lists_tell(struct lists *l, uint32_t served)
+{
+	struct fl_ref ref;
+	bool moment;
+
+	check_directory(l);
+	tell_runtime(l, served);
+	if (!l->facts->node)
+		return;
+	ref = FL_REF(&fl_own_node_kind, l->facts->node);
+	moment = settles(l);
+	if (moment)
+		tell_as_before(l, ref, "GPUsReady");
+	else
+		tell_ready(l, served, ref);
+	if (moment && l->facts->settings->waits.len)
+		tell_as_before(l, ref, "GPUSettingsTaken");
+	else
+		tell_settings(l, ref);
+}

@@ -1,0 +1,89 @@
+/* guard.h - who may see the pages that name Pods: a token review, then a subject access review, as kube-rbac-proxy
+ * does.
+ *
+ *     guard = (struct fl_guard){ .io = io, .kube = kube, .open = flags->open_metrics };
+ *     fl_guard_start(&guard, err);
+ *     fl_guard_serve(&guard, req, page->handle);     answers, or calls handle(req), now or once allowed
+ *
+ * Peers on the same machine (loopback, unix socket) are not asked. Everybody else shows a bearer token: one for the API
+ * server's audience in Authorization or, as the API server's proxy takes that away, one for FL_GUARD_AUDIENCE in
+ * Fairlead-Authorization. The second is refused by every API server, so the Pod that gets it can do nothing with it.
+ * The token's user needs the verb get on the path as a nonResourceURL. Verdicts are kept: FL_GUARD_ALLOWED,
+ * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE.
+ */
+#pragma once
+#include "base/metrics.h"
+#include "http/server.h"
+#include "kube/client.h"
+
+#define FL_GUARD_AUDIENCE "fairlead"
+
+/* ---- the decision: pure ---- */
+
+enum fl_guard_said { FL_GUARD_UNASKED, FL_GUARD_YES, FL_GUARD_NO, FL_GUARD_FAILED };
+
+enum fl_guard_kept {
+	FL_GUARD_NOT_KEPT,
+	FL_GUARD_KEPT_YES,         /* both reviews said yes, lately */
+	FL_GUARD_KEPT_OLD,         /* they did, some time ago */
+	FL_GUARD_KEPT_NOBODY,      /* the token is none, lately */
+	FL_GUARD_KEPT_NO,          /* its user may not, lately */
+};
+
+struct fl_guard_facts {
+	bool open;                 /* told to ask nobody */
+	bool local;                /* the peer is on this machine */
+	bool has_api;              /* there is an API server to ask */
+	bool token;                /* one was shown */
+	bool busy;                 /* as many reviews as may be are under way, or were lately */
+	enum fl_guard_kept kept;
+	enum fl_guard_said token_review, access_review;
+};
+
+enum fl_guard_step {
+	FL_GUARD_SERVE,
+	FL_GUARD_ASK_TOKEN, FL_GUARD_ASK_ACCESS,
+	FL_GUARD_NO_TOKEN,         /* 401 */
+	FL_GUARD_NOBODY,           /* 401 */
+	FL_GUARD_FORBIDDEN,        /* 403 */
+	FL_GUARD_NO_API,           /* 403 */
+	FL_GUARD_BUSY,             /* 503 */
+	FL_GUARD_CANNOT_ASK,       /* 503 */
+	FL_GUARD_STEP_COUNT_
+};
+extern const struct fl_names fl_guard_step_names;
+
+enum fl_guard_step fl_guard_next(const struct fl_guard_facts *facts);
+
+/* ---- the doer ---- */
+
+struct fl_guard_verdict {
+	uint64_t key[2];           /* hashes of token and path under two secrets; 0, 0: the place is free */
+	uint64_t since;            /* monotonic ns */
+	enum fl_guard_kept kept;   /* YES, NOBODY or NO */
+};
+
+struct fl_guard_ask;
+
+struct fl_guard {
+	/* The caller's, set before the start, borrowed until the stop. */
+	struct fl_io *io;
+	struct fl_kube *kube;          /* NULL: there is no API server */
+	bool open;
+	struct fl_metrics *metrics;    /* NULL: none are kept */
+
+	struct fl_guard_verdict verdicts[FL_GUARD_KEPT_MAX];
+	uint64_t secrets[2][2];
+	struct fl_guard_ask *asks;     /* under way */
+	uint32_t asking;
+	uint64_t reviewed[FL_GUARD_REVIEWS];   /* when the last ones began: a ring */
+	uint32_t review_at;
+	struct fl_family *answers;
+};
+
+/* FL_E_NOMEM, or no randomness. To be stopped in any case. */
+int fl_guard_start(struct fl_guard *guard, struct fl_err *err) FL_MUSTUSE;
+void fl_guard_stop(struct fl_guard *guard);    /* reviews under way are cancelled; their requests stay unanswered */
+
+/* From a handler: `handle` answers what is allowed. */
+void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*handle)(struct fl_http_req *req));

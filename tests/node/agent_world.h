@@ -1,0 +1,49 @@
+/* agent_world.h - the agent as a whole for tests: on real children, a fake driver, a kubelet and a disk. */
+#pragma once
+#include "fake_kubelet.h"
+#include "gpu_rig.h"
+#include "node/agent.h"
+#include "test.h"
+
+#define GPU "nvidia.com/gpu"
+
+struct old;
+
+struct world {
+	struct gpu_rig rig;            /* the fake driver, and the io of all */
+	struct fl_loop *loop;
+	struct fl_agent agent;
+	struct fake_kubelet kubelet;
+	struct fl_grpc_server *pods;
+	char *held;                    /* the device that the one Pod has; NULL: there is none */
+	struct fl_settings_given given;
+	struct fl_str root;            /* of the driver */
+	char plugins[80], pod_dir[80], cdi[80], state[80], file[160], control[120];
+	const char *config, *configs;  /* a configuration file, or a directory of them; NULL: none */
+	bool astray; int warned;       /* a driver was looked for elsewhere; log lines of a wrong configuration */
+	struct old *old;               /* a journal that the test has open */
+	void (*hear)(void *w, const struct fl_told_event *event);   /* NULL: nobody does */
+	uint32_t told;                 /* a bit for each that hear() has waited for */
+	char share[80];                /* a device that the one Pod may have */
+	bool opened;                   /* the driver, while nobody should have */
+	struct fl_err err;
+};
+
+int world_up(struct world *w, const char *topology, unsigned flags) FL_MUSTUSE;
+void world_auto_(struct world *w);
+
+/* May be started and stopped again and again: what it left is there. */
+int agent_up(struct world *w) FL_MUSTUSE;
+void agent_down(struct world *w);
+
+/* Turns until it is so; false when it is not within 20 s. */
+bool until(struct world *w, bool (*so)(struct world *w, int arg), int arg);
+const char *uuid(const struct world *w, int gpu);
+/* In the kubelet's list: 'H', 'U', or '-' where it is not there. */
+char listed(struct world *w, int gpu);
+bool both_are(struct world *w, int both);
+bool is_ready(struct world *w, int arg);
+
+#define WORLD(w, topology, flags) \
+	FL_AUTO(world) struct world w = { 0 }; \
+	OK_ERR(world_up(&w, topology, flags), &w.err)

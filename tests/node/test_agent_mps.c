@@ -1,0 +1,367 @@
+/* MPS as a whole: the agent, real children on a fake driver, and the daemons that it starts. */
+#include "agent_world.h"
+#include "base/limits.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The directory of MPS; what lies there is unmounted at the end, and daemons end with the rig. */
+struct mps {
+	char root[100], config[120];
+	struct world *w;
+};
+
+static void mps_auto_(struct mps *mps)
+{
+	char path[200];
+
+	agent_down(mps->w);
+	(void)snprintf(path, sizeof path, "%s/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid", mps->root);
+	{
+		FILE *file = fopen(path, "r");
+		char text[32] = "";
+		long pid = file && fgets(text, sizeof text, file) ? strtol(text, NULL, 10) : 0;
+
+		if (pid > 1)
+			(void)kill((pid_t)pid, SIGKILL);
+		if (file)
+			(void)fclose(file);
+	}
+	(void)snprintf(path, sizeof path, "%s/shm", mps->root);
+	(void)umount2(path, MNT_DETACH);
+}
+
+static int mps_up(struct mps *mps, struct world *w)
+{
+	FILE *file;
+
+	mps->w = w;
+	(void)snprintf(mps->root, sizeof mps->root, "%s/mps", w->rig.folder);
+	(void)snprintf(mps->config, sizeof mps->config, "%s/config.yaml", w->rig.folder);
+	file = fopen(mps->config, "w");
+	if (!file)
+		return -FL_E_IO;
+	(void)fprintf(file,
+		      "version: v1\nflags: {mpsRoot: %s}\nsharing: {mps: {resources: [{name: gpu, replicas: 4}]}}\n",
+		      mps->root);
+	w->config = mps->config;
+	w->given.recovery_wait = FL_S("0s");
+	return fclose(file) == 0 ? 0 : -FL_E_IO;
+}
+
+static int mps_order(const struct mps *mps, const char *fault)
+{
+	char path[200];
+	FILE *file;
+	bool written;
+
+	(void)snprintf(path, sizeof path, "%s/nvidia.com/gpu/fault", mps->root);
+	file = fopen(path, "w");
+	if (!file)
+		return -FL_E_IO;
+	written = fputs(fault, file) >= 0;
+	return fclose(file) == 0 && written ? 0 : -FL_E_IO;
+}
+
+static const struct fl_mps *mps_see(struct world *w, struct fl_arena *arena)
+{
+	struct fl_view view = fl_loop_view(w->loop, arena);
+
+	return fl_view_get(&view, &fl_mps_kind, FL_S(""), FL_S(GPU));
+}
+
+static int mps_pid(struct world *w)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_mps *mps = mps_see(w, &arena);
+
+	return mps ? mps->pid : 0;
+}
+
+static int mode(const struct world *w, int gpu)
+{
+	return (int)w->rig.state->gpus[gpu].compute_mode;
+}
+
+/* Of all shares of both: 'H' or 'U'; '-' where one is missing or they differ. */
+static char shares(struct world *w)
+{
+	char first = '-';
+
+	for (int gpu = 0; gpu < 2; gpu++)
+		for (int share = 0; share < 4; share++) {
+			char id[80];
+			const char *at;
+			char is;
+
+			(void)snprintf(id, sizeof id, "%s::%d", uuid(w, gpu), share);
+			at = strstr(fake_kubelet_devices(&w->kubelet, GPU), id);
+			is = !at ? '-' : at[strlen(id)] == '!' ? 'U' : 'H';
+			if (gpu + share > 0 && is != first)
+				return '-';
+			first = is;
+		}
+	return first;
+}
+
+static bool shares_are(struct world *w, int what)
+{
+	return shares(w) == what;
+}
+
+static bool another_daemon(struct world *w, int than)
+{
+	return mps_pid(w) && mps_pid(w) != than;
+}
+
+/* Gone, or waiting for somebody to take note of its end. */
+static bool is_dead(int pid)
+{
+	char path[40], state = 'Z';
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 'Z';
+	if (file)
+		(void)fclose(file);
+	return state == 'Z';
+}
+
+static bool daemon_is(struct world *w, int pid)
+{
+	return mps_pid(w) == pid;
+}
+
+static bool modes_are(struct world *w, int which)
+{
+	return mode(w, 0) == which && mode(w, 1) == which;
+}
+
+static bool forgets_mps(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+
+	(void)arg;
+	return !mps_see(w, &arena) && fl_loop_idle(w->loop);
+}
+
+static bool mps_complains(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_mps *mps = mps_see(w, &arena);
+
+	(void)arg;
+	return mps && fl_str_starts(mps->message, FL_S("the MPS control daemon does not take its limits: 25%"));
+}
+
+static bool held_is(struct world *w, int held)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_holder_kind);
+
+	return (fl_each_next(&each) != NULL) == held;
+}
+
+static bool file_says(const struct mps *mps, const char *name, const char *what)
+{
+	char path[200], text[4096] = "";
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "%s/%s", mps->root, name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	text[fread(text, 1, sizeof text - 1, file)] = '\0';
+	(void)fclose(file);
+	return strstr(text, what) != NULL;
+}
+
+#define MPS(mps, w) \
+	FL_AUTO(mps) struct mps mps = { .w = &w }; \
+	if (geteuid() != 0) \
+		SKIP("a tmpfs is mounted, which takes root"); \
+	OK(mps_up(&mps, &w))
+
+/* Limits before Healthy; killed: Unhealthy, another one, Healthy; the next agent adopts it. */
+TEST_ONCE(row_39_mps_daemon_limits_kill_and_restart)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	CHECK(modes_are(&w, 3));
+	pid = mps_pid(&w);
+	CHECK(pid > 1);
+	CHECK(file_says(&mps, "nvidia.com/gpu/log/control.log", "set_default_device_pinned_mem_limit 0 "));
+	CHECK(file_says(&mps, "nvidia.com/gpu/log/control.log", "set_default_device_pinned_mem_limit 1 "));
+	CHECK(file_says(&mps, "nvidia.com/gpu/log/control.log", "set_default_active_thread_percentage 25\n"));
+	CHECK(file_says(&mps, "nvidia.com/gpu/.started", "25%") && file_says(&mps, ".ready", ""));
+	CHECK_INT(w.kubelet.registered, 1);
+
+	CHECK(kill(pid, SIGKILL) == 0);
+	CHECK(until(&w, shares_are, 'U'));
+	CHECK(until(&w, another_daemon, pid));
+	CHECK(until(&w, shares_are, 'H'));
+
+	pid = mps_pid(&w);
+	agent_down(&w);
+	CHECK(!is_dead(pid));
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, daemon_is, pid) && until(&w, shares_are, 'H'));
+	CHECK_INT(mps_pid(&w), pid);
+}
+
+/* Refused limits: never Healthy, and said why. */
+TEST_ONCE(row_39_mps_no_share_is_healthy_without_limits)
+{
+	char path[200];
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	(void)snprintf(path, sizeof path, "mkdir -p %s/nvidia.com/gpu/pipe", mps.root);
+	CHECK(system(path) == 0);
+	OK(mps_order(&mps, "refuse"));
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, mps_complains, 0));
+	CHECK_INT(w.kubelet.registered, 0);
+	OK(mps_order(&mps, ""));
+	CHECK(until(&w, shares_are, 'H'));
+}
+
+/* A client's fault, and a daemon that does not answer. */
+TEST_ONCE(mps_a_fault_and_silence_are_bad_news_and_heal)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	pid = mps_pid(&w);
+	OK(mps_order(&mps, "fault"));
+	CHECK(until(&w, shares_are, 'U'));
+	OK(mps_order(&mps, ""));
+	CHECK(until(&w, shares_are, 'H'));
+	CHECK_INT(mps_pid(&w), pid);
+	w.held = w.share;
+	(void)snprintf(w.share, sizeof w.share, "%s::1", uuid(&w, 0));
+	fl_holders_look(w.agent.holders);
+	CHECK(until(&w, held_is, true));
+	OK(mps_order(&mps, "deaf"));
+	CHECK(until(&w, shares_are, 'U'));
+	CHECK_INT(mps_pid(&w), pid);       /* its clients may work still */
+	OK(mps_order(&mps, ""));
+	CHECK(until(&w, shares_are, 'H'));
+	CHECK_INT(mps_pid(&w), pid);
+}
+
+TEST_ONCE(mps_a_silent_daemon_that_nobody_needs_is_replaced)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	pid = mps_pid(&w);
+	OK(mps_order(&mps, "deaf"));
+	CHECK(until(&w, shares_are, 'U'));
+	CHECK(until(&w, another_daemon, pid));
+	CHECK(is_dead(pid));
+	OK(mps_order(&mps, ""));
+	CHECK(until(&w, shares_are, 'H'));
+}
+
+#define PIDFILE "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"
+
+static const char *below(const struct world *w, const char *name)
+{
+	static char path[200];
+
+	(void)snprintf(path, sizeof path, "%s/%s", w->rig.folder, name);
+	return path;
+}
+
+static bool is_marked(struct world *w, int arg)
+{
+	(void)arg;
+	return access(below(w, "mps/nvidia.com/gpu/.started"), F_OK) == 0;
+}
+
+TEST_ONCE(mps_a_daemon_is_replaced_whatever_it_was_at_and_whatever_pods_leave_there)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, is_marked, 0));
+	pid = mps_pid(&w);
+	CHECK(pid > 1 && kill(pid, SIGKILL) == 0);
+	CHECK(until(&w, another_daemon, pid));
+	CHECK(until(&w, shares_are, 'H'));
+
+	pid = mps_pid(&w);   /* Pods may write to the daemon's directory */
+	CHECK(unlink(below(&w, PIDFILE)) == 0 && mkdir(below(&w, PIDFILE), 0700) == 0);
+	CHECK(mkdir(below(&w, PIDFILE "/in"), 0700) == 0);
+	CHECK(kill(pid, SIGKILL) == 0);
+	CHECK(until(&w, another_daemon, pid));
+	CHECK(until(&w, shares_are, 'H'));
+}
+
+/* Switched off: the daemon ends, the compute mode is what it was, and nothing is remembered; by whichever agent. */
+TEST_ONCE(mps_off_leaves_nothing_behind)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	for (int i = 0; i < 2; i++) {
+		w.config = mps.config;
+		OK_ERR(agent_up(&w), &w.err);
+		CHECK(until(&w, shares_are, 'H'));
+		pid = mps_pid(&w);
+		agent_down(&w);
+		w.config = NULL;
+		OK_ERR(agent_up(&w), &w.err);
+		CHECK(until(&w, modes_are, 0));
+		CHECK(until(&w, forgets_mps, 0));
+		CHECK(until(&w, both_are, 'H'));
+		CHECK(is_dead(pid));
+		CHECK(!file_says(&mps, "nvidia.com/gpu/.started", "") &&
+		      !file_says(&mps, "nvidia.com/gpu/log/control.log", ""));
+		agent_down(&w);
+	}
+}
+
+/* Whatever step it was at when it was killed, the next agent goes on from there. */
+TEST_ONCE(mps_an_agent_that_is_killed_at_any_step_is_followed_by_one_that_goes_on)
+{
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	for (int turns = 1; turns < 120; turns += 1 + turns / 8) {
+		bool on = turns % 2;
+
+		w.config = on ? mps.config : NULL;
+		OK_ERR(agent_up(&w), &w.err);
+		for (int i = 0; i < turns; i++)
+			OK_ERR(fl_io_turn(w.rig.io, fl_clock(w.rig.io) + 2 * FL_NS_PER_MS, &w.err), &w.err);
+		agent_down(&w);
+	}
+	w.config = mps.config;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 3) && until(&w, shares_are, 'H'));
+	agent_down(&w);
+	w.config = NULL;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 0) && until(&w, forgets_mps, 0));
+}

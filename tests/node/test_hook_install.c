@@ -1,0 +1,170 @@
+/* The hook's program on a host: written when it is not there as it should be, and never over somebody else's file. This
+ * test carries it, as `fairlead` does. */
+#include "node/hook_install.h"
+#include "node/host.h"
+#include "test.h"
+#include "test_io.h"
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SELF "/proc/self/exe"
+
+static const char *path_of(const char *dir)
+{
+	return test_path(dir, "state/bin/fairlead-cdi-hook");
+}
+
+static bool is_program(const char *path)
+{
+	char command[700];
+	struct stat stat = { 0 };
+
+	(void)snprintf(command, sizeof command, "%s cdi-hook --help | grep -q 'container runtime'", path);
+	return lstat(path, &stat) == 0 && S_ISREG(stat.st_mode) && (stat.st_mode & 07777) == 0755 &&
+	       system(command) == 0;
+}
+
+static bool folder_has(const char *dir, unsigned want)
+{
+	char command[700];
+
+	(void)snprintf(command, sizeof command, "[ $(ls -A %s/state/bin | wc -l) = %u ]", dir, want);
+	return system(command) == 0;
+}
+
+/* Starts programs: no torture; below is what fails on the way. */
+TEST_ONCE(it_is_written_where_there_is_none_and_then_left_alone)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir();
+	struct stat before = { 0 }, after = { 0 };
+	struct fl_err err = { 0 };
+
+	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	CHECK(is_program(path_of(dir)));
+	CHECK(folder_has(dir, 1));
+	CHECK(stat(path_of(dir), &before) == 0);
+	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	CHECK(stat(path_of(dir), &after) == 0 && before.st_ino == after.st_ino);
+	CHECK_INT(test_io_open_fds(io), 0);
+}
+
+TEST_ONCE(one_of_ours_that_was_changed_is_replaced)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir();
+	struct fl_err err = { 0 };
+	FILE *file;
+	bool written;
+
+	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	file = fopen(path_of(dir), "ae");
+	GOT(file);
+	written = fputs("more", file) >= 0;
+	CHECK(fclose(file) == 0 && written);
+	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	CHECK(is_program(path_of(dir)));
+	CHECK(chmod(path_of(dir), 0600) == 0);
+	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	CHECK(is_program(path_of(dir)));
+}
+
+TEST(anybody_elses_file_is_left_as_it_is)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *path = test_path(test_dir(), "nvidia-ctk");
+	struct fl_err err = { 0 };
+
+	GOT(io);
+	(void)test_write_file(path, "#!/bin/sh\n");
+	REFUSED(fl_hook_install(fl_io_fs(io), SELF, path, &err), FL_E_EXISTS);
+	CHECK(strstr(err.text, "is not Fairlead's hook") && strstr(err.text, "--cdi-hook-path"));
+	CHECK_STR(test_read_file(path), "#!/bin/sh\n");
+}
+
+TEST(a_program_that_carries_none_says_so)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir();
+	struct fl_err err = { 0 };
+
+	GOT(io);
+	(void)test_write_file(test_path(dir, "text"), "x");
+	REFUSED(fl_hook_install(fl_io_fs(io), test_path(dir, "text"), path_of(dir), &err), FL_E_UNSUPPORTED);
+	CHECK(access(path_of(dir), F_OK) < 0);
+}
+
+static int on_noexec(const char *dir)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	struct fl_err err = { 0 };
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", dir, "tmpfs", MS_NOEXEC, NULL) < 0)
+		return 77;
+	return fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err) == -FL_E_DENIED && strstr(err.text, "noexec") &&
+			       strstr(err.text, "--cdi-hook-path")
+		       ? 0
+		       : 1;
+}
+
+TEST_ONCE(row_36_a_mount_without_execution_is_refused_with_the_remedy)
+{
+	const char *dir = test_dir();
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(on_noexec(dir));
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("no mounts can be made here");
+	CHECK_INT(WEXITSTATUS(status), 0);
+}
+
+/* A directory in the temporary file's place. */
+TEST_ONCE(what_fails_on_the_way_leaves_the_old_program_whole)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	const char *dir = test_dir();
+	struct fl_err err = { 0 };
+
+	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	CHECK(chmod(path_of(dir), 0700) == 0);   /* to be replaced */
+	CHECK(mkdir(test_path(dir, "state/bin/.fairlead-cdi-hook.tmp"), 0700) == 0);
+	CHECK(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err) < 0);
+	CHECK(strstr(err.text, "write the hook's program"));
+	CHECK(rmdir(test_path(dir, "state/bin/.fairlead-cdi-hook.tmp")) == 0);
+	CHECK(chmod(path_of(dir), 0755) == 0 && is_program(path_of(dir)));
+}
+
+/* While the driver is asked. */
+TEST_ONCE(it_is_written_ahead_of_the_look_that_needs_it)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	struct fl_host_sink sink = { .io = io, .source = SELF };
+	const char *dir = test_dir();
+	struct fl_err err = { 0 };
+
+	GOT(io);
+	fl_host_hook_early(&sink, fl_str(path_of(dir)));
+	CHECK(access(path_of(dir), F_OK) < 0 && fl_op_busy(&sink.early));   /* not on the loop */
+	while (fl_op_busy(&sink.early))
+		OK_ERR(fl_io_turn(io, FL_NEVER, &err), &err);
+	CHECK(is_program(path_of(dir)));
+	CHECK_STR(fl_str(sink.early_hook), path_of(dir));
+
+	/* Where it cannot be written the look tries again, and tells. */
+	sink.early_hook[0] = '\0';
+	fl_host_hook_early(&sink, FL_S("/proc/none/hook"));
+	while (fl_op_busy(&sink.early))
+		OK_ERR(fl_io_turn(io, FL_NEVER, &err), &err);
+	CHECK_STR(fl_str(sink.early_hook), "");
+	fl_host_stop(&sink);
+}
