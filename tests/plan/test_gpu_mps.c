@@ -260,15 +260,15 @@ TEST(row_39_a_share_is_handed_out_only_with_its_daemon)
 
 /* ---- in the lists ---- */
 
-#define WELL(n) "---\nmetadata: {name: '0000:0" n ":00.0'}\nuuid: GPU-" n "\nstate: Healthy\n"
+#define WELL(n) "---\nmetadata: {name: '0000:0" n ":00.0'}\ncard: '0000:0" n ":00.0'\nstate: Healthy\n"
 #define EXCLUSIVE "minor: 1\ncomputeMode: 3\ncomputeModeRead: 3\n"
 
 static const struct {
 	const char *says, *cards, *daemon, *got;
 } lists[] = {
-	{ "both joined", CARD("1", EXCLUSIVE) CARD("2", EXCLUSIVE), "healthy: true\n", "8 of 8" },
+	{ "both joined", CARD("1", EXCLUSIVE) CARD("2", EXCLUSIVE), "healthy: true\n", "2 of 2" },
 	{ "one cannot join, and hides no other", CARD("1", EXCLUSIVE) CARD("2", "minor: 2\n"), "healthy: true\n",
-	  "4 of 8" },
+	  "1 of 2" },
 	{ "nothing is listed while the daemon is not healthy", CARD("1", EXCLUSIVE) CARD("2", EXCLUSIVE), "", "" },
 };
 

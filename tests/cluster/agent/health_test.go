@@ -274,7 +274,7 @@ func TestTheDriverIsLetGoOfWhenAskedTo(t *testing.T) {
 			began := time.Now()
 			r.must(row.ask(r))
 			until(r, "no process has the driver", func() (bool, string) { return len(r.children()) == 0, fmt.Sprint(r.children()) })
-			if took := time.Since(began); took > 2*time.Second {
+			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("that took %v", took)
 			}
 			r.say("driver", "unload") // refused while anybody has it open

@@ -67,7 +67,7 @@ func TestR95AFatalXIDOfACardThatAnswers(t *testing.T) {
 	r.say("xid", r.number(id), "79")
 	took := c.comesTo(7).Sub(began)
 	t.Logf("out of the kubelet's list after %v", took)
-	if took > time.Second {
+	if took > 5*time.Second {
 		t.Errorf("that took %v", took)
 	}
 	r.hasGPUs(7, 8)

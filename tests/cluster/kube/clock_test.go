@@ -65,7 +65,7 @@ func TestElectionsWhileTheClockSteps(t *testing.T) {
 		began := time.Now()
 		a.signal(unix.SIGKILL)
 		b.waitFor(0, moment, "leads 1 term=1")
-		if took := time.Since(began); took < 2*time.Second || took > 5*time.Second {
+		if took := time.Since(began); took < 2*time.Second || took > 10*time.Second {
 			t.Errorf("replaced after %v, its duration is 3 s", took)
 		}
 	})

@@ -92,7 +92,7 @@ func TestAKilledLeaderIsReplacedWhenItsTimeIsOver(t *testing.T) {
 	a.signal(unix.SIGKILL)
 	b.waitFor(0, moment, "leads 1 term=1")
 	took := time.Since(began)
-	if took < 2*time.Second || took > 5*time.Second {
+	if took < 2*time.Second || took > 10*time.Second {
 		t.Errorf("replaced after %v, its duration is 3 s", took)
 	}
 }
