@@ -8,7 +8,8 @@
  * that is once, when the driver has told of all of its cards. A driver that is away, or not yet ready again, changes
  * nothing: containers have what they have. A look that hangs or fails is a write that failed: the Host is
  * then its message and nothing else (fl_gpu_host_failed, plan/gpu_cdi.h), and it comes again, every FL_LOCAL_RETRY_LAST
- * at least. The hook's program may be written ahead, while the driver is asked: a look within FL_HOST_EARLY takes it as it is.
+ * at least. The hook's program may be written ahead, while the driver is asked: a look within FL_HOST_EARLY takes it as
+ * it is.
  */
 #pragma once
 #include "io/io.h"
