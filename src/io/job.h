@@ -17,8 +17,12 @@
  * keep their order, a sick disk never holds up a name lookup, nor a missing directory a write. FL_LANE_BULK is for
  * files, too: for scans and copies of many of them, which single reads and writes must not wait for.
  * FL_LANE_PROCESSES is for what /proc tells of a process's memory: it waits for that process, which may hang in the
- * kernel. */
-enum fl_lane { FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_BULK, FL_LANE_PROCESSES, FL_LANE_COUNT_ };
+ * kernel. FL_LANE_OPEN_FILES is for which files processes have open, which waits for none of them: a pause waits for
+ * the answer. */
+enum fl_lane {
+	FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_BULK, FL_LANE_PROCESSES, FL_LANE_OPEN_FILES,
+	FL_LANE_COUNT_
+};
 
 struct fl_job {
 	void (*run)(struct fl_job *job, const struct fl_fs *fs);

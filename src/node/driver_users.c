@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "node/processes.h"
+#include <errno.h>
 #include <stdio.h>
 
 struct search {
@@ -46,12 +47,18 @@ static bool is_driver(const struct search *s, const char *target)
 	       strncmp(target + root, device, sizeof device - 1) == 0;
 }
 
-static bool has_driver(const struct search *s, const char *pid)
+/* A process that has ended meanwhile has nothing open. */
+static bool is_over(int64_t result)
+{
+	return result == -ENOENT || result == -ESRCH;
+}
+
+static bool has_driver(struct search *s, const char *pid)
 {
 	char path[64], list[2048], target[FL_GPU_PATH_MAX + 32];
+	bool has = false, unread = false;
 	uint32_t looked = 0;
-	bool has = false;
-	int64_t len;
+	int64_t len = 0;
 	int fd;
 
 	(void)snprintf(path, sizeof path, "%.20s/fd", pid);
@@ -64,12 +71,16 @@ static bool has_driver(const struct search *s, const char *pid)
 		while (!has && (name = fl_list_next(list, (size_t)len, &at, NULL)) && looked++ < FL_DRIVER_USERS_FDS) {
 			int64_t got = s->fs->readlink(s->fs, fd, name, target, sizeof target - 1);
 
+			unread |= got < 0 && !is_over(got);
 			target[got > 0 ? got : 0] = '\0';
 			has = is_driver(s, target);
 		}
 	}
 	if (fd >= 0)
 		s->fs->close(s->fs, fd);
+	unread |= (fd < 0 && !is_over(fd)) || (len < 0 && !is_over(len));
+	s->ret->unread += !has && unread;
+	s->ret->cut |= !has && looked >= FL_DRIVER_USERS_FDS;
 	return has;
 }
 
@@ -77,26 +88,29 @@ void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *
 			  struct fl_driver_users *ret)
 {
 	struct search s = { fs, dev_root, logs, -1, 0, ret };
+	bool all = true;
 	uint32_t looked = 0;
 	char list[4096];
-	int64_t len;
+	int64_t len = 0;
 
 	*ret = (struct fl_driver_users){ 0 };
 	s.proc = fs->open(fs, AT_FDCWD, proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	while (s.proc >= 0 && !ret->cut && (len = fs->list(fs, s.proc, list, sizeof list)) > 0) {
+	while (s.proc >= 0 && all && (len = fs->list(fs, s.proc, list, sizeof list)) > 0) {
 		const char *name;
 		size_t at = 0;
 
 		while ((name = fl_list_next(list, (size_t)len, &at, NULL))) {
 			if (name[0] < '1' || name[0] > '9')
 				continue;
-			ret->cut = looked++ >= FL_DRIVER_USERS_PIDS;
-			if (ret->cut)
+			all = looked++ < FL_DRIVER_USERS_PIDS;
+			if (!all)
 				break;
 			if (has_driver(&s, name))
 				add(&s, name);
 		}
 	}
+	ret->cut |= !all;
+	ret->error = s.proc < 0 ? -s.proc : len < 0 ? (int)-len : 0;
 	if (s.proc >= 0)
 		fs->close(fs, s.proc);
 }

@@ -12,7 +12,9 @@
 
 struct fl_driver_users {
 	uint32_t count;                          /* processes that have it open */
-	bool cut;                                /* there were more processes than are looked at */
+	uint32_t unread;                         /* processes whose open files may not be read */
+	int error;                               /* errno: `proc` could not be read, and so nobody knows */
+	bool cut;                                /* there were more processes, or files of one, than are looked at */
 	char text[FL_DRIVER_USERS_TEXT];         /* the first of them: "python3 (pid 812, Pod team/job), ..." */
 };
 

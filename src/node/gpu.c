@@ -511,6 +511,8 @@ static void pause_dropped(struct fl_op *op)
 
 static void end_pauses(struct fl_gpu *gpu)
 {
+	bool names_due = !gpu->users_known && fl_now(gpu->io) < gpu->users_until;
+
 	if (!gpu->waiting)
 		return;
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++)
@@ -519,7 +521,7 @@ static void end_pauses(struct fl_gpu *gpu)
 	for (struct fl_gpu_pause **from = &gpu->waiting; *from;) {
 		struct fl_gpu_pause *pause = *from;
 
-		if (pause->users && !gpu->users_known) {
+		if (pause->users && names_due) {
 			from = &pause->next;
 			continue;
 		}
@@ -590,6 +592,8 @@ static uint64_t next_at(const struct fl_gpu *gpu)
 		sooner(&at, gpu->late_at);
 	if (gpu->pauses && gpu->users_at > now)
 		sooner(&at, gpu->users_at);
+	if (gpu->waiting && gpu->users_until > now)
+		sooner(&at, gpu->users_until);
 	if (gpu->kids[GPU_EVENTS].not_before > now)
 		sooner(&at, gpu->kids[GPU_EVENTS].not_before);
 	if (gpu->waits || !gpu_kid_free_to_ask(&gpu->kids[GPU_CALLS]))

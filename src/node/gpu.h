@@ -76,14 +76,15 @@ void fl_gpu_begin(struct fl_gpu *gpu);             /* with `wait`; called again,
  * unloaded for that reason. A deadline of FL_GPU_LET_GO is kept by itself. `why` is for people. */
 struct fl_gpu_pause {
 	struct fl_op op;
-	bool users;                   /* who else has the driver open is looked for, too, before it ends */
+	bool users;                   /* it waits, up to FL_DRIVER_USERS_WAIT, for who else has the driver open */
 	struct fl_gpu_pause *next;    /* the feeder's */
 };
 void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *why);
 void fl_gpu_resume(struct fl_gpu *gpu);
 
 /* Who else has the driver open, as looked at when the pause was reached and every FL_DRIVER_USERS_EVERY while anybody
- * has: "; 1 process still has it open: ...", appended. Nothing is written where there is nobody, or no pause. */
+ * has: "; 1 process still has it open: ...", appended; or that it is not known, and why. Nothing is written where there
+ * is nobody, or no pause. */
 void fl_gpu_users(const struct fl_gpu *gpu, struct fl_buf *ret);
 
 /* Processes, for tests and `status`; 0: there is none now. */

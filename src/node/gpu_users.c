@@ -31,15 +31,22 @@ static void release(struct fl_job *job)
 	fl_free(fl_container(job, struct users_job, job));
 }
 
-/* Also when it could not be looked at in time: a pause does not fail for want of names. */
+static bool is_whole(const struct fl_driver_users *users)
+{
+	return !users->unread && !users->error && !users->cut;
+}
+
+static bool is_free(const struct fl_driver_users *users)
+{
+	return !users->count && is_whole(users);
+}
+
 static void looked(struct fl_op *op)
 {
 	struct fl_gpu *gpu = fl_container(op, struct fl_gpu, users_look);
 
-	if (op->result < 0)
-		gpu->users = (struct fl_driver_users){ 0 };
-	gpu->users_known = true;
-	gpu->users_at = gpu->users.count ? fl_now(gpu->io) + FL_DRIVER_USERS_EVERY : FL_NEVER;
+	gpu->users_known = op->result >= 0;
+	gpu->users_at = gpu->users_known && is_free(&gpu->users) ? FL_NEVER : fl_now(gpu->io) + FL_DRIVER_USERS_EVERY;
 	gpu_wake(gpu);
 }
 
@@ -55,7 +62,18 @@ void gpu_users_ask(struct fl_gpu *gpu)
 {
 	fl_op_cancel(&gpu->users_look);
 	gpu->users_known = false;
-	gpu->users_at = 0;
+	gpu->users_at = gpu->users_until = 0;
+}
+
+/* A pause does not fail for want of names: it ends before its deadline, and says that they are not known yet. */
+static void wait_for_names(struct fl_gpu *gpu)
+{
+	uint64_t now = fl_now(gpu->io), wait = FL_DRIVER_USERS_WAIT;
+
+	for (const struct fl_gpu_pause *pause = gpu->waiting; pause; pause = pause->next)
+		if (pause->op.deadline < now + 2 * wait)
+			wait = pause->op.deadline > now ? (pause->op.deadline - now) / 2 : 0;
+	gpu->users_until = now + wait;
 }
 
 void gpu_users_look(struct fl_gpu *gpu)
@@ -66,11 +84,14 @@ void gpu_users_look(struct fl_gpu *gpu)
 	if (!gpu->pauses) {
 		fl_op_cancel(&gpu->users_look);
 		gpu->users = (struct fl_driver_users){ 0 };
+		gpu->users_known = false;
 		return;
 	}
 	if (any_kid(gpu) || fl_op_busy(&gpu->users_look) || fl_now(gpu->io) < gpu->users_at)
 		return;
-	gpu->users_look = (struct fl_op){ .done = looked, .deadline = fl_now(gpu->io) + FL_DRIVER_USERS_WAIT };
+	if (!gpu->users_known)
+		wait_for_names(gpu);
+	gpu->users_look = (struct fl_op){ .done = looked };
 	job = fl_zalloc(sizeof *job);
 	if (!job) {
 		fl_op_begin(&gpu->users_look, gpu->io, NULL);
@@ -82,18 +103,39 @@ void gpu_users_look(struct fl_gpu *gpu)
 	(void)snprintf(job->dev_root, sizeof job->dev_root, "%s", o->dev_root ? o->dev_root : gpu->found.root);
 	(void)snprintf(job->proc, sizeof job->proc, "%s", o->proc);
 	(void)snprintf(job->logs, sizeof job->logs, "%s", o->pod_logs ? o->pod_logs : "/var/log/pods");
-	fl_job_start(gpu->io, &gpu->users_look, &job->job, FL_LANE_FILES);
+	fl_job_start(gpu->io, &gpu->users_look, &job->job, FL_LANE_OPEN_FILES);
+}
+
+/* Nobody was seen with it, which is not the same as nobody has it. */
+static void say_unknown(const struct fl_gpu *gpu, struct fl_buf *ret)
+{
+	const struct fl_driver_users *users = &gpu->users;
+
+	fl_buf_str(ret, FL_S("; whether other processes have it open is not known"));
+	if (!gpu->users_known)
+		fl_buf_str(ret, FL_S(" yet"));
+	else if (users->error)
+		fl_buf_printf(ret, ": read '%s': %s", gpu->options.proc, strerror(users->error));
+	else if (users->unread)
+		fl_buf_printf(ret, ": the open files of %u process%s cannot be read: give the agent CAP_SYS_PTRACE",
+			      users->unread, users->unread == 1 ? "" : "es");
+	else
+		fl_buf_str(ret, FL_S(": there are more processes, or open files, than are looked at"));
 }
 
 void fl_gpu_users(const struct fl_gpu *gpu, struct fl_buf *ret)
 {
 	const struct fl_driver_users *users = &gpu->users;
 
-	if (!gpu->pauses || !gpu->users_known || !users->count)
+	if (!gpu->pauses || (gpu->users_known && is_free(users)))
 		return;
+	if (!gpu->users_known || !users->count) {
+		say_unknown(gpu, ret);
+		return;
+	}
 	fl_buf_printf(ret, "; %u process%s still %s it open: %s%s%s", users->count, users->count == 1 ? "" : "es",
 		      users->count == 1 ? "has" : "have", users->text,
 		      users->count > FL_DRIVER_USERS_NAMED ? ", ..." : "",
-		      users->cut ? " (not all processes were looked at)" : "");
+		      is_whole(users) ? "" : " (not all processes were looked at)");
 	fl_buf_str(ret, FL_S(": end them before the driver is unloaded or a GPU is reset"));
 }

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "io/posix.h"
 #include "test.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -143,11 +144,88 @@ TEST_ONCE(many_processes_are_counted_and_the_first_are_named)   /* real files */
 	CHECK_INT(named, FL_DRIVER_USERS_NAMED);
 }
 
-TEST_ONCE(without_a_proc_nobody_is_named)   /* real files */
+TEST_ONCE(a_proc_that_cannot_be_read_is_an_error_and_names_nobody)   /* real files */
 {
 	struct fl_driver_users users;
 
 	fl_driver_users_find(&fl_posix_fs, "/nowhere", NULL, "/nowhere", &users);
 	CHECK_INT(users.count, 0);
+	CHECK_INT(users.error, ENOENT);
 	CHECK_STR(fl_str(users.text), "");
+}
+
+/* Somebody else's process, to one who lacks CAP_SYS_PTRACE: its directory `fd` may not be opened, or its links not be
+ * read; or it has just ended. */
+struct other {
+	struct fl_fs fs;
+	const char *dir;
+	int open_error, link_error, fd;
+};
+
+static int other_open(const struct fl_fs *fs, int at, const char *path, int flags, uint32_t mode)
+{
+	struct other *other = fl_container(fs, struct other, fs);
+	bool is_it = strcmp(path, other->dir) == 0;
+	int fd = is_it && other->open_error ? -other->open_error
+					    : fl_posix_fs.open(&fl_posix_fs, at, path, flags, mode);
+
+	if (is_it || fd == other->fd)
+		other->fd = is_it ? fd : -1;
+	return fd;
+}
+
+static int64_t other_readlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t size)
+{
+	const struct other *other = fl_container(fs, struct other, fs);
+
+	if (dir == other->fd && other->link_error)
+		return -other->link_error;
+	return fl_posix_fs.readlink(&fl_posix_fs, dir, path, buf, size);
+}
+
+static const struct {
+	const char *says;
+	int open_error, link_error;
+	uint32_t unread, count;
+} others[] = {
+	{ "all may be read", 0, 0, 0, 2 },
+	{ "its directory may not be opened", EACCES, 0, 1, 1 },
+	{ "its links may not be read", 0, EACCES, 1, 1 },
+	{ "it ended before its directory was opened", ENOENT, 0, 0, 1 },
+	{ "it ended before its links were read", 0, ENOENT, 0, 1 },
+	{ "it ended while its links were read", 0, ESRCH, 0, 1 },
+};
+
+TEST_ONCE(a_process_whose_files_may_not_be_read_is_counted_as_unread_and_not_as_free)   /* real files */
+{
+	EACH_ROW (row, others) {
+		struct other other = { fl_posix_fs, "812/fd", row->open_error, row->link_error, -1 };
+
+		other.fs.open = other_open;
+		other.fs.readlink = other_readlink;
+		TREE(tree);
+		CHECK(process(&tree, 812, "python3\n", "0::/", "/dev/nvidia0"));
+		CHECK(process(&tree, 813, "dcgm\n", "0::/", "/dev/nvidia0"));
+		fl_driver_users_find(&other.fs, tree.proc, NULL, tree.logs, &users);
+		CHECK_INT(users.unread, row->unread);
+		CHECK_INT(users.count, row->count);
+		CHECK_INT(users.error, 0);
+	}
+}
+
+TEST_ONCE(a_process_with_more_files_than_are_looked_at_is_not_free)   /* real files */
+{
+	char path[200];
+
+	TREE(tree);
+	CHECK(process(&tree, 812, "python3\n", "0::/", "/dev/null"));
+	FIND(tree);
+	CHECK(!users.cut);
+	for (int i = 100; i < 100 + FL_DRIVER_USERS_FDS; i++) {
+		(void)snprintf(path, sizeof path, "%s/812/fd/%d", tree.proc, i);
+		CHECK_INT(symlink("/dev/null", path), 0);
+	}
+	FIND(tree);
+	CHECK_INT(users.count, 0);
+	CHECK(users.cut);
 }

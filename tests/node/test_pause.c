@@ -2,10 +2,12 @@
 #include "base/limits.h"
 #include "gpu_rig.h"
 #include "http/client.h"
+#include "io/job.h"
 #include "node/holding.h"
 #include "plan/gpu_health.h"
 #include "test_io.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -152,11 +154,20 @@ TEST_ONCE(what_is_remembered_is_a_file_that_says_why)
 	CHECK(rig_until(&n.rig, is_remembered, false));
 }
 
+static bool is_known(struct gpu_rig *rig, int arg)
+{
+	struct fl_str message = rig_see_driver(rig)->message;
+
+	(void)arg;
+	return !memmem(message.p, message.len, "not known yet", 13);
+}
+
 TEST_ONCE(whoever_writes_the_file_asks_for_a_pause)
 {
 	NODE(n);
 	CHECK(test_write_file(remembered(&n.rig), "\n"));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
+	CHECK(rig_until(&n.rig, is_known, 0));
 	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: nobody has written what for");
 	ASKED(n, "/resume", "", 200, "the driver is taken up");
 	CHECK(rig_until(&n.rig, is_remembered, false));
@@ -257,6 +268,120 @@ TEST_ONCE(who_else_has_the_driver_open_is_named_by_the_answer_and_the_driver_unt
 	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
 	CHECK(rig_until(&n.rig, names_nobody, 0));
 	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+}
+
+/* A job that keeps its lane busy until it is closed. */
+struct gate {
+	struct fl_job job;
+	int fds[2];
+	_Atomic bool begun;
+};
+
+struct shut {
+	struct fl_io *io;
+	struct gate *gate;
+	struct fl_op op;
+};
+
+static void wait_at_gate(struct fl_job *job, const struct fl_fs *fs)
+{
+	struct gate *gate = fl_container(job, struct gate, job);
+	char byte;
+
+	gate->begun = true;
+	job->result = fs->read(fs, gate->fds[0], &byte, 1);
+}
+
+static void gate_release(struct fl_job *job)
+{
+	struct gate *gate = fl_container(job, struct gate, job);
+
+	fl_close(job->io, gate->fds[0]);
+	fl_free(gate);
+}
+
+static int shut(struct shut *shut, struct fl_io *io, enum fl_lane lane)
+{
+	struct gate *gate = fl_zalloc(sizeof *gate);
+
+	if (!gate || fl_pair(io, FL_PIPE, gate->fds, NULL) < 0 || fcntl(gate->fds[0], F_SETFL, 0) < 0)
+		return -FL_E_NOMEM;
+	*shut = (struct shut){ .io = io, .gate = gate, .op = { .done = test_op_done } };
+	gate->job = (struct fl_job){ .run = wait_at_gate, .release = gate_release };
+	fl_job_start(io, &shut->op, &gate->job, lane);
+	for (int i = 0; i < 10000 && !gate->begun; i++)
+		if (test_pause(io, FL_NS_PER_MS) < 0)
+			return -FL_E_IO;
+	return gate->begun ? 0 : -FL_E_TIMEOUT;
+}
+
+static void shut_auto_(struct shut *shut)
+{
+	int fd = shut->gate ? shut->gate->fds[1] : -1;
+
+	fl_op_cancel(&shut->op);
+	if (fd >= 0)
+		fl_close(shut->io, fd);
+	shut->gate = NULL;
+}
+
+TEST_ONCE(files_that_are_slow_do_not_delay_who_else_has_the_driver_open)   /* threads */
+{
+	NODE(n);
+	CHECK_INT(other_process(&n, "/dev/nvidia0"), 0);
+	{
+		FL_AUTO(shut) struct shut files = { 0 };
+
+		OK(shut(&files, n.rig.io, FL_LANE_FILES));
+		ASKED(n, "/pause", "an upgrade", 200, STILL);
+	}
+	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+}
+
+static bool names_812(struct gpu_rig *rig, int arg)
+{
+	return !names_nobody(rig, arg);
+}
+
+#define NOT_YET "; whether other processes have it open is not known yet"
+
+TEST_ONCE(a_look_for_who_else_has_the_driver_that_is_late_is_told_as_not_known_until_it_ends)   /* threads */
+{
+	NODE(n);
+	CHECK_INT(other_process(&n, "/dev/nvidia0"), 0);
+	{
+		FL_AUTO(shut) struct shut looks = { 0 };
+
+		OK(shut(&looks, n.rig.io, FL_LANE_OPEN_FILES));
+		ASKED(n, "/pause", "an upgrade", 200, "the driver is let go of" NOT_YET "\n");
+		CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade" NOT_YET);
+		ASKED(n, "/pause", "", 200, "the driver is let go of already" NOT_YET "\n");
+	}
+	CHECK(rig_until(&n.rig, names_812, 0));
+	ASKED(n, "/pause", "", 200, "the driver is let go of already; 1 process still has it open:  (pid 812)");
+	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+}
+
+TEST_ONCE(a_proc_that_cannot_be_read_shows_nobody_free)
+{
+	char away[200], words[400];
+
+	NODE(n);
+	(void)snprintf(away, sizeof away, "%s.away", n.rig.proc);
+	(void)snprintf(words, sizeof words,
+		       "the driver is let go of; whether other processes have it open is not known: read '%s': No such "
+		       "file or directory\n",
+		       n.rig.proc);
+	CHECK_INT(rename(n.rig.proc, away), 0);
+	{
+		FL_AUTO(fl_http_call) struct fl_http_call call = { 0 };
+
+		begin(&n, &call, "/pause", "an upgrade");
+		CHECK_INT(finish(&n, &call), 200);
+		CHECK_STR(fl_buf_view(&call.reply), words);
+	}
+	CHECK_INT(rename(away, n.rig.proc), 0);
+	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
 }
 
 /* Issue 6: `nvidia-smi -r` is refused while the agent has the driver, so the remedy that is printed pauses it first. */
