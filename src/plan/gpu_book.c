@@ -149,43 +149,88 @@ static void read_unlisted(struct book *book, const struct fl_booking *booking)
 
 /* ---- two of them ---- */
 
-static bool has(const struct fl_str_list *list, struct fl_str id)
+/* One device of one entry, by the book or by the kubelet. */
+struct claim {
+	struct fl_str resource, device;
+	uint32_t entry;
+};
+
+static int by_device(const void *a_, const void *b_)
 {
-	for (uint32_t i = 0; i < list->len; i++)
-		if (fl_str_eq(list->at[i], id))
-			return true;
-	return false;
+	const struct claim *a = a_, *b = b_;
+	int order = fl_str_cmp(a->device, b->device);
+
+	if (!order)
+		order = fl_str_cmp(a->resource, b->resource);
+	return order ? order : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static bool holds(const struct entry *entry, struct fl_str id)
+static bool same_pods(const struct entry *a, const struct entry *b)
 {
-	return has(&entry->booking.devices, id) || (entry->holder && has(&entry->holder->devices, id));
+	return fl_str_eq(a->booking.pod, b->booking.pod) && fl_str_eq(a->booking.pod_space, b->booking.pod_space);
 }
 
-static struct fl_str common(const struct entry *a, const struct entry *b)
+static uint32_t add_claims(const struct entry *entry, uint32_t index, const struct fl_str_list *devices,
+			   struct claim *ret)
 {
-	for (uint32_t i = 0; i < a->booking.devices.len; i++)
-		if (holds(b, a->booking.devices.at[i]))
-			return a->booking.devices.at[i];
-	for (uint32_t i = 0; a->holder && i < a->holder->devices.len; i++)
-		if (holds(b, a->holder->devices.at[i]))
-			return a->holder->devices.at[i];
-	return FL_S("");
+	for (uint32_t i = 0; i < devices->len; i++)
+		ret[i] = (struct claim){ entry->booking.resource, devices->at[i], index };
+	return devices->len;
 }
 
-static void compare(struct entry *a, struct entry *b)
+/* All that is known, sorted by device; NULL: no memory. */
+static struct claim *claims_of(const struct book *book, uint32_t *ret_len)
 {
-	struct fl_str id;
+	struct claim *claims;
+	size_t len = 0;
 
-	if (a->verdict == UNSURE || b->verdict == UNSURE || !fl_str_eq(a->booking.resource, b->booking.resource) ||
-	    (fl_str_eq(a->booking.pod, b->booking.pod) && fl_str_eq(a->booking.pod_space, b->booking.pod_space)))
-		return;
-	id = common(a, b);
-	if (!id.len)
-		return;
-	a->rival = b;
-	b->rival = a;
-	a->contended = b->contended = id;
+	for (uint32_t i = 0; i < book->len; i++)
+		len += book->at[i].booking.devices.len + (book->at[i].holder ? book->at[i].holder->devices.len : 0);
+	claims = fl_plan_get(book->plan, len, sizeof *claims);
+	*ret_len = 0;
+	for (uint32_t i = 0; claims && i < book->len; i++) {
+		const struct entry *entry = &book->at[i];
+
+		if (entry->verdict == UNSURE)
+			continue;
+		*ret_len += add_claims(entry, i, &entry->booking.devices, claims + *ret_len);
+		if (entry->verdict == DIFFERS)
+			*ret_len += add_claims(entry, i, &entry->holder->devices, claims + *ret_len);
+	}
+	if (*ret_len)
+		qsort(claims, *ret_len, sizeof *claims, by_device);
+	return claims;
+}
+
+/* Those who claim one device: each has the last one of another Pod as its rival, by the first device of theirs. */
+static void set_rivals(struct book *book, const struct claim *claims, uint32_t len)
+{
+	struct entry *last = &book->at[claims[len - 1].entry], *other = NULL;
+
+	for (uint32_t i = len - 1; i-- > 0 && !other;)
+		if (!same_pods(&book->at[claims[i].entry], last))
+			other = &book->at[claims[i].entry];
+	for (uint32_t i = 0; other && i < len; i++) {
+		struct entry *entry = &book->at[claims[i].entry], *rival = same_pods(entry, last) ? other : last;
+
+		if (entry->rival && entry->rival >= rival)
+			continue;
+		entry->rival = rival;
+		entry->contended = claims[i].device;
+	}
+}
+
+static void compare(struct book *book)
+{
+	uint32_t len, to;
+	const struct claim *claims = claims_of(book, &len);
+
+	for (uint32_t from = 0; from < len; from = to) {
+		for (to = from + 1; to < len && fl_str_eq(claims[to].device, claims[from].device) &&
+				    fl_str_eq(claims[to].resource, claims[from].resource);)
+			to++;
+		set_rivals(book, claims + from, to - from);
+	}
 }
 
 /* ---- what is wanted ---- */
@@ -277,9 +322,8 @@ bool pods_book(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 		if (!f->holder_len || !bsearch(&f->bookings[i].meta.name, f->holders, f->holder_len,
 					       sizeof *f->holders, by_holder_name))
 			read_unlisted(&book, &f->bookings[i]);
-	for (uint32_t i = 0; book.settled && i < book.len; i++)
-		for (uint32_t k = i + 1; k < book.len; k++)
-			compare(&book.at[i], &book.at[k]);
+	if (book.settled)
+		compare(&book);
 	for (uint32_t i = 0; i < book.len; i++)
 		want(&book, &book.at[i]);
 	return book.needs_pods;

@@ -1,6 +1,7 @@
 /* Floor 6 on a node: what the kubelet waits for when a Pod with GPUs starts. */
 #include "base/limits.h"
 #include "plan/gpu_hand_out.h"
+#include "plan/gpu_pods.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -117,6 +118,53 @@ static void bench_prefer(const char *name, int32_t replicas, uint32_t size, doub
 	row(name, at(took, rounds, part) / 1000, "us", bar);
 }
 
+/* Every replica of a board that is shared a lot is held by a Pod of its own; all of them are booked. */
+static void bench_book(const char *name, uint32_t containers, bool booked, double bar)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 }, made = { 0 };
+	struct fl_holder *holders = fl_arena_get_n(&arena, containers, sizeof *holders);
+	struct fl_booking *bookings = fl_arena_get_n(&arena, containers, sizeof *bookings);
+	struct fl_active active = { .settled = true };
+	struct fl_gpu_pods_facts facts = { .active = &active, .holders = holders, .bookings = bookings,
+					   .holder_len = containers, .booking_len = booked ? containers : 0 };
+	uint64_t took[101];
+	struct fl_plan plan;
+
+	must(holders && bookings, "no memory");
+	for (uint32_t i = 0; i < containers; i++) {
+		struct fl_holder holder = { 0 };
+		struct fl_booking booking = { 0 };
+
+		FL_SET(FL_IN(&holder, meta), name,
+		       fl_arena_printf(&arena, "team/worker-%04u/main/nvidia.com/gpu", i));
+		FL_SET(&holder, resource, FL_S("nvidia.com/gpu"));
+		FL_SET(&holder, pod_space, FL_S("team"));
+		FL_SET(&holder, pod, fl_arena_printf(&arena, "worker-%04u", i));
+		FL_SET(&holder, container, FL_S("main"));
+		must(FL_ELEMENTS(&holder, &arena, devices, 1), "no memory");
+		holder.devices.at[0] = fl_arena_printf(&arena, "GPU-%08x-1111-2222-3333-444444444444::%u", i % CARDS,
+						       i / CARDS);
+		FL_SET(FL_IN(&booking, meta), name, holder.meta.name);
+		FL_SET(&booking, resource, holder.resource);
+		FL_SET(&booking, pod_space, holder.pod_space);
+		FL_SET(&booking, pod, holder.pod);
+		FL_SET(&booking, container, holder.container);
+		booking.devices = holder.devices;
+		holders[i] = holder;
+		bookings[i] = booking;
+	}
+	for (uint32_t i = 0; i < FL_LEN(took); i++) {
+		uint64_t began = now();
+
+		fl_arena_reset(&made);
+		fl_plan_init(&plan, &made);
+		fl_gpu_pods_plan(&facts, &plan);
+		must(!plan.failed && plan.first, "no plan");
+		took[i] = now() - began;
+	}
+	row(name, at(took, FL_LEN(took), 0.5) / 1000, "us", bar);
+}
+
 int main(void)
 {
 	bench_allocate("Allocate, the answer to one device of 8", false);
@@ -125,5 +173,8 @@ int main(void)
 	bench_prefer("GetPreferredAllocation, 4 of 8 devices, p50", 1, 4, 0.5, 100);
 	bench_prefer("GetPreferredAllocation, 8 of 8 GPUs x 10 shares, p99", SHARES, 8, 0.99, 2000);
 	bench_prefer("GetPreferredAllocation, 40 of 8 GPUs x 10 shares, p99", SHARES, 40, 0.99, 2000);
+	bench_book("the book of allocations, 96 containers with a share each, p50", 96, true, 500);
+	bench_book("the book of allocations, 768 containers with a share each, p50", 768, true, 2000);
+	bench_book("the same before they are booked, p50", 768, false, 2000);
 	return 0;
 }
