@@ -148,8 +148,10 @@
 #define FL_HTTP_UNCONSUMED (64 * FL_KIB)    /* HTTP/1.1: of a streamed body, before its handler has taken it */
 #define FL_HTTP_LISTENERS_MAX 4             /* IPv4 or both, a unix socket, plain for probes, one to spare */
 #define FL_HTTP_CONNS_MAX 10000             /* open connections of one server: 15 KiB each with TLS is 150 MiB */
-#define FL_HTTP_PROBE_CONNS 8               /* beyond that, for probes: a kubelet has three, each a connection */
-#define FL_HTTP_ROOM_AFTER (2 * FL_NS_PER_S)        /* a beginning that takes longer may have to make room */
+#define FL_HTTP_PROBE_CONNS 8               /* beyond that, for probes: a kubelet has three, each a connection ... */
+#define FL_HTTP_PROBE_SHARE 3               /* ... and no address more, so that two leave room for a third */
+/* A handshake, a head, a body or the taking of an answer that takes longer may have to make room. */
+#define FL_HTTP_ROOM_AFTER (2 * FL_NS_PER_S)
 #define FL_HTTP_HANDSHAKES_MAX 64           /* at once: 0.5 ms each, so the last one of them waits 32 ms */
 #define FL_HTTP_HANDSHAKE_TIMEOUT (10 * FL_NS_PER_S)    /* a client's; a server's is longer, for a busy machine: */
 #define FL_HTTP_HANDSHAKE_PATIENCE (30 * FL_NS_PER_S)   /* where places are short, silent peers make room before */
@@ -157,6 +159,7 @@
 #define FL_HTTP_IDLE_TIMEOUT (150 * FL_NS_PER_S)    /* a connection without a request; Go clients drop theirs at 90 s */
 #define FL_HTTP_BODY_TIMEOUT (15 * FL_NS_PER_S)     /* without a byte of the body */
 #define FL_HTTP_WRITE_TIMEOUT (30 * FL_NS_PER_S)    /* without the peer's socket taking a byte */
+#define FL_HTTP_WRITE_PACE 1024             /* bytes of an answer that the peer takes in each such time, or it is cut */
 #define FL_HTTP_LINGER (2 * FL_NS_PER_S)            /* for the peer to read our last words */
 #define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* when accept fails, for want of fds: until it is tried again */
 /* For an address, for the lookup: a lost SYN comes again after 1 s. */

@@ -269,6 +269,8 @@ static size_t write_some(struct fl_conn *conn, const char *bytes, size_t len)
 		else
 			done += (size_t)put;
 	}
+	if (done)
+		conn->last_sent = fl_now(conn->io);
 	return done;
 }
 

@@ -37,6 +37,7 @@ struct fl_conn {
 	int fd;                            /* -1: not started, or closed */
 	struct fl_tls *tls;                /* NULL: plain */
 	uint64_t last_read;                /* when bytes came last, monotonic ns */
+	uint64_t last_sent;                /* when the socket took bytes last */
 	bool ready;                        /* plain, or the handshake is done */
 
 	uint64_t batch;                    /* ns: read this seldom at most; 0: at once. Set by fl_conn_batch */

@@ -145,6 +145,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 	conn->port = peer->port;
 	conn->scope = peer->scope;
 	memcpy(conn->ip, peer->ip, sizeof conn->ip);
+	conn->origin = fl_addr_origin(peer);
 	conn->conn.fd = -1;
 	conn->since = fl_now(server->io);
 	conn->extra = room == FL_ROOM_PROBE;

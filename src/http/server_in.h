@@ -49,6 +49,7 @@ struct fl_sconn {
 	uint16_t port;
 	uint8_t ip[16];
 	uint32_t scope;
+	struct fl_origin origin;           /* whose share of the places it takes */
 	struct fl_timer timer;
 	enum fl_sconn_wait waits;          /* what the timer is for */
 	uint64_t since;                    /* begun, or idle, monotonic ns */
@@ -71,8 +72,9 @@ struct fl_http_req {
 	const struct fl_http_req_user *user;
 	void *arg;
 	uint64_t began, received, sent;
-	struct fl_timer pace;              /* a body that is being collected keeps coming */
-	uint64_t paced;                    /* bytes received when it was looked at last */
+	struct fl_timer pace;              /* a body that is being collected keeps coming, an answer keeps going */
+	uint64_t paced;                    /* bytes received, or taken, when it was looked at last */
+	uint64_t owed;                     /* since when the peer has something to take; FL_NEVER: it has nothing */
 	struct fl_buf body;
 	size_t unconsumed;                 /* HTTP/1.1 */
 	struct fl_chunk_queue queue;

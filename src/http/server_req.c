@@ -18,6 +18,7 @@ struct fl_http_req *fl_http_req_new(struct fl_sconn *conn, const struct fl_http_
 	req->conn = conn;
 	req->began = fl_now(conn->conn.io);
 	req->length = -1;
+	req->owed = FL_NEVER;
 	req->next = conn->reqs;
 	req->from = &conn->reqs;
 	if (req->next)
@@ -144,18 +145,49 @@ static void handle(struct fl_http_req *req)
 		fl_http_req_say(req, 500, "the handler gave no answer");
 }
 
+/* Cut, and its handler is told. */
+static void give_up(struct fl_http_req *req)
+{
+	const struct fl_http_req_user *user = req->ended ? NULL : req->user;
+	void *arg = req->arg;
+
+	fl_http_req_cut(req);
+	if (user && user->gone)
+		user->gone(arg);
+}
+
+/* Bytes of the answer's body that have left the queue. */
+static uint64_t taken(const struct fl_http_req *req)
+{
+	return req->sent - req->queue.bytes;
+}
+
+/* From now on it is the peer's turn: to take what is queued, or the answer's end. */
+static void owe(struct fl_http_req *req)
+{
+	struct fl_sconn *conn = req->conn;
+
+	if (req->doomed || req->owed != FL_NEVER)
+		return;
+	req->owed = fl_now(conn->conn.io);
+	req->paced = taken(req);
+	fl_timer_set(conn->conn.io, &req->pace, req->owed + FL_HTTP_WRITE_TIMEOUT);
+	fl_http_room_changed(conn->server);
+}
+
 static void on_pace(struct fl_timer *timer)
 {
 	struct fl_http_req *req = fl_container(timer, struct fl_http_req, pace);
 	const struct fl_http_server_options *options = &req->conn->server->options;
+	bool owed = req->owed != FL_NEVER;
 
-	if (req->doomed) {
-		const struct fl_http_req_user *user = req->ended ? NULL : req->user;
-		void *arg = req->arg;
-
-		fl_http_req_cut(req);
-		if (user && user->gone)
-			user->gone(arg);
+	if (req->doomed || (owed && taken(req) < req->paced + FL_HTTP_WRITE_PACE)) {
+		give_up(req);
+		return;
+	}
+	if (owed) {
+		req->paced = taken(req);
+		fl_timer_set(req->conn->conn.io, timer, fl_now(req->conn->conn.io) + FL_HTTP_WRITE_TIMEOUT);
 		return;
 	}
 	if (req->received < req->paced + FL_HTTP_BODY_PACE) {
@@ -363,6 +395,8 @@ void fl_http_req_send_chunk(struct fl_http_req *req, struct fl_chunk *chunk)
 		return;
 	}
 	req->sent += chunk->len;
+	if (chunk->len)
+		owe(req);
 	wake(req);
 }
 
@@ -383,6 +417,7 @@ void fl_http_req_end(struct fl_http_req *req, struct fl_headers trailers)
 
 	req->ended = true;
 	req->user = NULL;
+	owe(req);
 	if (trailers.len && !req->no_body && !req->doomed) {
 		req->trailers = fl_http_head_copy(&block);
 		if (!req->trailers)
@@ -455,6 +490,11 @@ size_t fl_http_req_queued(const struct fl_http_req *req)
 
 void fl_http_req_pulled(struct fl_http_req *req, size_t len)
 {
-	if (len && !req->queue.bytes && !req->ended && req->user && req->user->drained)
+	if (!len || req->queue.bytes || req->ended)
+		return;
+	req->owed = FL_NEVER;
+	fl_timer_stop(req->conn->conn.io, &req->pace);
+	fl_http_room_changed(req->conn->server);
+	if (req->user && req->user->drained)
 		req->user->drained(req->arg);
 }

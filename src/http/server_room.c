@@ -1,20 +1,13 @@
 /* Who has a place, and who makes room. At the limit the connection that has been idle for longest goes; then, of those
- * whose handshake, head or body takes too long, the one whose peer has been silent for longest; what is being answered
- * stays. Beyond the limit a few connections are accepted for probes alone. One peer address has a share, and makes room
- * for itself.
+ * that have waited for their peer for too long, the one whose peer has given no sign for longest. A connection waits
+ * for its peer when all that is open on it does: a handshake, a head or a body that has not come whole, an answer that
+ * has not been taken. What a handler works at stays. Beyond the limit a few connections are accepted for probes alone.
+ * One peer address has a share of both, and makes room for itself.
  *
  * Handshakes have a limit of their own, which only paces them: one that takes too long stops counting against it and
  * keeps its place. So silent peers do not hold up the others, and a slow one on a busy machine is not cut off. */
 #include "base/limits.h"
 #include "http/server_in.h"
-
-/* A place that is not shared by all: what is found when all connections are looked at once. */
-struct seen {
-	struct fl_sconn *idle, *own_idle, *extra;   /* the longest of each; NULL: none */
-	struct fl_sconn *slow;                      /* takes too long, its peer silent for longest; NULL: none */
-	uint64_t slow_at;                           /* when the first beginning is too slow; FL_NEVER: there is none */
-	uint32_t own;                               /* connections of the same peer */
-};
 
 static uint32_t max_conns(const struct fl_http_server *server)
 {
@@ -42,20 +35,47 @@ static bool idle(const struct fl_sconn *conn)
 	return conn->conn.shut || (!conn->conn.finishing && conn->waits == FL_WAIT_REQUEST);
 }
 
-/* A handshake, or requests of which none has come whole. */
-static bool begins(const struct fl_sconn *conn)
+/* Since when it waits for its peer, with the oldest of what is open. FL_NEVER: it does not, a handler works. */
+static uint64_t waits_since(const struct fl_sconn *conn)
 {
-	for (const struct fl_http_req *req = conn->reqs; req; req = req->next)
-		if (!req->collecting)
-			return false;
-	return !idle(conn);
+	uint64_t since = conn->reqs ? FL_NEVER : conn->since;
+
+	for (const struct fl_http_req *req = conn->reqs; req; req = req->next) {
+		uint64_t at = req->collecting ? req->began : req->owed;
+
+		if (at == FL_NEVER)
+			return FL_NEVER;
+		since = at < since ? at : since;
+	}
+	return since;
 }
 
-static bool same_peer(const struct fl_sconn *conn, const struct fl_addr *peer)
+/* When it has waited for too long. */
+static uint64_t slow_from(const struct fl_sconn *conn)
 {
-	return peer && (peer->kind == FL_ADDR_IP4 || peer->kind == FL_ADDR_IP6) && conn->kind == peer->kind &&
-	       conn->scope == peer->scope &&
-	       memcmp(conn->ip, peer->ip, sizeof conn->ip) == 0;
+	uint64_t since = waits_since(conn);
+
+	return since == FL_NEVER ? FL_NEVER : since + FL_HTTP_ROOM_AFTER;
+}
+
+static uint64_t last_sign(const struct fl_sconn *conn)
+{
+	return conn->conn.last_read > conn->conn.last_sent ? conn->conn.last_read : conn->conn.last_sent;
+}
+
+/* `of` NULL: of all peers. */
+static bool among(const struct fl_sconn *conn, const struct fl_origin *of, bool extra)
+{
+	return conn->extra == extra && (!of || fl_origin_eq(&conn->origin, of));
+}
+
+static uint32_t count(const struct fl_http_server *server, const struct fl_origin *of, bool extra)
+{
+	uint32_t count = 0;
+
+	for (const struct fl_sconn *conn = server->conns; conn; conn = conn->next)
+		count += among(conn, of, extra);
+	return count;
 }
 
 static void earlier(struct fl_sconn **best, struct fl_sconn *conn)
@@ -64,46 +84,32 @@ static void earlier(struct fl_sconn **best, struct fl_sconn *conn)
 		*best = conn;
 }
 
-/* When a connection that begins becomes too slow: for its oldest request, or its handshake or head. */
-static uint64_t patience(const struct fl_sconn *conn)
+/* Which ordinary place is to be given up; NULL: none. */
+static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_origin *of)
 {
-	uint64_t since = conn->since;
-
-	for (const struct fl_http_req *req = conn->reqs; req; req = req->next)
-		since = req == conn->reqs || req->began < since ? req->began : since;
-	return since + FL_HTTP_ROOM_AFTER;
-}
-
-/* A beginning: of those that are too slow, the one whose peer has been silent for longest is remembered. */
-static void see_beginning(struct seen *seen, struct fl_sconn *conn, uint64_t now)
-{
-	uint64_t at = patience(conn);
-
-	if (at < seen->slow_at)
-		seen->slow_at = at;
-	if (now >= at && (!seen->slow || conn->conn.last_read < seen->slow->conn.last_read))
-		seen->slow = conn;
-}
-
-static struct seen see(struct fl_http_server *server, const struct fl_addr *peer)
-{
-	struct seen seen = { .slow_at = FL_NEVER };
+	struct fl_sconn *longest_idle = NULL, *slow = NULL;
 	uint64_t now = fl_now(server->io);
 
 	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next) {
-		bool is_idle = idle(conn), own = same_peer(conn, peer);
-
-		seen.own += own && !conn->extra;
-		if (conn->extra && (is_idle || begins(conn)))
-			earlier(&seen.extra, conn);
-		else if (is_idle)
-			earlier(&seen.idle, conn);
-		else if (begins(conn))
-			see_beginning(&seen, conn, now);
-		if (own && is_idle && !conn->extra)
-			earlier(&seen.own_idle, conn);
+		if (!among(conn, of, false))
+			continue;
+		if (idle(conn))
+			earlier(&longest_idle, conn);
+		else if (now >= slow_from(conn) && (!slow || last_sign(conn) < last_sign(slow)))
+			slow = conn;
 	}
-	return seen;
+	return longest_idle ? longest_idle : slow;
+}
+
+/* The same of those for probes, which is the oldest one: a probe and its answer take no time. */
+static struct fl_sconn *extra_victim(const struct fl_http_server *server, const struct fl_origin *of)
+{
+	struct fl_sconn *oldest = NULL;
+
+	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next)
+		if (among(conn, of, true) && (idle(conn) || waits_since(conn) != FL_NEVER))
+			earlier(&oldest, conn);
+	return oldest;
 }
 
 /* HTTP/1.1 is closed, HTTP/2 says GOAWAY before, if the socket takes it at once. */
@@ -125,50 +131,45 @@ static uint32_t ordinary(const struct fl_http_server *server)
 bool fl_sconn_extra(struct fl_sconn *conn)
 {
 	struct fl_http_server *server = conn->server;
-	struct fl_addr peer = { .kind = conn->kind, .scope = conn->scope };
 
-	if (!conn->extra || ordinary(server) >= max_conns(server))
+	if (!conn->extra || ordinary(server) >= max_conns(server) ||
+	    count(server, &conn->origin, false) >= share(server))
 		return conn->extra;
-	memcpy(peer.ip, conn->ip, sizeof peer.ip);
-	if (see(server, &peer).own >= share(server))
-		return true;
 	conn->extra = false;
 	server->extra_count--;
 	return false;
 }
 
-/* Only probes: the oldest of those that have asked for nothing yet gives way. */
-static bool extra_room(struct fl_http_server *server, struct fl_sconn *oldest)
+static bool extra_room(struct fl_http_server *server, const struct fl_origin *peer)
 {
-	uint32_t most = max_extra(server);
+	bool own_full = count(server, peer, true) >= FL_HTTP_PROBE_SHARE;
+	struct fl_sconn *gone;
 
-	if (server->extra_count >= most && most && oldest)
-		evict(oldest);
-	return server->extra_count < most;
+	if (!own_full && server->extra_count < max_extra(server))
+		return true;
+	gone = extra_victim(server, own_full ? peer : NULL);
+	if (gone)
+		evict(gone);
+	return gone != NULL;
 }
 
-/* `peer`: FL_ADDR_NONE, FL_ADDR_UNIX: nobody shares. */
-enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *peer)
+enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *addr)
 {
-	uint32_t count = ordinary(server), most = max_conns(server);
-	struct seen seen;
+	uint32_t taken = ordinary(server), most = max_conns(server);
+	struct fl_origin peer = fl_addr_origin(addr);
+	struct fl_sconn *gone;
+	bool own_full;
 
-	if (count < most && count < share(server))
+	if (taken < most && taken < share(server))
 		return FL_ROOM;
-	seen = see(server, peer);
-	if (seen.own >= share(server)) {
-		if (!seen.own_idle)
-			return extra_room(server, seen.extra) ? FL_ROOM_PROBE : FL_ROOM_NONE;
-		evict(seen.own_idle);
+	own_full = count(server, &peer, false) >= share(server);
+	if (!own_full && taken < most)
 		return FL_ROOM;
-	}
-	if (count < most)
-		return FL_ROOM;
-	if (seen.idle || seen.slow) {
-		evict(seen.idle ? seen.idle : seen.slow);
-		return FL_ROOM;
-	}
-	return extra_room(server, seen.extra) ? FL_ROOM_PROBE : FL_ROOM_NONE;
+	gone = victim(server, own_full ? &peer : NULL);
+	if (!gone)
+		return extra_room(server, &peer) ? FL_ROOM_PROBE : FL_ROOM_NONE;
+	evict(gone);
+	return FL_ROOM;
 }
 
 /* ---- when none is to be taken ---- */
@@ -199,23 +200,25 @@ static uint64_t handshake_room(struct fl_http_server *server)
 	oldest = oldest_paced(server);
 	if (!oldest)
 		return FL_NEVER;
-	if (fl_now(server->io) < patience(oldest))
-		return patience(oldest);
+	if (fl_now(server->io) < slow_from(oldest))
+		return slow_from(oldest);
 	fl_sconn_paced(oldest);
 	return 0;
 }
 
 static uint64_t place_room(struct fl_http_server *server)
 {
-	struct seen seen;
+	uint64_t first = FL_NEVER;
 
-	if (ordinary(server) < max_conns(server) || server->extra_count < max_extra(server))
+	if (ordinary(server) < max_conns(server) || server->extra_count < max_extra(server) || victim(server, NULL) ||
+	    extra_victim(server, NULL))
 		return 0;
-	seen = see(server, NULL);
-	return seen.idle || seen.extra || seen.slow ? 0 : seen.slow_at;
+	for (const struct fl_sconn *conn = server->conns; conn; conn = conn->next)
+		first = !conn->extra && slow_from(conn) < first ? slow_from(conn) : first;
+	return first;
 }
 
-/* A connection has become idle, or busy: that counts only at the limit. */
+/* A connection has become idle, or busy, or waits for its peer: that counts only at the limit. */
 void fl_http_room_changed(struct fl_http_server *server)
 {
 	if (server->held || ordinary(server) >= max_conns(server))

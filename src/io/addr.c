@@ -139,3 +139,26 @@ bool fl_addr_local(const struct fl_addr *addr)
 	}
 	return false;
 }
+
+struct fl_origin fl_addr_origin(const struct fl_addr *addr)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct fl_origin origin = { .kind = addr->kind };
+
+	if (addr->kind == FL_ADDR_IP4) {
+		memcpy(origin.net, addr->ip, 4);
+	} else if (addr->kind == FL_ADDR_IP6 && memcmp(addr->ip, mapped, sizeof mapped) == 0) {
+		origin.kind = FL_ADDR_IP4;
+		memcpy(origin.net, addr->ip + sizeof mapped, 4);
+	} else if (addr->kind == FL_ADDR_IP6) {
+		origin.scope = addr->scope;
+		memcpy(origin.net, addr->ip, sizeof origin.net);
+	}
+	return origin;
+}
+
+bool fl_origin_eq(const struct fl_origin *a, const struct fl_origin *b)
+{
+	return (a->kind == FL_ADDR_IP4 || a->kind == FL_ADDR_IP6) && a->kind == b->kind && a->scope == b->scope &&
+	       memcmp(a->net, b->net, sizeof a->net) == 0;
+}

@@ -29,3 +29,15 @@ bool fl_addr_eq(const struct fl_addr *a, const struct fl_addr *b);
 
 /* Does it stay on this machine? Loopback (also IPv4 mapped into IPv6) and unix sockets. */
 bool fl_addr_local(const struct fl_addr *addr);
+
+/* Whom a peer counts as where each has a share: an IPv4 address, also one that is mapped into IPv6, or the 64 bits of
+ * an IPv6 network, of which one machine may use any address. */
+struct fl_origin {
+	enum fl_addr_kind kind;
+	uint32_t scope;
+	uint8_t net[8];
+};
+struct fl_origin fl_addr_origin(const struct fl_addr *addr);
+
+/* Never for FL_ADDR_NONE and FL_ADDR_UNIX: nobody knows who these are. */
+bool fl_origin_eq(const struct fl_origin *a, const struct fl_origin *b);

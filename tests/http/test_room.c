@@ -7,7 +7,7 @@
 #include "sim/sim.h"
 #include "test.h"
 
-enum { PLACES = 16, SHARE = PLACES / 2, LINES = 2 * PLACES, FEW_HANDSHAKES = 4 };
+enum { MUCH = 256 << 10, PLACES = 16, SHARE = PLACES / 2, LINES = 2 * PLACES, FEW_HANDSHAKES = 4 };
 #define GET(path) FL_S("GET " path " HTTP/1.1\r\nhost: a\r\n\r\n")
 
 /* ---- the server ---- */
@@ -38,7 +38,18 @@ static void do_hold(struct fl_http_req *req)
 	fl_http_req_send(req, FL_S("held"));
 }
 
+static void do_much(struct fl_http_req *req)
+{
+	FL_AUTO(fl_mem) char *much = fl_zalloc(MUCH);
+
+	if (much)
+		fl_http_req_answer(req, 200, FL_NO_HEADERS, (struct fl_str){ much, MUCH });
+	else
+		fl_http_req_say(req, 503, "no memory");
+}
+
 static const struct fl_http_route routes[] = { { NULL, "/", do_ok, 1000, false }, { "GET", "/hold", do_hold },
+					       { "GET", "/much", do_much },
 					       { "GET", "/healthz", do_ok, .probe = true } };
 
 static void house_gone(void *self)
@@ -101,7 +112,7 @@ struct line {
 	struct fl_str says;
 	char said[2000];
 	size_t len;
-	bool over;
+	bool over, deaf;           /* deaf: it reads nothing by itself */
 };
 
 struct guest {
@@ -114,15 +125,15 @@ struct guest {
 	struct line lines[LINES];
 	unsigned count;
 	int done;
+	bool deaf;                 /* the lines that it dials are */
 };
 
-static void on_bytes(struct fl_poll *poll, unsigned what)
+static void hear(struct line *line, size_t most)
 {
-	struct line *line = fl_container(poll, struct line, poll);
+	struct fl_poll *poll = &line->poll;
 	char bytes[4000];
-	int64_t got = fl_read(line->guest->io, poll->fd, bytes, sizeof bytes);
+	int64_t got = fl_read(line->guest->io, poll->fd, bytes, most < sizeof bytes ? most : sizeof bytes);
 
-	(void)what;
 	if (got > 0) {
 		size_t room = sizeof line->said - 1 - line->len, piece = (size_t)got < room ? (size_t)got : room;
 
@@ -135,6 +146,12 @@ static void on_bytes(struct fl_poll *poll, unsigned what)
 	}
 }
 
+static void on_bytes(struct fl_poll *poll, unsigned what)
+{
+	(void)what;
+	hear(fl_container(poll, struct line, poll), SIZE_MAX);
+}
+
 static void on_connect(struct fl_op *op)
 {
 	struct line *line = fl_container(fl_container(op, struct fl_connect, op), struct line, connect);
@@ -145,7 +162,7 @@ static void on_connect(struct fl_op *op)
 	line->poll = (struct fl_poll){ .ready = on_bytes, .fd = (int)op->result };
 	if (line->says.len && fl_write(line->guest->io, line->poll.fd, line->says.p, line->says.len) < 0)
 		line->over = true;
-	if (fl_poll_set(line->guest->io, &line->poll, FL_READABLE, NULL) < 0)
+	if (!line->deaf && fl_poll_set(line->guest->io, &line->poll, FL_READABLE, NULL) < 0)
 		line->over = true;
 }
 
@@ -155,7 +172,7 @@ static void dial(struct guest *guest, struct sim_host *to, uint16_t port, unsign
 	for (; count && guest->count < LINES; count--) {
 		struct line *line = &guest->lines[guest->count++];
 
-		*line = (struct line){ .guest = guest, .says = says,
+		*line = (struct line){ .guest = guest, .says = says, .deaf = guest->deaf,
 				       .connect = { .op = { .done = on_connect }, .addr = sim_addr(to, port) } };
 		fl_connect(guest->io, &line->connect);
 	}
@@ -417,6 +434,196 @@ TEST_ONCE(bytes_that_trickle_in_hold_no_place_for_ever)
 		PASS(10 * FL_NS_PER_MS);
 		CHECK(got(town.b, 0, "HTTP/1.1 200 OK"));
 	}
+}
+
+/* ---- answers that are not taken ---- */
+
+/* HTTP/2: a request with a window of 0 for the answer, or with the usual one. */
+static void put_h2(struct fl_buf *out, bool closed, const char *path)
+{
+	char head[60] = "\x82\x86\x41\x01"
+			"a\x04";
+	size_t len = strlen(path);
+
+	fl_buf_str(out, FL_S(H2_PREFACE));
+	h2_frame(out, H2_SETTINGS, 0, 0, closed ? FL_S("\0\4\0\0\0\0") : FL_S(""));
+	head[6] = (char)len;
+	memcpy(head + 7, path, len);
+	h2_frame(out, H2_HEADERS, H2_END_STREAM | H2_END_HEADERS, 1, (struct fl_str){ head, (uint32_t)len + 7 });
+}
+
+static const struct taker {
+	const char *says;
+	bool h2;
+} takers[] = {
+	{ "HTTP/2 with a window of 0", true },
+	{ "HTTP/1.1 and a socket that is not read", false },
+};
+
+static struct fl_str ask_much(const struct taker *taker, struct fl_buf *room, struct town *town)
+{
+	town->a->deaf = town->c->deaf = !taker->h2;
+	if (!taker->h2)
+		return GET("/much");
+	put_h2(room, true, "/much");
+	return fl_buf_view(room);
+}
+
+/* One byte more of the answer. */
+static void take_a_byte(const struct taker *taker, struct line *line)
+{
+	if (taker->h2)
+		say_more(line, FL_S("\0\0\4\x08\0\0\0\0\1\0\0\0\1"));
+	else if (!line->over)
+		hear(line, 1);
+}
+
+TEST(an_answer_that_is_not_taken_holds_no_place_for_ever)
+{
+	EACH_ROW_ALONE (row, takers) {
+		FL_AUTO(town) struct town town = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf hello = FL_BUF(FL_KIB);
+		struct fl_str says;
+
+		OK(found(&town));
+		says = ask_much(row, &hello, &town);
+		OK(fl_buf_check(&hello, "test", NULL));
+		FILL(says);
+		dial(town.b, town.host, 80, 1, GET("/"));
+		dial(town.b, town.host, 80, 1, GET("/healthz"));
+		PASS(FL_NS_PER_S);
+		CHECK(got(town.b, 0, "HTTP/1.1 503") && got(town.b, 1, "HTTP/1.1 200 OK"));
+		PASS(11 * FL_NS_PER_S / 10);
+		CHECK_INT(fl_http_server_conns(town.house->server), PLACES);
+		dial(town.b, town.host, 80, 1, GET("/"));
+		PASS(10 * FL_NS_PER_MS);
+		CHECK(got(town.b, 2, "HTTP/1.1 200 OK"));
+		CHECK_INT(fl_http_server_evicted(town.house->server), 1);
+	}
+}
+
+TEST_ONCE(an_answer_that_is_taken_by_the_byte_holds_no_place_for_ever)
+{
+	EACH_ROW (row, takers) {
+		FL_AUTO(town) struct town town = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf hello = FL_BUF(FL_KIB);
+		struct fl_str says;
+
+		OK(found(&town));
+		says = ask_much(row, &hello, &town);
+		FILL(says);
+		for (int i = 0; i < 6; i++) {
+			PASS(2 * FL_NS_PER_S / 5);
+			for (unsigned j = 0; j < SHARE; j++) {
+				take_a_byte(row, &town.a->lines[j]);
+				take_a_byte(row, &town.c->lines[j]);
+			}
+		}
+		CHECK_INT(fl_http_server_evicted(town.house->server), 0);
+		dial(town.b, town.host, 80, 1, GET("/"));
+		PASS(10 * FL_NS_PER_MS);
+		CHECK(got(town.b, 0, "HTTP/1.1 200 OK"));
+		CHECK_INT(fl_http_server_evicted(town.house->server), 1);
+	}
+}
+
+static bool was_reset(const struct line *line)
+{
+	for (size_t i = 0; i + 13 <= line->len; i++)
+		if (memcmp(line->said + i, "\0\0\4\3\0\0\0\0\1", 9) == 0)
+			return true;
+	return false;
+}
+
+/* Also where there is room for all. */
+TEST(an_answer_that_is_not_taken_is_given_up)
+{
+	EACH_ROW_ALONE (row, takers) {
+		FL_AUTO(town) struct town town = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf hello = FL_BUF(FL_KIB);
+		struct fl_str says;
+
+		OK(found(&town));
+		says = ask_much(row, &hello, &town);
+		OK(fl_buf_check(&hello, "test", NULL));
+		dial(town.a, town.host, 80, 1, says);
+		PASS(10 * FL_NS_PER_MS);
+		/* What the socket takes at the beginning is progress. */
+		for (uint64_t time = 0; time < 2 * FL_HTTP_WRITE_TIMEOUT; time += FL_NS_PER_S * 10) {
+			CHECK(time >= FL_HTTP_WRITE_TIMEOUT || !was_reset(&town.a->lines[0]));
+			CHECK(time >= FL_HTTP_WRITE_TIMEOUT || fl_http_server_conns(town.house->server) == 1);
+			PASS(FL_NS_PER_S * 10);
+			take_a_byte(row, &town.a->lines[0]);
+		}
+		CHECK(was_reset(&town.a->lines[0]) == row->h2);
+		CHECK_INT(fl_http_server_conns(town.house->server), row->h2);
+	}
+}
+
+TEST_ONCE(streams_stay_however_long_they_are)
+{
+	EACH_ROW (row, takers) {
+		FL_AUTO(town) struct town town = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf hello = FL_BUF(FL_KIB);
+
+		OK(found(&town));
+		put_h2(&hello, false, "/hold");
+		FILL(row->h2 ? fl_buf_view(&hello) : GET("/hold"));
+		PASS(2 * FL_HTTP_WRITE_TIMEOUT);
+		dial(town.b, town.host, 80, 1, GET("/"));
+		PASS(10 * FL_NS_PER_MS);
+		CHECK(got(town.b, 0, "HTTP/1.1 503"));
+		CHECK_INT(open_lines(town.a) + open_lines(town.c), PLACES);
+		CHECK_INT(fl_http_server_evicted(town.house->server), 0);
+	}
+}
+
+TEST_ONCE(an_address_with_its_share_makes_room_for_itself_with_what_it_does_not_take)
+{
+	FL_AUTO(town) struct town town = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf hello = FL_BUF(FL_KIB);
+
+	OK(found(&town));
+	dial(town.a, town.host, 80, SHARE, ask_much(&takers[0], &hello, &town));
+	PASS(21 * FL_NS_PER_S / 10);
+	dial(town.a, town.host, 80, 1, GET("/"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK(got(town.a, SHARE, "HTTP/1.1 200 OK") && !got(town.a, SHARE, "connection: close"));
+	CHECK_INT(open_lines(town.a), SHARE);
+}
+
+TEST_ONCE(answers_that_are_not_taken_in_the_places_of_probes_make_room_for_probes)
+{
+	FL_AUTO(town) struct town town = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf probe = FL_BUF(FL_KIB);
+
+	OK(found(&town));
+	put_h2(&probe, true, "/healthz");
+	FILL(GET("/hold"));
+	dial(town.a, town.host, 80, 2 * FL_HTTP_PROBE_CONNS, fl_buf_view(&probe));
+	dial(town.c, town.host, 80, 2 * FL_HTTP_PROBE_CONNS, fl_buf_view(&probe));
+	dial(town.b, town.host, 80, FL_HTTP_PROBE_SHARE, fl_buf_view(&probe));
+	PASS(10 * FL_NS_PER_MS);
+	dial(town.b, town.host, 80, 1, GET("/healthz"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK(got(town.b, FL_HTTP_PROBE_SHARE, "HTTP/1.1 200 OK"));
+}
+
+TEST_ONCE(two_addresses_leave_a_place_for_the_probe_of_a_third)
+{
+	FL_AUTO(town) struct town town = { 0 };
+
+	OK(found(&town));
+	FILL(GET("/hold"));
+	dial(town.b, town.host, 80, 1, FL_S("GET /heal"));
+	PASS(10 * FL_NS_PER_MS);
+	dial(town.a, town.host, 80, 2 * FL_HTTP_PROBE_CONNS, FL_S("GET /heal"));
+	dial(town.c, town.host, 80, 2 * FL_HTTP_PROBE_CONNS, FL_S("GET /heal"));
+	PASS(10 * FL_NS_PER_MS);
+	say_more(&town.b->lines[0], FL_S("thz HTTP/1.1\r\nhost: a\r\n\r\n"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK(got(town.b, 0, "HTTP/1.1 200 OK"));
+	CHECK_INT(fl_http_server_conns(town.house->server), PLACES + 2 * FL_HTTP_PROBE_SHARE);
 }
 
 static void on_done(struct fl_op *op)

@@ -68,6 +68,35 @@ TEST(different_addresses_are_not_equal)
 	}
 }
 
+static const struct {
+	const char *says, *a, *b;
+	bool same;
+} pairs[] = {
+	{ "the port does not count", "1.2.3.4:80", "1.2.3.4:81", true },
+	{ "each IPv4 address counts for itself", "1.2.3.4:80", "1.2.3.5:80", false },
+	{ "mapped into IPv6 it is the same one", "[::ffff:1.2.3.4]:80", "1.2.3.4:81", true },
+	{ "and others are others", "[::ffff:1.2.3.4]:80", "[::ffff:1.2.3.5]:80", false },
+	{ "an IPv6 network of 64 bits counts as one", "[2001:db8::1]:1", "[2001:db8::ffff:1]:2", true },
+	{ "and the next one as another", "[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false },
+	{ "link-local is another one on each interface", "[fe80::1%1]:1", "[fe80::1%2]:1", false },
+	{ "IPv4 is not IPv6", "0.0.0.0:1", "[::]:1", false },
+	{ "unix sockets never count as one", "unix:/a", "unix:/a", false },
+};
+
+TEST(origins_are_compared)
+{
+	EACH_ROW (row, pairs) {
+		struct fl_origin a, b;
+		struct fl_addr addr;
+
+		OK(fl_addr_parse(&addr, fl_str(row->a), NULL));
+		a = fl_addr_origin(&addr);
+		OK(fl_addr_parse(&addr, fl_str(row->b), NULL));
+		b = fl_addr_origin(&addr);
+		CHECK(fl_origin_eq(&a, &b) == row->same);
+	}
+}
+
 TEST(a_path_has_107_bytes_at_most)
 {
 	char path[120];
