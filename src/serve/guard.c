@@ -5,7 +5,8 @@
 #include "serve/pages.h"
 #include <strings.h>
 
-FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served", [FL_GUARD_ASK_TOKEN] = "ask token",
+FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served",
+	 [FL_GUARD_SERVE_STALE] = "served stale", [FL_GUARD_ASK_TOKEN] = "ask token",
 	 [FL_GUARD_ASK_ACCESS] = "ask access", [FL_GUARD_NO_TOKEN] = "no token", [FL_GUARD_NOBODY] = "unknown token",
 	 [FL_GUARD_FORBIDDEN] = "forbidden", [FL_GUARD_NO_API] = "no API server", [FL_GUARD_BUSY] = "busy",
 	 [FL_GUARD_CANNOT_ASK] = "cannot ask");
@@ -23,7 +24,7 @@ static enum fl_guard_step before_a_review(const struct fl_guard_facts *facts)
 	}
 	if (!facts->busy)
 		return FL_GUARD_ASK_TOKEN;
-	return facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_SERVE : FL_GUARD_BUSY;
+	return facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_SERVE_STALE : FL_GUARD_BUSY;
 }
 
 enum fl_guard_step fl_guard_next(const struct fl_guard_facts *facts)
@@ -37,7 +38,7 @@ enum fl_guard_step fl_guard_next(const struct fl_guard_facts *facts)
 	if (!facts->token)
 		return FL_GUARD_NO_TOKEN;
 	if (failed)
-		return facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_SERVE : FL_GUARD_CANNOT_ASK;
+		return facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_SERVE_STALE : FL_GUARD_CANNOT_ASK;
 	if (facts->token_review == FL_GUARD_UNASKED)
 		return before_a_review(facts);
 	if (facts->token_review == FL_GUARD_NO)
@@ -45,6 +46,11 @@ enum fl_guard_step fl_guard_next(const struct fl_guard_facts *facts)
 	if (facts->access_review == FL_GUARD_UNASKED)
 		return FL_GUARD_ASK_ACCESS;
 	return facts->access_review == FL_GUARD_YES ? FL_GUARD_SERVE : FL_GUARD_FORBIDDEN;
+}
+
+static bool serves(enum fl_guard_step step)
+{
+	return step == FL_GUARD_SERVE || step == FL_GUARD_SERVE_STALE;
 }
 
 /* ---- verdicts that are kept ---- */
@@ -110,10 +116,26 @@ static struct fl_guard_verdict *place_for(struct fl_guard *guard, const uint64_t
 	return best;
 }
 
+/* Has the peer shown a token that was allowed in the last FL_GUARD_STALE? */
+static bool known(const struct fl_guard *guard, const struct fl_origin *peer)
+{
+	uint64_t now = fl_now(guard->io);
+
+	for (size_t i = 0; i < FL_LEN(guard->verdicts); i++) {
+		const struct fl_guard_verdict *each = &guard->verdicts[i];
+
+		if (each->kept == FL_GUARD_KEPT_YES && now - each->since < FL_GUARD_STALE &&
+		    fl_origin_eq(&each->peer, peer))
+			return true;
+	}
+	return false;
+}
+
 /* ---- one that is asked about ---- */
 
 struct fl_guard_ask {
 	struct fl_guard *guard;
+	struct fl_guard_review review;
 	struct fl_guard_ask *next, **from;
 	struct fl_http_req *req;
 	void (*handle)(struct fl_http_req *req);
@@ -134,7 +156,6 @@ static void end(struct fl_guard_ask *ask)
 	*ask->from = ask->next;
 	if (ask->next)
 		ask->next->from = ask->from;
-	ask->guard->asking--;
 	fl_free(ask);
 }
 
@@ -193,6 +214,7 @@ static void put_refusal(struct fl_buf *words, enum fl_guard_step step, struct fl
 			      why);
 		break;
 	case FL_GUARD_SERVE:
+	case FL_GUARD_SERVE_STALE:
 	case FL_GUARD_ASK_TOKEN:
 	case FL_GUARD_ASK_ACCESS:
 	case FL_GUARD_STEP_COUNT_: break;
@@ -223,7 +245,7 @@ static void keep(struct fl_guard_ask *ask, enum fl_guard_kept what)
 	struct fl_guard_verdict *verdict = place_for(ask->guard, ask->key);
 
 	*verdict = (struct fl_guard_verdict){ .key = { ask->key[0], ask->key[1] }, .kept = what,
-					      .since = fl_now(ask->guard->io) };
+					      .since = fl_now(ask->guard->io), .peer = ask->review.peer };
 }
 
 static void go_on(struct fl_guard_ask *ask);
@@ -357,24 +379,49 @@ static void go_on(struct fl_guard_ask *ask)
 						       FL_GUARD_KEPT_NOBODY);
 	count(ask->guard, step);
 	fl_http_req_on(req, NULL, NULL);
-	if (step != FL_GUARD_SERVE)
+	if (!serves(step))
 		refuse(req, step, ask->user, ask->err.text[0] ? ask->err.text : "no memory");
 	end(ask);
-	if (step == FL_GUARD_SERVE)
+	if (serves(step))
 		handle(req);
 }
 
-/* So many at once, and in a second: whoever guesses tokens asks the API server through us. */
-static bool busy(const struct fl_guard *guard)
-{
-	uint64_t oldest = guard->reviewed[guard->review_at];
+/* ---- the budget: whoever guesses tokens asks the API server through us ---- */
 
-	return guard->asking >= FL_GUARD_ASKS || (oldest && fl_now(guard->io) < oldest + FL_NS_PER_S);
+struct load {
+	uint32_t all, strangers, own;
+};
+
+static void add(struct load *load, const struct fl_guard_review *each, const struct fl_guard_review *review)
+{
+	load->all++;
+	load->strangers += each->stranger;
+	load->own += fl_origin_eq(&each->peer, &review->peer);
+}
+
+/* May one more be begun? `again`: of a token that was allowed, which no share of others holds up. */
+static bool busy(const struct fl_guard *guard, const struct fl_guard_review *review, bool again)
+{
+	struct load asks = { 0 }, lately = { 0 };
+	bool own_full, strangers_full;
+
+	for (const struct fl_guard_ask *ask = guard->asks; ask; ask = ask->next)
+		add(&asks, &ask->review, review);
+	for (size_t i = 0; i < FL_LEN(guard->reviewed); i++)
+		if (guard->reviewed[i].begun && review->begun < guard->reviewed[i].begun + FL_NS_PER_S)
+			add(&lately, &guard->reviewed[i], review);
+	if (asks.all >= FL_GUARD_ASKS || lately.all >= FL_GUARD_REVIEWS)
+		return true;
+	own_full = asks.own >= FL_GUARD_ASKS_PEER || lately.own >= FL_GUARD_REVIEWS_PEER;
+	strangers_full = review->stranger && (asks.strangers >= FL_GUARD_ASKS_STRANGERS ||
+					      lately.strangers >= FL_GUARD_REVIEWS_STRANGERS);
+	return !again && (own_full || strangers_full);
 }
 
 static void begin(struct fl_guard *guard, struct fl_http_req *req, void (*handle)(struct fl_http_req *req),
-		  const struct fl_guard_facts *facts, struct shown shown)
+		  const struct fl_guard_facts *facts, struct shown shown, const struct fl_guard_review *review)
 {
+	uint64_t within = facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_AGAIN : FL_GUARD_TIMEOUT;
 	static const struct fl_http_req_user user = { .gone = gone };
 	struct fl_guard_ask *ask = fl_zalloc(sizeof *ask);
 
@@ -383,16 +430,15 @@ static void begin(struct fl_guard *guard, struct fl_http_req *req, void (*handle
 		refuse(req, FL_GUARD_CANNOT_ASK, "", "no memory");
 		return;
 	}
-	*ask = (struct fl_guard_ask){ .guard = guard, .req = req, .handle = handle, .facts = *facts,
+	*ask = (struct fl_guard_ask){ .guard = guard, .review = *review, .req = req, .handle = handle, .facts = *facts,
 				      .next = guard->asks,
 				      .from = &guard->asks, .body = FL_BUF(2 * FL_HTTP_HEAD_MAX),
 				      .access = FL_BUF(2 * FL_HTTP_HEAD_MAX), .audience = shown.audience,
-				      .deadline = fl_now(guard->io) + FL_GUARD_TIMEOUT };
+				      .deadline = fl_now(guard->io) + within };
 	if (ask->next)
 		ask->next->from = &ask->next;
 	guard->asks = ask;
-	guard->asking++;
-	guard->reviewed[guard->review_at++] = fl_now(guard->io);
+	guard->reviewed[guard->review_at++] = *review;
 	guard->review_at %= FL_LEN(guard->reviewed);
 	key_of(guard, shown, fl_http_req_path(req), ask->key);
 	put_token_review(&ask->body, shown);
@@ -420,6 +466,7 @@ void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*hand
 	struct shown shown = { bearer(req, FL_S("authorization")), "" };
 	struct fl_guard_facts facts = { .open = guard->open, .local = fl_addr_local(&peer.addr),
 					.has_api = guard->kube != NULL };
+	struct fl_guard_review review = { fl_now(guard->io), fl_addr_origin(&peer.addr), true };
 	enum fl_guard_step step;
 	uint64_t key[2];
 
@@ -429,16 +476,17 @@ void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*hand
 	if (facts.token) {
 		key_of(guard, shown, fl_http_req_path(req), key);
 		facts.kept = kept(guard, key);
-		facts.busy = busy(guard);
+		review.stranger = !known(guard, &review.peer);
+		facts.busy = busy(guard, &review, facts.kept == FL_GUARD_KEPT_OLD);
 	}
 	step = fl_guard_next(&facts);
 	if (step == FL_GUARD_ASK_TOKEN) {
-		begin(guard, req, handle, &facts, shown);
+		begin(guard, req, handle, &facts, shown, &review);
 		return;
 	}
 	if (!facts.open && !facts.local)
 		count(guard, step);
-	if (step == FL_GUARD_SERVE)
+	if (serves(step))
 		handle(req);
 	else
 		refuse(req, step, "", "");

@@ -9,7 +9,11 @@
  * server's audience in Authorization or, as the API server's proxy takes that away, one for FL_GUARD_AUDIENCE in
  * Fairlead-Authorization. The second is refused by every API server, so the Pod that gets it can do nothing with it.
  * The token's user needs the verb get on the path as a nonResourceURL. Verdicts are kept: FL_GUARD_ALLOWED,
- * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE.
+ * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE. What it says
+ * counts at once.
+ *
+ * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it, strangers have a half. A
+ * token that was allowed is asked about again from all of it.
  */
 #pragma once
 #include "base/metrics.h"
@@ -35,13 +39,14 @@ struct fl_guard_facts {
 	bool local;                /* the peer is on this machine */
 	bool has_api;              /* there is an API server to ask */
 	bool token;                /* one was shown */
-	bool busy;                 /* as many reviews as may be are under way, or were lately */
+	bool busy;                 /* the budget of reviews has nothing left for this peer and token */
 	enum fl_guard_kept kept;
 	enum fl_guard_said token_review, access_review;
 };
 
 enum fl_guard_step {
 	FL_GUARD_SERVE,
+	FL_GUARD_SERVE_STALE,      /* for what was allowed some time ago: the API server cannot be asked now */
 	FL_GUARD_ASK_TOKEN, FL_GUARD_ASK_ACCESS,
 	FL_GUARD_NO_TOKEN,         /* 401 */
 	FL_GUARD_NOBODY,           /* 401 */
@@ -61,6 +66,14 @@ struct fl_guard_verdict {
 	uint64_t key[2];           /* hashes of token and path under two secrets; 0, 0: the place is free */
 	uint64_t since;            /* monotonic ns */
 	enum fl_guard_kept kept;   /* YES, NOBODY or NO */
+	struct fl_origin peer;     /* who has shown the token */
+};
+
+/* A review counts against the budgets: of all, of strangers and of its peer. */
+struct fl_guard_review {
+	uint64_t begun;            /* monotonic ns; 0: none */
+	struct fl_origin peer;
+	bool stranger;             /* no token that this address has shown was allowed lately */
 };
 
 struct fl_guard_ask;
@@ -75,8 +88,7 @@ struct fl_guard {
 	struct fl_guard_verdict verdicts[FL_GUARD_KEPT_MAX];
 	uint64_t secrets[2][2];
 	struct fl_guard_ask *asks;     /* under way */
-	uint32_t asking;
-	uint64_t reviewed[FL_GUARD_REVIEWS];   /* when the last ones began: a ring */
+	struct fl_guard_review reviewed[FL_GUARD_REVIEWS];   /* the last ones: a ring */
 	uint32_t review_at;
 	struct fl_family *answers;
 };
