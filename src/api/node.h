@@ -308,6 +308,8 @@ FL_STRUCT(fl_host_node, FL_HOST_NODE);
 	X(STR, hook, "hook", .help = "Where the program of the CDI hook is to be; absent: there is to be none.") \
 	X(STR, hook_at, "hookAt", .help = "Where there is one that the container runtime can start.") \
 	X(STR, hook_message, "hookMessage", .help = "Why there is none.") \
+	X(BOOL, make_nodes, "makeNodes", .help = "Make unified memory's device nodes where they are missing?") \
+	X(STR, nodes_message, "nodesMessage", .help = "Why one of them could not be made.") \
 	X(STR, message, "message", .help = "What could not be looked at, and why.")
 FL_STRUCT(fl_host, FL_HOST);
 extern const struct fl_kind fl_host_kind;
@@ -425,6 +427,7 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(BOOL, startup_taint, "startupTaint", .help = "Taint the Node until its GPUs are ready for the first time?") \
 	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU died, ns; absent: never.") \
 	X(BOOL, remove_refused, "removeRefusedPods", .help = "Delete refused Pods that have a controller?") \
+	X(BOOL, make_nodes, "makeDeviceNodes", .help = "Make unified memory's device nodes where they are missing?") \
 	X(BOOL, dev_links, "devCharLinks", .help = "Keep links in /dev/char to the driver's device nodes?") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, waits, "waits", .help = "What must be known before anything is served; absent: all is.") \

@@ -143,6 +143,19 @@ static int make_symlink(const struct fl_fs *fs, const char *target, int dir, con
 	return (int)fl_sys_result(FL_SYS_RETRY(symlinkat(target, dir, path)));
 }
 
+static int make_node(const struct fl_fs *fs, int dir, const char *path, unsigned mode, uint64_t rdev)
+{
+	int r = (int)fl_sys_result(FL_SYS_RETRY(mknodat(dir, path, S_IFCHR | mode, rdev)));
+
+	UNUSED_FS;
+	if (r < 0)
+		return r;
+	r = (int)fl_sys_result(FL_SYS_RETRY(fchmodat(dir, path, mode, 0)));
+	if (r < 0)
+		(void)unlinkat(dir, path, 0);
+	return r;
+}
+
 static int64_t read_symlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)
 {
 	UNUSED_FS;
@@ -204,7 +217,8 @@ const struct fl_fs fl_posix_fs = {
 	.open = open_at, .open_in = open_in, .close = close_file, .read = read_file, .write = write_file,
 	.pread = pread_file, .pwrite = pwrite_file, .fsync = sync_file, .fdatasync = sync_data,
 	.truncate = truncate_file, .chmod = chmod_file, .stat = stat_file, .rename = rename_file, .link = link_file,
-	.unlink = unlink_file, .mkdir = make_dir, .symlink = make_symlink, .readlink = read_symlink, .list = list_dir,
+	.unlink = unlink_file, .mkdir = make_dir, .symlink = make_symlink, .mknod = make_node,
+	.readlink = read_symlink, .list = list_dir,
 	.mount_flags = mount_flags, .cover = fl_posix_cover, .lock = lock_file, .lookup = fl_posix_lookup,
 	.notify_add = notify_add,
 };

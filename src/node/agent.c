@@ -13,7 +13,7 @@
 
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_hold, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
-	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_inside, NULL,
+	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside, NULL,
 };
 
 const struct fl_kind *const fl_agent_kinds[] = {

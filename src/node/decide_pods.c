@@ -1,6 +1,7 @@
 #include "node/decide_pods.h"
 #include "node/one_key.h"
 #include "plan/gpu_inside.h"
+#include "plan/gpu_dev_nodes.h"
 #include "plan/gpu_links.h"
 #include "plan/gpu_pods.h"
 #include "plan/gpu_taint.h"
@@ -122,6 +123,29 @@ static const struct fl_owner *const links_owners[] = { &fl_gpu_links_owner, NULL
 const struct fl_capability fl_node_links = {
 	.name = "node-links", .watches = links_watches, .owners = links_owners, .once = true,
 	.facts_size = sizeof(struct fl_gpu_links_facts), .gather = links_gather, .plan = fl_gpu_links_plan,
+};
+
+/* ---- device nodes that could not be made ---- */
+
+static bool dev_nodes_gather(struct fl_view *view, struct fl_ref key, void *facts_)
+{
+	struct fl_gpu_dev_nodes_facts *facts = facts_;
+
+	(void)key;
+	facts->host = one(view, &fl_host_kind, FL_S("host"));
+	facts->node = own_node(view, one(view, &fl_settings_kind, FL_S("settings")));
+	return facts->host && facts->node;
+}
+
+static const struct fl_watched dev_nodes_watches[] = {
+	{ &fl_settings_kind, fl_one_key, false }, { &fl_host_kind, fl_one_key, false },
+	{ &fl_own_node_kind, fl_one_key, true }, FL_WHEN_STATE_IS_OURS, { 0 },
+};
+static const struct fl_owner *const dev_nodes_owners[] = { &fl_gpu_dev_nodes_owner, NULL };
+
+const struct fl_capability fl_node_dev_nodes = {
+	.name = "node-dev-nodes", .watches = dev_nodes_watches, .owners = dev_nodes_owners, .once = true,
+	.facts_size = sizeof(struct fl_gpu_dev_nodes_facts), .gather = dev_nodes_gather, .plan = fl_gpu_dev_nodes_plan,
 };
 
 /* ---- what is inside of containers ---- */

@@ -17,7 +17,7 @@ struct host_facts {
 
 static const struct fl_owner owner = {
 	.manager = "fairlead-host", .kind = &fl_host_kind,
-	.paths = (const char *const[]){ "version", "root", "devRoot", "layout", "hook", NULL },
+	.paths = (const char *const[]){ "version", "root", "devRoot", "layout", "hook", "makeNodes", NULL },
 };
 static const struct fl_owner *const owners[] = { &owner, NULL };
 
@@ -85,6 +85,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	FL_SET(&host, layout, fl_plan_printf(plan, "%08x", layout(facts, root, dev_root)));
 	if (facts->settings && facts->settings->hook.len)
 		FL_SET(&host, hook, facts->settings->hook);
+	if (facts->settings && facts->settings->make_nodes)
+		FL_SET(&host, make_nodes, true);
 	fl_want(plan, &owner, (struct fl_ref){ &fl_host_kind, FL_S(""), FL_S("host"), FL_S("") }, &host);
 }
 
@@ -105,6 +107,8 @@ struct look {
 	const char *source;
 	bool installed;                        /* ahead of this look */
 	struct fl_err hook_err;                /* FL_OK: the hook's program is there */
+	bool make_nodes;
+	struct fl_err nodes_err;               /* FL_OK: no device node is missing that can be made */
 	struct fl_host_scan scan;
 };
 
@@ -127,6 +131,8 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 	fl_host_scan(fs, &look->scan);
 	if (look->hook[0] && !look->installed)
 		(void)!fl_hook_install(fs, look->source, look->hook, &look->hook_err);
+	if (look->make_nodes && !look->scan.error)
+		(void)!fl_host_make_nodes(fs, &look->scan, &look->nodes_err);
 }
 
 static int take_file(const struct fl_host_file_found *file, struct fl_arena *arena, struct fl_host_path *ret)
@@ -206,9 +212,13 @@ static int take(const struct look *look)
 		FL_SET(host, looked, fl_arena_str(arena, fl_str(scan->looked)));
 	if (scan->message[0])
 		FL_SET(host, message, fl_arena_str(arena, fl_str(scan->message)));
-	return !seen.p || !host->nodes_root.p || (scan->looked[0] && !host->looked.p) ||
-			       (scan->message[0] && !host->message.p) || take_hook(look, arena, host) < 0 ||
-			       take_files(scan, arena, host) < 0 ||
+	FL_UNSET(host, nodes_message);
+	if (look->nodes_err.code)
+		FL_SET(host, nodes_message, fl_arena_str(arena, fl_str(look->nodes_err.text)));
+	if (!seen.p || !host->nodes_root.p || (scan->looked[0] && !host->looked.p) ||
+	    (scan->message[0] && !host->message.p) || (look->nodes_err.code && !host->nodes_message.p))
+		return -FL_E_NOMEM;
+	return take_hook(look, arena, host) < 0 || take_files(scan, arena, host) < 0 ||
 			       take_nodes(scan, arena, host) < 0
 		       ? -FL_E_NOMEM
 		       : 0;
@@ -257,6 +267,7 @@ static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct
 		look->scan.env = sink->env;
 		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
 		look->sink = sink;
+		look->make_nodes = wanted->make_nodes;
 		look->source = source_of(sink);
 		look->installed = look->hook[0] && strcmp(look->hook, sink->early_hook) == 0 &&
 				  fl_now(sink->io) < sink->early_at + FL_HOST_EARLY;

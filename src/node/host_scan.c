@@ -253,7 +253,7 @@ static void memory_nodes(struct looking *l)
 		scan_failed(l, (int)-(fd < 0 ? fd : n), path);
 		return;
 	}
-	major = major_of((struct fl_str){ text, (uint32_t)n }, FL_S("nvidia-uvm"));
+	l->scan->uvm_major = major = major_of((struct fl_str){ text, (uint32_t)n }, FL_S("nvidia-uvm"));
 	if (major && !has_node(l, "/dev/nvidia-uvm"))
 		add_node(l, "/dev", "nvidia-uvm", makedev(major, 0), 0666, 0);
 	if (major && !has_node(l, "/dev/nvidia-uvm-tools"))
@@ -313,7 +313,7 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	static const char *const channels[] = { "channel0", NULL };   /* of thousands, the one that may be asked for */
 	struct looking l = { .fs = fs, .scan = scan };
 
-	scan->file_count = scan->node_count = scan->places = scan->foreign = 0;
+	scan->file_count = scan->node_count = scan->places = scan->foreign = scan->uvm_major = 0;
 	scan->message[0] = scan->looked[0] = scan->nodes_root[0] = '\0';
 	if (!is_there(&l, scan->root, "/") || !find_dev(&l))
 		return;

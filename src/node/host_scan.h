@@ -49,6 +49,7 @@ struct fl_host_scan {
 	char nodes_root[FL_HOST_PATH_MAX];       /* where device nodes were looked for */
 	char looked[FL_HOST_LOOKED_MAX];         /* for people: where libcuda was looked for; "": it was found */
 	uint32_t foreign;                        /* files named as libraries that this machine cannot load */
+	uint32_t uvm_major;                      /* of unified memory's device nodes; 0: the kernel has none */
 	uint32_t file_count, node_count;
 	uint32_t places;                         /* bits: which of fl_host_places there are */
 	int error;                               /* errno; nothing is to be made of the rest then */
@@ -59,4 +60,7 @@ struct fl_host_scan {
 	struct fl_host_node_found nodes[FL_HOST_NODES_MAX];
 };
 
+/* Makes unified memory's device nodes that are missing after a scan. 0, also where the kernel has none: each is there
+ * with the kernel's numbers. What lies in the place of one is never touched: FL_E_EXISTS. */
+int fl_host_make_nodes(const struct fl_fs *fs, const struct fl_host_scan *scan, struct fl_err *err) FL_MUSTUSE;
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan);

@@ -34,6 +34,7 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 	FL_SET(ret, without_cdi, FL_WITHOUT_CDI_FALL_BACK);
 	FL_SET(ret, share_policy, FL_SHARE_DISTRIBUTED);
 	FL_SET(ret, health, true);
+	FL_SET(ret, make_nodes, true);
 	FL_SET(ret, cdi_kind, FL_S("k8s.device-plugin.nvidia.com/gpu"));
 	FL_SET(ret, annotation_prefix, FL_S("cdi.k8s.io/"));
 	FL_SET(ret, recovery_wait, FL_SETTINGS_WAIT);
@@ -399,6 +400,7 @@ static int lay_words(struct laying *l, const struct fl_settings_given *given)
 	LAY_BOOL(given->startup_taint, startup_taint, "startup-taint");
 	LAY_BOOL(given->remove_refused, remove_refused, "remove-refused-pods");
 	LAY_BOOL(given->dev_links, dev_links, "dev-char-links");
+	LAY_BOOL(given->make_nodes, make_nodes, "make-device-nodes");
 	return 0;
 }
 

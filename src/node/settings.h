@@ -25,7 +25,7 @@ struct fl_settings_given {
 	struct fl_str unpooled, pre_start, disable_health, enable_health, discovery, fail_on_init;
 	struct fl_str gdrcopy, gds, mofed, imex_channels, imex_required, mps_root, cdi_kind, recovery_wait, clean_looks;
 	struct fl_str look_root, dev_root, nvidia_hook;
-	struct fl_str startup_taint, evict_after, remove_refused, dev_links;
+	struct fl_str startup_taint, evict_after, remove_refused, dev_links, make_nodes;
 	struct fl_strs list_strategy, roots, cdi_flags, disabled_hooks;
 	struct fl_strs pools;                  /* RESOURCE=CARD,CARD... */
 };
@@ -97,6 +97,9 @@ struct fl_settings_given {
 		   FL_SETTINGS_TRUTH), \
 	FL_OPT_STR(type, m.dev_links, "dev-char-links", \
 		   "Keep /dev/char links to the GPUs' device nodes, for the systemd cgroup driver: false.", \
+		   FL_SETTINGS_TRUTH), \
+	FL_OPT_STR(type, m.make_nodes, "make-device-nodes", \
+		   "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing: true.", \
 		   FL_SETTINGS_TRUTH), \
 	FL_OPT_STR(type, m.fail_on_init, "fail-on-init-error", "Taken, and of no effect: no driver is waited for.", \
 		   .env = "FAIL_ON_INIT_ERROR", .hidden = true, FL_SETTINGS_TRUTH), \

@@ -392,6 +392,8 @@ PASS(link, (const struct fl_fs *fs, int from_dir, const char *from, int to_dir, 
 PASS(unlink, (const struct fl_fs *fs, int dir, const char *path, int flags), (fs, dir, path, flags), EIO, EROFS)
 PASS(mkdir, (const struct fl_fs *fs, int dir, const char *path, unsigned mode), (fs, dir, path, mode), ENOSPC, EROFS)
 PASS(symlink, (const struct fl_fs *fs, const char *target, int dir, const char *path), (fs, target, dir, path), ENOSPC)
+PASS(mknod, (const struct fl_fs *fs, int dir, const char *path, unsigned mode, uint64_t rdev),
+     (fs, dir, path, mode, rdev), EPERM, EROFS, ENOSPC)
 PASS(lock, (const struct fl_fs *fs, int fd, int how), (fs, fd, how), EWOULDBLOCK, ENOLCK)
 PASS(lookup, (const struct fl_fs *fs, const char *host, struct fl_addr *ret, unsigned max), (fs, host, ret, max),
      EAGAIN, ENOENT, EIO)
@@ -426,7 +428,8 @@ struct fl_io *test_io(void)
 		.open = fs_open, .open_in = fs_open_in, .close = fs_close, .read = fs_read, .write = fs_write,
 		.pread = fs_pread, .pwrite = fs_pwrite, .fsync = fs_fsync, .fdatasync = fs_fdatasync,
 		.truncate = fs_truncate, .chmod = fs_chmod, .stat = fs_stat, .rename = fs_rename, .link = fs_link,
-		.unlink = fs_unlink, .mkdir = fs_mkdir, .symlink = fs_symlink, .readlink = fs_readlink,
+		.unlink = fs_unlink, .mkdir = fs_mkdir, .symlink = fs_symlink, .mknod = fs_mknod,
+		.readlink = fs_readlink,
 		.mount_flags = fs_mount_flags, .cover = fs_cover, .list = fs_list, .lock = fs_lock,
 		.lookup = fs_lookup, .notify_add = fs_notify_add,
 	};

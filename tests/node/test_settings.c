@@ -204,6 +204,7 @@ static const struct {
 	{ "what touches Pods and the Node, asked for",
 	  "--startup-taint=true --evict-after=5m --remove-refused-pods=true --dev-char-links=true", "", NULL,
 	  "{\"startupTaint\":true,\"evictAfter\":300000000000,\"removeRefusedPods\":true,\"devCharLinks\":true}" },
+	{ "device nodes are somebody else's", "--make-device-nodes=false", "", NULL, "{\"makeDeviceNodes\":false}" },
 	{ "no time is no eviction", "--evict-after=0s", "", NULL, "" },
 	{ "ours in the environment", "", "FAIRLEAD_UNPOOLED=true", NULL, "{\"unpooled\":true}" },
 

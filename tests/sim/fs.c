@@ -441,8 +441,8 @@ static int fs_stat(const struct fl_fs *fs, int dir, const char *path, int flags,
 		return r;
 	inode = w.found;
 	*ret = (struct fl_stat){ .mode = inode->mode, .uid = inode->uid, .gid = inode->gid, .links = inode->names,
-				 .size = inode->size, .ino = inode->ino, .dev = 1, .mtime = inode->mtime,
-				 .ctime = inode->ctime };
+				 .size = inode->size, .ino = inode->ino, .dev = 1, .rdev = inode->rdev,
+				 .mtime = inode->mtime, .ctime = inode->ctime };
 	return 0;
 }
 
@@ -615,6 +615,17 @@ static int fs_symlink(const struct fl_fs *fs, const char *target, int dir, const
 	return (int)told(fs, "symlink", path, r);
 }
 
+static int fs_mknod(const struct fl_fs *fs, int dir, const char *path, unsigned mode, uint64_t rdev)
+{
+	struct sim_inode *inode;
+	struct walk w;
+	int r = make_new(fs, dir, path, S_IFCHR | (mode & 07777), &w, &inode);
+
+	if (r == 0)
+		inode->rdev = rdev;
+	return (int)told(fs, "mknod", path, r);
+}
+
 static int64_t fs_readlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)
 {
 	struct walk w;
@@ -672,7 +683,8 @@ void sim_fs_init(struct sim_process *p)
 		.pread = fs_pread, .pwrite = fs_pwrite, .fsync = fs_fsync, .fdatasync = fs_fsync,
 		.truncate = fs_truncate, .chmod = fs_chmod, .mount_flags = fs_mount_flags, .cover = fs_cover,
 		.stat = fs_stat, .rename = fs_rename, .link = fs_link,
-		.unlink = fs_unlink, .mkdir = fs_mkdir, .symlink = fs_symlink, .readlink = fs_readlink,
+		.unlink = fs_unlink, .mkdir = fs_mkdir, .symlink = fs_symlink, .mknod = fs_mknod,
+		.readlink = fs_readlink,
 		.list = fs_list, .lock = sim_fs_lock, .lookup = sim_fs_lookup, .notify_add = sim_fs_notify_add,
 	};
 }

@@ -225,7 +225,7 @@ struct sim_inode {
 	struct sim_host *host;
 	unsigned refs, names;
 	uint32_t mode, uid, gid;
-	uint64_t ino, size, cap;
+	uint64_t ino, size, cap, rdev;
 	int64_t mtime, ctime;
 	uint8_t *data;                /* a file's content, a symlink's target */
 	SIM_VEC(struct sim_entry) entries;   /* sorted by name */

@@ -1,0 +1,16 @@
+/* gpu_dev_nodes.h - the condition of device nodes that the agent could not make (GPUDeviceNodesMissing).
+ *
+ * Pure. The look at the host makes unified memory's device nodes where they are missing (node/host_scan.h). GPUs are
+ * ready without them: only containers in user namespaces need them to be there.
+ */
+#pragma once
+#include "api/node.h"
+#include "plan/plan.h"
+
+struct fl_gpu_dev_nodes_facts {
+	const struct fl_host *host;
+	const struct fl_own_node *node;
+};
+
+extern const struct fl_owner fl_gpu_dev_nodes_owner;
+void fl_gpu_dev_nodes_plan(const void *facts, struct fl_plan *plan);
