@@ -191,6 +191,7 @@ FL_STRUCT(fl_booking_status, FL_BOOKING_STATUS);
 	X(STR, pod, "pod", .required = true, .help = "Its name.") \
 	X(STR, container, "container", .required = true, .help = "Which container.") \
 	X(I64, since, "since", .required = true, .help = "When it was seen first: microseconds since 1970.") \
+	X(I64, doubted, "doubted", .help = "Since when the kubelet counts other devices for its Pod, or none.") \
 	X(OBJ(fl_booking_status), status, "status", .help = "Does the kubelet count the same?")
 FL_STRUCT(fl_booking, FL_BOOKING);
 extern const struct fl_kind fl_booking_kind;

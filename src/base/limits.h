@@ -476,6 +476,9 @@
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
+/* What the kubelet and the API server say of a Pod must contradict the book for so long: the kubelet tells the API
+ * server within its sync period of 10 s how a Pod is. */
+#define FL_BOOK_SURE (15 * FL_NS_PER_S)
 #define FL_LISTS_SETTLE (30 * FL_NS_PER_S)   /* a driver that needs longer to start is news */
 #define FL_LISTS_NAMED 4                     /* devices in a condition's message: whoever reads it needs an example */
 /* Pods that a boot has refused are looked for this long after the kubelet's start: it admits all within seconds. */

@@ -1,10 +1,12 @@
 /* The book of allocations against the kubelet's. Allocate is not told whose devices they are; PodResources is the first
  * to say so, and what it has said once is kept here: a container never changes its devices while its Pod lives. So if
  * the kubelet tells something else of the same Pod later, its checkpoint is not the one that it had. */
+#include "base/limits.h"
 #include "plan/gpu_pods_in.h"
 #include <stdlib.h>
 
 static const char *const paths[] = { "resource", "devices", "podNamespace", "pod", "container", "since",
+				     "doubted",
 				     "status.conditions[type=KnownToKubelet]", "status.conditions[type=HeldAlone]",
 				     NULL };
 const struct fl_owner fl_gpu_book_owner = { "fairlead-book", &fl_booking_kind, paths };
@@ -68,10 +70,26 @@ static const struct fl_booking *booked(const struct book *book, struct fl_str na
 }
 
 /* Is it the Pod that it was when the entry was made? The kubelet stamps the start with this machine's clock, and an
- * entry is younger than its Pod's start and older than its Pod's end. */
-static bool same_pod(const struct fl_booking *booking, const struct fl_own_pod *pod)
+ * entry is younger than its Pod's start and older than its Pod's end. An entry that is yet to come was made before the
+ * clock was set back: it says nothing of who is older. */
+static bool same_pod(const struct book *book, const struct fl_booking *booking, const struct fl_own_pod *pod)
 {
-	return pod->status.has.start && pod->status.start <= booking->since;
+	return pod->status.has.start && pod->status.start <= booking->since && booking->since <= book->facts->wall;
+}
+
+/* The kubelet and the API server are not asked in one moment: a Pod that has just ended, or was just made anew, may
+ * still be the former one to one of them. What both say must hold for a while; until then it is not known. */
+static enum verdict doubt(struct book *book, struct fl_booking *booking, enum verdict verdict)
+{
+	int64_t wall = book->facts->wall, left;
+
+	if (!booking->has.doubted || booking->doubted > wall)
+		FL_SET(booking, doubted, wall);
+	left = (booking->doubted - wall) * 1000 + (int64_t)FL_BOOK_SURE;
+	if (left <= 0)
+		return verdict;
+	fl_want_at(book->plan, book->facts->now + (uint64_t)left);
+	return UNSURE;
 }
 
 static struct fl_booking new_booking(const struct book *book, const struct fl_holder *holder)
@@ -100,6 +118,7 @@ static void read_holder(struct book *book, const struct fl_holder *holder)
 	*entry = (struct entry){ .holder = holder, .verdict = AGREES };
 	if (!before || same_devices(&before->devices, &holder->devices)) {
 		entry->booking = before ? *before : new_booking(book, holder);
+		entry->booking.has.doubted = 0;
 		return;
 	}
 	entry->booking = *before;
@@ -108,10 +127,10 @@ static void read_holder(struct book *book, const struct fl_holder *holder)
 		return;
 	book->needs_pods = true;
 	pod = pods_find(book->facts, holder->pod_space, holder->pod);
-	if (!pod)
+	if (!pod || pods_ends(pod))
 		return;
-	if (same_pod(before, pod)) {
-		entry->verdict = DIFFERS;
+	if (same_pod(book, before, pod)) {
+		entry->verdict = doubt(book, &entry->booking, DIFFERS);
 	} else {
 		entry->booking = new_booking(book, holder);
 		entry->verdict = AGREES;
@@ -138,13 +157,15 @@ static void read_unlisted(struct book *book, const struct fl_booking *booking)
 		active = is_active(book, booking);
 		pod = active ? pods_find(book->facts, booking->pod_space, booking->pod) : NULL;
 	}
-	if (!active || (pod && (pods_ends(pod) || !same_pod(booking, pod)))) {
+	if (!active || (pod && (pods_ends(pod) || !same_pod(book, booking, pod)))) {
 		fl_want_gone(book->plan, FL_REF(&fl_booking_kind, booking));
 		return;
 	}
 	book->needs_pods |= book->settled;
 	entry = &book->at[book->len++];
-	*entry = (struct entry){ .booking = *booking, .verdict = pod ? FORGOTTEN : UNSURE };
+	*entry = (struct entry){ .booking = *booking, .verdict = UNSURE };
+	if (pod)
+		entry->verdict = doubt(book, &entry->booking, FORGOTTEN);
 }
 
 /* ---- two of them ---- */

@@ -1,16 +1,20 @@
 /* The Pods of this node: the book of allocations, Pods that were refused, Pods that must leave. I1, I3, I6. */
 #include "plan/gpu_pods.h"
 #include "gpu_facts.h"
+#include <stdio.h>
 
 #define HOLDER(pod, ids) \
 	"metadata: {name: t/" pod "/c/nvidia.com/gpu}\nresource: nvidia.com/gpu\ndevices: [" ids "]\n" \
 	"podNamespace: t\npod: " pod "\ncontainer: c\n"
 #define BOOKED(pod, ids) HOLDER(pod, ids) "since: 20000000\n"
+#define DOUBTED(pod, ids, at) BOOKED(pod, ids) "doubted: " at "000000\n"      /* the wall's clock is at 1000 */
 /* One that is older than the booking, and one that is younger. */
 #define POD(name) "metadata: {namespace: t, name: " name ", uid: u-" name "}\nstatus: {phase: Running, startTime: " \
 		  "'1970-01-01T00:00:10Z'}\n"
 #define NEW_POD(name) "metadata: {namespace: t, name: " name "}\nstatus: {phase: Running, startTime: " \
 		      "'1970-01-01T00:00:30Z'}\n"
+#define ENDING(name) "metadata: {namespace: t, name: " name ", deletionTimestamp: '1970-01-01T00:00:30Z'}\n" \
+		     "status: {phase: Running, startTime: '1970-01-01T00:00:10Z'}\n"
 #define ENDED(name) "metadata: {namespace: t, name: " name "}\nstatus: {phase: Succeeded, startTime: " \
 		    "'1970-01-01T00:00:10Z'}\n"
 #define NOT_ADMITTED(space, name, reason, resource, more) \
@@ -35,7 +39,8 @@ static const struct {
 	{ "forgotten: the Pod is asked for first", OLD "containers: [t/p/c]\n", "", BOOKED("p", "G1"), NONE,
 	  "t/p/c/nvidia.com/gpu [G1] at 20\nwatch\n" },
 	{ "forgotten: the Pod that was booked runs without its device", OLD "containers: [t/p/c]\n", "",
-	  BOOKED("p", "G1"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceForgotten! Alone=AsAllocated\n"
+	  DOUBTED("p", "G1", "985"), POD("p"),
+	  "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceForgotten! Alone=AsAllocated\n"
 	  "watch\n" },
 	{ "another Pod of that name that has none is no reason", OLD "containers: [t/p/c]\n", "", BOOKED("p", "G1"),
 	  NEW_POD("p"), "gone Booking t/p/c/nvidia.com/gpu\n" },
@@ -46,15 +51,45 @@ static const struct {
 	{ "a young kubelet may not know its Pods yet", YOUNG, "", BOOKED("p", "G1"), POD("p"),
 	  "t/p/c/nvidia.com/gpu [G1] at 20\n" },
 
-	{ "stale: the kubelet counts another device", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"), BOOKED("p", "G1"),
+	{ "stale: the kubelet counts another device", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"),
+	  DOUBTED("p", "G1", "985"),
 	  POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceDiffers! Alone=AsAllocated\nwatch\n" },
 	{ "stale: that waits for the Pod", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"), BOOKED("p", "G1"), NONE,
 	  "t/p/c/nvidia.com/gpu [G1] at 20\nwatch\n" },
 	{ "a new Pod of that name has its own", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"), BOOKED("p", "G1"),
 	  NEW_POD("p"), "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
 
+	{ "doubt: the API server may not know yet that the Pod has ended", OLD "containers: [t/p/c]\n", "",
+	  BOOKED("p", "G1"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1000\nwatch\nagain at 115\n" },
+	{ "doubt: nor that another has its device, which is told on neither", OLD "containers: [t/p/c, t/q/c]\n",
+	  HOLDER("q", "G1"), DOUBTED("p", "G1", "990") "---\n" BOOKED("q", "G1"), POD("p"),
+	  "t/q/c/nvidia.com/gpu [G1] at 20" AGREES
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 990\nwatch\nagain at 105\n" },
+	{ "doubt: nor that another Pod has its name", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"), BOOKED("p", "G1"),
+	  POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1000\nwatch\nagain at 115\n" },
+	{ "doubt ends with what agrees again", OLD "containers: [t/p/c]\n", HOLDER("p", "G1"),
+	  DOUBTED("p", "G1", "990"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20" AGREES },
+	{ "doubt ends with another Pod of that name", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"),
+	  DOUBTED("p", "G1", "900"), NEW_POD("p"), "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
+	{ "doubt ends with the Pod", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "900"), ENDED("p"),
+	  "gone Booking t/p/c/nvidia.com/gpu\n" },
+	{ "doubt waits while the Pod is not known", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "900"), NONE,
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 900\nwatch\n" },
+	{ "doubt of a clock that was set back begins anew", OLD "containers: [t/p/c]\n", "",
+	  DOUBTED("p", "G1", "2000"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1000\nwatch\nagain at 115\n" },
+	{ "the other device of a Pod that ends is the one of the next Pod of that name", OLD "containers: [t/p/c]\n",
+	  HOLDER("p", "G2"), DOUBTED("p", "G1", "900"), ENDING("p"),
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 900\nwatch\n" },
+	{ "a book from before the clock was set back does not know who is older", OLD "containers: [t/p/c]\n",
+	  HOLDER("p", "G2"), HOLDER("p", "G1") "since: 2000000000\n", POD("p"),
+	  "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
+	{ "a Pod from before the GPUs were shared keeps the name of its device", OLD "containers: [t/p/c, t/q/c]\n",
+	  HOLDER("p", "G1") "---\n" HOLDER("q", "'G1::0'"), BOOKED("p", "G1"), NONE,
+	  "t/p/c/nvidia.com/gpu [G1] at 20" AGREES "t/q/c/nvidia.com/gpu [G1::0] at 1000" AGREES },
+
 	{ "I1 a device of a forgotten Pod that another one was given is told on both",
-	  OLD "containers: [t/p/c, t/q/c]\n", HOLDER("q", "G1"), BOOKED("p", "G1") "---\n" BOOKED("q", "G1"), POD("p"),
+	  OLD "containers: [t/p/c, t/q/c]\n", HOLDER("q", "G1"),
+	  DOUBTED("p", "G1", "985") "---\n" BOOKED("q", "G1"), POD("p"),
 	  "t/q/c/nvidia.com/gpu [G1] at 20 Known=AsAllocated Alone=DeviceHeldTwice!\n"
 	  "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceForgotten! Alone=DeviceHeldTwice!\nwatch\n" },
 	{ "I1 so is one that the kubelet lists for two Pods", OLD "containers: [t/p/c, t/q/c]\n",
@@ -169,6 +204,8 @@ static void print_want(const struct fl_want *want, struct fl_buf *out)
 		for (uint32_t i = 0; i < b->devices.len; i++)
 			fl_buf_printf(out, "%s%.*s", i ? " " : "", FL_ARG(b->devices.at[i]));
 		fl_buf_printf(out, "] at %lld", (long long)(b->since / 1000000));
+		if (b->has.doubted && !fl_condition_find(&b->status.conditions, FL_S("KnownToKubelet")))
+			fl_buf_printf(out, " doubted %lld", (long long)(b->doubted / 1000000));
 		print_told(want, &b->status.conditions, "KnownToKubelet", " Known=", out);
 		print_told(want, &b->status.conditions, "HeldAlone", " Alone=", out);
 		fl_buf_char(out, '\n');
@@ -242,7 +279,8 @@ TEST(what_is_said_names_device_pod_and_remedy)
 
 	OK(gather(&arena, "", OLD "containers: [t/p/c, t/q/c]\n", POD("p"), &f));
 	GOT(f.holders = facts_list(&arena, fl_holder_bind(), HOLDER("q", "G1"), &f.holder_len));
-	GOT(f.bookings = facts_list(&arena, fl_booking_bind(), BOOKED("p", "G1, G2, G3, G4, G5, G6"), &f.booking_len));
+	GOT(f.bookings = facts_list(&arena, fl_booking_bind(), DOUBTED("p", "G1, G2, G3, G4, G5, G6", "985"),
+				    &f.booking_len));
 	fl_plan_init(&plan, &arena);
 	fl_gpu_pods_plan(&f, &plan);
 	OK(plan.failed ? -FL_E_NOMEM : 0);
@@ -330,4 +368,194 @@ TEST(pods_whose_gpu_is_dead)
 		OK(print_plan(&f, &arena, &text));
 		CHECK_STR(fl_buf_view(&text), row->got);
 	}
+}
+
+/* ---- the book under chance: I1, whatever the kubelet lists ---- */
+
+enum { PODS = 4, CONTAINERS = 2, DEVICES = 6 };
+#define ALL (PODS * CONTAINERS)
+
+struct world {
+	struct fl_arena arena;
+	struct fl_active active;
+	struct fl_holder holders[ALL];
+	struct fl_booking bookings[ALL];
+	struct fl_own_pod pods[PODS];
+	struct fl_gpu_pods_facts facts;
+};
+
+static void world_auto_(struct world *w)
+{
+	fl_arena_free(&w->arena);
+}
+
+static const char *const resources[] = { "nvidia.com/gpu", "nvidia.com/mig-1g.5gb" };
+
+/* One to three devices, sorted. */
+static int some_devices(struct fl_arena *arena, struct fl_str_list *ret)
+{
+	uint64_t set = (UINT64_C(1) << test_random() % DEVICES) | (test_random() % 3 ? 0 : test_random());
+
+	ret->len = 0;
+	ret->at = fl_arena_get_n(arena, DEVICES, sizeof *ret->at);
+	for (uint32_t i = 0; ret->at && i < DEVICES; i++)
+		if (set >> i & 1) {
+			ret->at[ret->len] = fl_arena_printf(arena, "GPU-%u", i);
+			if (!ret->at[ret->len++].p)
+				return -FL_E_NOMEM;
+		}
+	return ret->at ? 0 : -FL_E_NOMEM;
+}
+
+static int some_container(struct world *w, uint32_t i)
+{
+	struct fl_str pod = fl_arena_printf(&w->arena, "p%u", i / CONTAINERS),
+		      container = fl_arena_printf(&w->arena, "c%u", i % CONTAINERS),
+		      resource = fl_str(resources[test_random() % 4 == 0]),
+		      name = fl_arena_printf(&w->arena, "t/p%u/c%u/%.*s", i / CONTAINERS, i % CONTAINERS,
+					     FL_ARG(resource));
+	struct fl_holder *holder = &w->holders[w->facts.holder_len];
+	struct fl_booking *booking = &w->bookings[w->facts.booking_len];
+	struct fl_str_list listed, booked;
+
+	if (!pod.p || !container.p || !name.p || some_devices(&w->arena, &listed) < 0 ||
+	    some_devices(&w->arena, &booked) < 0)
+		return -FL_E_NOMEM;
+	*holder = (struct fl_holder){ .resource = resource, .pod_space = FL_S("t"), .pod = pod,
+				      .container = container, .devices = listed };
+	FL_SET(FL_IN(holder, meta), name, name);
+	*booking = (struct fl_booking){ .resource = resource, .pod_space = FL_S("t"), .pod = pod,
+					.container = container, .since = 20, .doubted = 10,
+					.devices = test_random() % 4 ? listed : booked };
+	FL_SET(FL_IN(booking, meta), name, name);
+	booking->has.doubted = 1;
+	w->facts.holder_len += test_random() % 4 != 0;
+	w->facts.booking_len += test_random() % 4 != 0;
+	return 0;
+}
+
+static int some_world(struct world *w)
+{
+	fl_arena_reset(&w->arena);
+	w->facts = (struct fl_gpu_pods_facts){ .active = &w->active, .holders = w->holders, .bookings = w->bookings,
+					       .pods = w->pods, .pod_len = PODS, .watched = test_random() % 4 != 0,
+					       .wall = 1000000000 };
+	w->active = (struct fl_active){ .settled = true };
+	if (!FL_ELEMENTS(&w->active, &w->arena, containers, ALL))
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < ALL; i++) {
+		w->active.containers.at[i] = fl_arena_printf(&w->arena, "t/p%u/c%u", i / CONTAINERS, i % CONTAINERS);
+		if (!w->active.containers.at[i].p || some_container(w, i) < 0)
+			return -FL_E_NOMEM;
+	}
+	for (uint32_t i = 0; i < PODS; i++) {
+		w->pods[i] = (struct fl_own_pod){ 0 };
+		FL_SET(FL_IN(&w->pods[i], meta), space, FL_S("t"));
+		FL_SET(FL_IN(&w->pods[i], meta), name, fl_arena_printf(&w->arena, "p%u", i));
+		FL_SET(FL_IN(&w->pods[i], status), start, (int64_t)(test_random() % 4 ? 10 : 30));
+		w->pods[i].has.status = 1;
+		if (!w->pods[i].meta.name.p)
+			return -FL_E_NOMEM;
+	}
+	return 0;
+}
+
+/* ---- what must come out, each with each ---- */
+
+static const struct fl_condition *told(const struct fl_want *want, const char *type)
+{
+	return fl_condition_find(&((const struct fl_booking *)want->object)->status.conditions, fl_str(type));
+}
+
+static bool has_id(const struct fl_str_list *list, struct fl_str id)
+{
+	for (uint32_t i = 0; i < list->len; i++)
+		if (fl_str_eq(list->at[i], id))
+			return true;
+	return false;
+}
+
+static bool has(const struct world *w, const struct fl_want *want, struct fl_str id)
+{
+	const struct fl_condition *known = told(want, "KnownToKubelet");
+
+	if (has_id(&((const struct fl_booking *)want->object)->devices, id))
+		return true;
+	for (uint32_t i = 0; known && i < w->facts.holder_len; i++)
+		if (fl_str_eq(w->holders[i].meta.name, want->ref.name) &&
+		    fl_str_eq(known->reason, FL_S("DeviceDiffers")))
+			return has_id(&w->holders[i].devices, id);
+	return false;
+}
+
+static bool shares(const struct world *w, const struct fl_want *a, const struct fl_want *b)
+{
+	const struct fl_booking *x = a->object, *y = b->object;
+
+	if (!fl_str_eq(x->resource, y->resource) || fl_str_eq(x->pod, y->pod))
+		return false;
+	for (uint32_t i = 0; i < DEVICES; i++) {
+		char id[] = "GPU-0";
+
+		id[4] = (char)('0' + i);
+		if (has(w, a, fl_str(id)) && has(w, b, fl_str(id)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_booking(const struct fl_want *want)
+{
+	return want->what == FL_WANT_OBJECT && want->ref.kind == &fl_booking_kind;
+}
+
+/* The last one that has a device of it, too. */
+static const struct fl_booking *rival(const struct world *w, const struct fl_plan *plan, const struct fl_want *want)
+{
+	const struct fl_booking *found = NULL;
+
+	for (const struct fl_want *other = plan->first; other; other = other->next)
+		if (other != want && is_booking(other) && told(other, "HeldAlone") && shares(w, want, other))
+			found = other->object;
+	return found;
+}
+
+static int64_t contended;
+
+static void check_alone(const struct world *w, const struct fl_plan *plan, const struct fl_want *want)
+{
+	const struct fl_condition *alone = told(want, "HeldAlone");
+	const struct fl_booking *booking = want->object, *other = alone ? rival(w, plan, want) : NULL;
+	char words[80];
+
+	CHECK_INT(alone != NULL, told(want, "KnownToKubelet") != NULL);
+	if (!alone)
+		return;
+	CHECK_INT(alone->status == FL_CONDITION_TRUE, other == NULL);
+	if (!other)
+		return;
+	contended++;
+	(void)snprintf(words, sizeof words, "is held by Pod t/%.*s and by Pod t/%.*s: ", FL_ARG(booking->pod),
+		       FL_ARG(other->pod));
+	CHECK(memmem(alone->message.p, alone->message.len, words, strlen(words)) != NULL);
+}
+
+TEST_ONCE(a_device_of_two_pods_is_told_on_both_and_on_no_other)   /* what it runs through is tortured above */
+{
+	FL_AUTO(world) struct world w = { 0 };
+
+	contended = 0;
+	for (int i = 0; i < 3000; i++) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_plan plan;
+
+		OK(some_world(&w));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_pods_plan(&w.facts, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		for (const struct fl_want *want = plan.first; want; want = want->next)
+			if (is_booking(want))
+				check_alone(&w, &plan, want);
+	}
+	CHECK(contended > 1000);
 }
