@@ -343,6 +343,7 @@
 
 #define FL_PAGES_MAX 24                        /* of one role: a person reads the list of them */
 #define FL_PAGES_CONNS 64                      /* kubelet, two scrapers, people; more is somebody's loop */
+#define FL_PAGES_STREAMS 16                    /* on each: 64 KiB for a head and what it is answered is 64 MiB in all */
 #define FL_READY_MAX (60 * FL_KIB)             /* what /readyz says: below FL_HTTP_SAY_MAX, to arrive whole */
 /* What a scrape takes of a turn: a quarter of the promised 2 ms. One family is the least, and has FL_METRIC_SERIES. */
 #define FL_SCRAPE_SLICE (FL_NS_PER_MS / 2)

@@ -253,7 +253,8 @@ static int add_routes(struct fl_pages *pages, size_t *count, const struct fl_pag
 int fl_pages_start(struct fl_pages *pages, struct fl_err *err)
 {
 	struct fl_http_server_options options = { .routes = pages->routes, .service = pages,
-						  .max_conns = FL_PAGES_CONNS, .max_queue = FL_METRICS_TEXT };
+						  .max_conns = FL_PAGES_CONNS, .max_streams = FL_PAGES_STREAMS,
+						  .max_queue = FL_METRICS_TEXT };
 	int r = add_routes(pages, &options.route_count, fl_pages_common, err);
 
 	if (r == 0)

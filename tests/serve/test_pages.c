@@ -3,6 +3,7 @@
 #include "api/core.h"
 #include "base/limits.h"
 #include "http/client.h"
+#include "http/h2_bytes.h"
 #include "test.h"
 #include "test_io.h"
 #include <stdio.h>
@@ -360,6 +361,34 @@ TEST_ONCE(sixty_four_idle_connections_do_not_starve_healthz)
 	CHECK_INT(f.call.status, 200);
 	for (size_t i = 0; i < FL_LEN(fds); i++)
 		fl_close(f.io, fds[i]);
+}
+
+/* Whoever may ask nothing can still have a long target echoed on each of them, and take no answer. */
+TEST_ONCE(one_connection_has_few_streams)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf hello = FL_BUF(FL_KIB);
+	struct fl_connect connect = { 0 };
+	char bytes[200] = { 0 };
+	int64_t got = -FL_E_AGAIN;
+	bool few = false;
+	int fd;
+
+	h2_hello(&hello);
+	OK_ERR(open_it(&f), &f.err);
+	OK_ERR(fl_addr_parse(&connect.addr, fl_str(f.url), &f.err), &f.err);
+	fl_connect(f.io, &connect);
+	fd = (int)test_op(f.io, &connect.op);
+	OK(fd);
+	CHECK_INT(fl_write(f.io, fd, hello.p, hello.len), hello.len);
+	for (int i = 0; i < 1000 && got == -FL_E_AGAIN; i++) {
+		OK(test_pause(f.io, FL_NS_PER_MS));
+		got = fl_read(f.io, fd, bytes, sizeof bytes);
+	}
+	fl_close(f.io, fd);
+	for (int64_t i = 0; i + 6 <= got; i++)
+		few |= memcmp(bytes + i, (char[]){ 0, 3, 0, 0, 0, FL_PAGES_STREAMS }, 6) == 0;
+	CHECK(few);
 }
 
 TEST(too_many_pages_are_refused)
