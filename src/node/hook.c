@@ -330,6 +330,8 @@ static int work(struct fl_hooking *h, struct fl_err *err)
 		r = fl_hook_cache(h, h->hook->version.len && fl_hook_compat(h), err);
 	if (r == 0 && h->hook->params_fixed)
 		r = fl_hook_params(h, err);
+	if (r == 0 && h->hook->profile)
+		r = fl_hook_profile(h, err);
 	return r;
 }
 

@@ -1,4 +1,5 @@
-/* hook.h - what a container's root gets before it starts: links, the linker's cache, a copy of the driver's parameters.
+/* hook.h - what a container's root gets before it starts: links, the linker's cache, a copy of the driver's parameters,
+ * and the driver's application profile for the container's GPUs.
  *
  * Straight-line code, run by the container runtime as a createContainer hook: as root, in the container's mounts,
  * before its root is the root. The container's files are not ours to trust. So:
@@ -11,9 +12,9 @@
  *   - the environment is not looked at. The program that the agent installs is static, so that an image's LD_PRELOAD
  *     has no loader to speak to.
  *
- * In this order: links, cuda-compat, the linker's cache, the parameters. What the container's files do not let be made
- * (a read-only or full root, a volume over /etc or one of its files, a link that leads nowhere, a sandbox without these
- * system calls) is a warning: the container starts without it.
+ * In this order: links, cuda-compat, the linker's cache, the parameters, the profile. What the container's files do not
+ * let be made (a read-only or full root, a volume over /etc or one of its files, a link that leads nowhere, a sandbox
+ * without these system calls) is a warning: the container starts without it.
  */
 #pragma once
 #include "base/option.h"
@@ -24,6 +25,7 @@ struct fl_hook {
 	struct fl_strs folders;        /* "/usr/lib64": directories of libraries, for the container's loader */
 	struct fl_str version;         /* of the host's driver: a newer cuda-compat is used; absent: none is */
 	bool params_fixed;             /* the driver's libraries are not to make or change device nodes */
+	bool profile;                  /* EGL and Vulkan see only the GPUs whose device nodes the container has */
 	void (*warn)(const char *text);   /* NULL: nobody is told */
 };
 /* Only the static program has this section: so the agent knows a file of its own, whatever its version. */
@@ -35,6 +37,8 @@ struct fl_hook {
 	FL_OPT_STR(struct fl_hook, version, "driver-version", "Use the image's cuda-compat if it is newer.", \
 		   .env = "", .value = "VERSION"), \
 	FL_OPT_BOOL(struct fl_hook, params_fixed, "device-nodes-fixed", "Set ModifyDeviceFiles to 0 inside.", \
+		    .env = ""), \
+	FL_OPT_BOOL(struct fl_hook, profile, "application-profile", "Let EGL and Vulkan list only the GPUs of /dev.", \
 		    .env = "")
 
 /* The container's state is read from this fd. FL_E_INVALID: the words of the runtime or of the caller cannot be right;

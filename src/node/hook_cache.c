@@ -63,8 +63,8 @@ static int put_file(const struct fl_hooking *h, const char *folder, const char *
 	return r;
 }
 
-static int put(const struct fl_hooking *h, const char *folder, const char *name, const struct fl_buf *content,
-	       struct fl_err *err)
+int fl_hook_put(const struct fl_hooking *h, const char *folder, const char *name, const struct fl_buf *content,
+		struct fl_err *err)
 {
 	char path[PATH];
 	int r;
@@ -239,7 +239,7 @@ static int write_cache(const struct fl_hooking *h, bool compat, struct fl_err *e
 				   n->len, &wanted, err) < 0)
 		r = -(int)err->code;
 	else
-		r = n->len ? put(h, "/etc", "ld.so.cache", &wanted, err) : 0;
+		r = n->len ? fl_hook_put(h, "/etc", "ld.so.cache", &wanted, err) : 0;
 	fl_arena_free(&n->arena);
 	fl_free(n);
 	return r;
@@ -256,10 +256,10 @@ static int write_conf(const struct fl_hooking *h, bool compat, struct fl_err *er
 	fl_buf_str(&newer, FL_S(FL_HOOK_COMPAT "\n"));
 	fl_buf_str(&all, FL_S("include /etc/ld.so.conf.d/*.conf\n"));
 	if (!is_there(h, "/etc/ld.so.conf"))
-		r = put(h, "/etc", "ld.so.conf", &all, err);
+		r = fl_hook_put(h, "/etc", "ld.so.conf", &all, err);
 	if (r == 0 && compat)
-		r = put(h, "/etc/ld.so.conf.d", "00-compat-fairlead.conf", &newer, err);
-	return r == 0 ? put(h, "/etc/ld.so.conf.d", "00-fairlead.conf", &own, err) : r;
+		r = fl_hook_put(h, "/etc/ld.so.conf.d", "00-compat-fairlead.conf", &newer, err);
+	return r == 0 ? fl_hook_put(h, "/etc/ld.so.conf.d", "00-fairlead.conf", &own, err) : r;
 }
 
 /* ---- musl ---- */
@@ -325,7 +325,7 @@ static int write_musl(const struct fl_hooking *h, struct fl_err *err)
 		h->hook->warn("'/etc/ld-musl-" MUSL ".path' of the container: what is no absolute path was left out");
 	for (uint32_t i = 0; i < FL_LEN(usual); i++)
 		add_line(&wanted, usual[i]);
-	return put(h, "/etc", "ld-musl-" MUSL ".path", &wanted, err);
+	return fl_hook_put(h, "/etc", "ld-musl-" MUSL ".path", &wanted, err);
 }
 
 int fl_hook_cache(const struct fl_hooking *h, bool compat, struct fl_err *err)

@@ -33,9 +33,14 @@ int fl_hook_read(const struct fl_fs *fs, int fd, size_t max, struct fl_buf *into
  * the container's own files or file systems are the cause. */
 int fl_hook_failed(const struct fl_hooking *h, int r, const char *what, const char *path, struct fl_err *err);
 
+/* A file of the root's own mount, whole, in the place of what has the name; a failure is as above. */
+int fl_hook_put(const struct fl_hooking *h, const char *folder, const char *name, const struct fl_buf *content,
+		struct fl_err *err) FL_MUSTUSE;
+
 int fl_hook_links(const struct fl_hooking *h, struct fl_err *err) FL_MUSTUSE;
 /* Is the image's cuda-compat to be used? */
 bool fl_hook_compat(const struct fl_hooking *h);
 #define FL_HOOK_COMPAT "/usr/local/cuda/compat"
 int fl_hook_cache(const struct fl_hooking *h, bool compat, struct fl_err *err) FL_MUSTUSE;
 int fl_hook_params(const struct fl_hooking *h, struct fl_err *err) FL_MUSTUSE;
+int fl_hook_profile(const struct fl_hooking *h, struct fl_err *err) FL_MUSTUSE;

@@ -145,7 +145,7 @@ static bool is_folder_new(const struct fl_host_path_list *list, uint32_t at)
 static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, uint32_t folders)
 {
 	const struct fl_host_path_list *files = &c->facts->host->paths;
-	struct fl_cdi_hook *hook = cdi_hook_begin(c, edits, 3 + 2 * (links + folders));
+	struct fl_cdi_hook *hook = cdi_hook_begin(c, edits, 4 + 2 * (links + folders));
 
 	if (!hook)
 		return;
@@ -168,6 +168,8 @@ static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, 
 	}
 	if (cdi_runs(c, FL_HOOK_NO_NODE_CHANGES))
 		hook->args.at[hook->args.len++] = FL_S("--device-nodes-fixed");
+	if (cdi_runs(c, FL_HOOK_APPLICATION_PROFILE))
+		hook->args.at[hook->args.len++] = FL_S("--application-profile");
 }
 
 /* Without a hook each link is a mount. LD_LIBRARY_PATH would replace the image's own and the Pod's. */

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -244,4 +246,79 @@ TEST_ONCE(nothing_is_written_on_a_volume)
 		SKIP("no mounts can be made here");
 	CHECK_INT(status, 0);
 	CHECK(is_empty(dir, "outside"));
+}
+
+/* ---- the driver's application profile ---- */
+
+#define PROFILES "bundle/rootfs/etc/nvidia/nvidia-application-profiles-rc.d"
+#define PROFILE PROFILES "/10-container.conf"
+#define MASK(mask) \
+	"{\"profiles\":[{\"name\":\"container\",\"settings\":[\"EGLVisibleDGPUDevices\"," mask "]}]," \
+	"\"rules\":[{\"pattern\":[],\"profile\":\"container\"}]}\n"
+
+/* "nvidia0=195:0" a device node, "nvidia1" a file, parted by blanks. */
+static bool make_dev(const char *dir, const char *nodes)
+{
+	struct fl_str rest = fl_str(nodes), node;
+
+	(void)mkdir(hook_at(dir, "bundle/rootfs/dev"), 0755);
+	while (nodes[0] && fl_str_split(&rest, ' ', &node)) {
+		unsigned major = 0, minor = 0;
+		char path[200], name[64];
+
+		(void)snprintf(name, sizeof name, "%.*s", FL_ARG(node));
+		if (strchr(name, '=')) {
+			(void)sscanf(strchr(name, '='), "=%u:%u", &major, &minor);
+			*strchr(name, '=') = '\0';
+		}
+		(void)snprintf(path, sizeof path, "bundle/rootfs/dev/%s", name);
+		(void)unlink(hook_at(dir, path));
+		if (mknod(hook_at(dir, path), major ? S_IFCHR | 0666 : S_IFREG | 0666, makedev(major, minor)) < 0)
+			return false;
+	}
+	return true;
+}
+
+TEST(a_profile_names_the_gpus_of_the_container)
+{
+	static const struct {
+		const char *says, *nodes, *files, *want, *warned;   /* want NULL: there is no file */
+	} profiles[] = {
+		{ "one GPU", "nvidia0=195:0 nvidiactl=195:255 nvidia-uvm=511:0", "", MASK("0x1"), "" },
+		{ "two of them, by their minor numbers", "nvidia1=195:1 nvidia9=195:9", "", MASK("0x202"), "" },
+		{ "the last one that fits", "nvidia63=195:63", "", MASK("0x8000000000000000"), "" },
+		{ "one beyond is told", "nvidia2=195:2 nvidia64=195:64", "", MASK("0x4"), "above 63" },
+		{ "no GPU, no profile", "nvidiactl=195:255 null=1:3", "", NULL, "" },
+		{ "a file is no GPU", "nvidia0", "", NULL, "" },
+		{ "what the image has in its place goes", "nvidia0=195:0",
+		  "etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf\n", MASK("0x1"), "" },
+		{ "a folder that leads out of the container leads nowhere", "nvidia0=195:0", "etc/nvidia > @/outside\n",
+		  NULL, "left out" },
+	};
+
+	EACH_ROW (row, profiles) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		const char *dir = test_dir();
+		struct fl_err err = { 0 };
+		char text[400] = "";
+		FILE *file;
+
+		GOT(io);
+		make_bundle(dir, "rootfs");
+		if (!make_dev(dir, row->nodes))
+			SKIP("device nodes cannot be made here");
+		make_files(dir, row->files);
+		OK_ERR(run_hook(io, dir, (struct fl_hook){ .profile = true }, &err), &err);
+		CHECK(is_empty(dir, "outside"));
+		if (test_tortured())
+			return;
+		file = row->want ? fopen(hook_at(dir, PROFILE), "re") : NULL;
+		if (row->want) {
+			CHECK(file && fread(text, 1, sizeof text - 1, file) > 0 && fclose(file) == 0);
+			CHECK_STR(fl_str(text), row->want);
+		} else {
+			CHECK(access(hook_at(dir, PROFILES), F_OK) < 0);
+		}
+		CHECK(strstr(hook_warned, row->warned) && (row->warned[0] || !hook_warned[0]));
+	}
 }

@@ -201,9 +201,10 @@ static const struct {
 	  "env NVIDIA_VISIBLE_DEVICES=void env NVIDIA_CTK_LIBCUDA_DIR=/usr/lib hook /opt/fairlead "
 	  "fairlead cdi-hook --link "
 	  "libcuda.so.550::/usr/lib/libcuda.so.1 --folder /usr/lib --driver-version 550 "
-	  "--device-nodes-fixed for 10 s\n" },
+	  "--device-nodes-fixed --application-profile for 10 s\n" },
 	{ "parts of the hook that are disabled have no words", PLAIN "hook: /h\ncdiDisableHooks: [update-ldcache, "
-	  "enable-cuda-compat, disable-device-node-modification]\n", READY, HOST FILES "hookAt: /h\n", OTHER, "", "",
+	  "enable-cuda-compat, disable-device-node-modification, "
+	  "update-application-profile]\n", READY, HOST FILES "hookAt: /h\n", OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: * hook /h fairlead cdi-hook --link "
 	  "libcuda.so.550::/usr/lib/libcuda.so.1 for 10 s\n" },
 	{ "row 36: a hook that is not there: no file names it", PLAIN "hook: /opt/fairlead\n", READY,
