@@ -190,6 +190,15 @@ mountpoint -q {root} || mount --bind {FAKE}/root {root}
   --hostname-override={NODE} --node-ip={ADDRESS}""", after="containerd.service fairlead-node.service")
 
 
+def enable():
+    """All services start with the machine from now on, each after those that it needs."""
+    wants = pathlib.Path("/etc/systemd/system/multi-user.target.wants")
+    for name in ("network-of-one", "fake-driver", "etcd", "kube-apiserver", "containerd", "fairlead-node", "kubelet"):
+        link = wants / f"{name}.service"
+        if not link.is_symlink():
+            link.symlink_to(f"../{name}.service")
+
+
 def agent(build, *flags):
     """The agent's service, with these further flags."""
     root = "/run/nvidia/driver"
