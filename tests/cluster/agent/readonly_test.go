@@ -106,11 +106,9 @@ func TestAFolderOfCDIFilesThatIsReadOnlyIsToldAndHeals(t *testing.T) {
 	})
 	r.hasGPUs(0, 8)
 	r.removes("waits")
-	_, err = r.c.Client.CoreV1().Pods("default").Create(t.Context(), sleeper("waits", 1), create)
-	r.must(err)
-	r.must(r.c.WaitPod(cluster.Within(t, moment), "waits", "is told that there are no cards", func(pod *corev1.Pod) bool {
-		return pod != nil && len(pod.Status.Conditions) > 0 && pod.Status.Conditions[0].Reason == corev1.PodReasonUnschedulable
-	}))
+	for !r.isUnschedulable(sleeper("waits", 1)) { // the scheduler had not heard yet, and the kubelet refused it
+		r.must(r.c.DeletePod(r.Context(), "waits"))
+	}
 	r.say("lose", r.number(id))
 	r.event("Pod", "user", "Xid79")
 	r.must(r.c.WaitNode(cluster.Within(t, moment), r.n.Name, "says both what is wrong", func(node *corev1.Node) bool {
@@ -135,4 +133,18 @@ func TestAFolderOfCDIFilesThatIsReadOnlyIsToldAndHeals(t *testing.T) {
 	r.say("heal")
 	r.within(time.Minute).hasGPUs(8, 8)
 	r.ready()
+}
+
+// isUnschedulable makes a Pod, and tells whether it waits for the scheduler; else the kubelet has refused it.
+func (r *rig) isUnschedulable(pod *corev1.Pod) (waits bool) {
+	r.Helper()
+	_, err := r.c.Client.CoreV1().Pods("default").Create(r.Context(), pod, create)
+	r.must(err)
+	r.must(r.c.WaitPod(cluster.Within(r, moment), pod.Name, "is told that there are no cards", func(pod *corev1.Pod) bool {
+		waits = pod != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Reason == corev1.PodReasonUnschedulable
+		})
+		return waits || pod != nil && pod.Status.Phase == corev1.PodFailed
+	}))
+	return waits
 }
