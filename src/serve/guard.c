@@ -412,9 +412,10 @@ static bool busy(const struct fl_guard *guard, const struct fl_guard_review *rev
 			add(&lately, &guard->reviewed[i], review);
 	if (asks.all >= FL_GUARD_ASKS || lately.all >= FL_GUARD_REVIEWS)
 		return true;
-	own_full = asks.own >= FL_GUARD_ASKS_PEER || lately.own >= FL_GUARD_REVIEWS_PEER;
-	strangers_full = review->stranger && (asks.strangers >= FL_GUARD_ASKS_STRANGERS ||
-					      lately.strangers >= FL_GUARD_REVIEWS_STRANGERS);
+	own_full = asks.own >= (review->stranger ? FL_GUARD_ASKS_STRANGER : FL_GUARD_ASKS_HALF) ||
+		   lately.own >= (review->stranger ? FL_GUARD_REVIEWS_STRANGER : FL_GUARD_REVIEWS_HALF);
+	strangers_full = review->stranger &&
+			 (asks.strangers >= FL_GUARD_ASKS_HALF || lately.strangers >= FL_GUARD_REVIEWS_HALF);
 	return !again && (own_full || strangers_full);
 }
 

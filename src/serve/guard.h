@@ -12,8 +12,8 @@
  * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE. What it says
  * counts at once.
  *
- * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it, strangers have a half. A
- * token that was allowed is asked about again from all of it.
+ * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it, strangers have a half
+ * together. A token that was allowed is asked about again from all of it.
  */
 #pragma once
 #include "base/metrics.h"

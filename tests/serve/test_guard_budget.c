@@ -12,6 +12,7 @@
 enum { GUESSERS = 4, GUESSES = 30 };
 #define REVIEW "/apis/authentication.k8s.io/v1/tokenreviews*"
 #define NONE { REVIEW, 201, "{\"status\":{\"authenticated\":false}}" }
+#define TEN_NONE NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
 #define KNOWN { REVIEW, 201, "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"prom\"}}}" }
 #define MAY { "/apis/authorization.k8s.io/v1/subjectaccessreviews*", 201, "{\"status\":{\"allowed\":true}}" }
 #define HELD { REVIEW, 201, "{}", .held = true }
@@ -189,15 +190,15 @@ static void pass(struct town *town, uint64_t time)
 
 TEST_ONCE(one_address_that_guesses_leaves_reviews_for_others)
 {
-	static const struct exchange says[] = { NONE, NONE, NONE, NONE, NONE, KNOWN, MAY, { 0 } };
+	static const struct exchange says[] = { TEN_NONE, KNOWN, MAY, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
 	struct visit *scrape;
 
 	found(&town, says);
 	guess(&town.guessers[0], GUESSES);
 	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(answered(&town.guessers[0], 401), FL_GUARD_REVIEWS_PEER);
-	CHECK_INT(answered(&town.guessers[0], 503), GUESSES - FL_GUARD_REVIEWS_PEER);
+	CHECK_INT(answered(&town.guessers[0], 401), FL_GUARD_REVIEWS_STRANGER);
+	CHECK_INT(answered(&town.guessers[0], 503), GUESSES - FL_GUARD_REVIEWS_STRANGER);
 	scrape = show(&town.scraper, "good");
 	pass(&town, 200 * FL_NS_PER_MS);
 	CHECK_INT(scrape->call.op.result, 200);
@@ -225,8 +226,7 @@ TEST_ONCE(one_address_that_guesses_leaves_room_for_reviews_of_others)
 
 TEST_ONCE(many_addresses_that_guess_leave_reviews_for_one_that_was_allowed)
 {
-	static const struct exchange says[] = { KNOWN, MAY, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,
-						KNOWN, MAY, { 0 } };
+	static const struct exchange says[] = { KNOWN, MAY, TEN_NONE, TEN_NONE, KNOWN, MAY, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
 	struct visit *scrape;
 	unsigned reviewed = 0;
@@ -240,7 +240,7 @@ TEST_ONCE(many_addresses_that_guess_leave_reviews_for_one_that_was_allowed)
 	pass(&town, 200 * FL_NS_PER_MS);
 	for (int i = 0; i < GUESSERS; i++)
 		reviewed += answered(&town.guessers[i], 401);
-	CHECK_INT(reviewed, FL_GUARD_REVIEWS_STRANGERS);
+	CHECK_INT(reviewed, FL_GUARD_REVIEWS_HALF);
 	/* Its token was renewed; and the one that is kept needs none of the budget. */
 	scrape = show(&town.scraper, "renewed");
 	pass(&town, 200 * FL_NS_PER_MS);
@@ -255,7 +255,7 @@ TEST_ONCE(many_addresses_that_guess_leave_reviews_for_one_that_was_allowed)
 /* Behind one address, that of a node: guesses take its share, and a token that was taken away is found out. */
 TEST_ONCE(a_token_that_was_allowed_is_asked_about_again_though_its_address_guesses)
 {
-	static const struct exchange says[] = { KNOWN, MAY, NONE, NONE, NONE, NONE, NONE, NONE, { 0 } };
+	static const struct exchange says[] = { KNOWN, MAY, TEN_NONE, TEN_NONE, NONE, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
 	struct visit *scrape;
 
@@ -263,9 +263,9 @@ TEST_ONCE(a_token_that_was_allowed_is_asked_about_again_though_its_address_guess
 	scrape = show(&town.scraper, "good");
 	pass(&town, FL_GUARD_ALLOWED + FL_NS_PER_S);
 	CHECK_INT(scrape->call.op.result, 200);
-	guess(&town.scraper, GUESSES / 2);
+	guess(&town.scraper, FL_GUARD_REVIEWS_HALF + 4);
 	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(answered(&town.scraper, 401), FL_GUARD_REVIEWS_PEER);
+	CHECK_INT(answered(&town.scraper, 401), FL_GUARD_REVIEWS_HALF);
 	scrape = show(&town.scraper, "good");
 	pass(&town, 200 * FL_NS_PER_MS);
 	CHECK_INT(scrape->call.op.result, 401);
