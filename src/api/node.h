@@ -424,6 +424,8 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
 	X(STR, hook, "hook", .help = "Path of our program on the host, for the CDI hook; absent: mounts instead.") \
 	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
+	X(I64, recovery_wait_max, "recoveryWaitMax", \
+	  .help = "How long a card must be well that breaks again and again, at most: ns.") \
 	X(I32, clean_looks, "cleanLooks", .help = "Looks without a fault before a card comes back.") \
 	X(BOOL, startup_taint, "startupTaint", .help = "Taint the Node until its GPUs are ready for the first time?") \
 	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU died, ns; absent: never.") \
@@ -553,6 +555,10 @@ FL_STRUCT(fl_identity, FL_IDENTITY);
 	X(STR, cause, "cause", .help = "In one word: Xid79, Lost, Hung.") \
 	X(I64, since, "since", .help = "When the state came: ns of the loop's clock.") \
 	X(I64, returned, "returned", .help = "When it came back last.") \
+	X(I32, breaks, "breaks", .help = "How often it broke, without a long time between.") \
+	X(I32, relapses, "relapses", .help = "How many of those times it had just come back.") \
+	X(I64, broke, "broke", .help = "When it broke last.") \
+	X(BOOL, well, "well", .help = "Has it been well by a look since it broke last?") \
 	X(STR, boot, "boot", .help = "The boot whose clock that is.") \
 	X(OBJ(fl_identity), identity, "identity", .help = "What it was when it answered last.") \
 	X(OBJ(fl_health_status), status, "status", .help = "The same, in words.")

@@ -235,7 +235,14 @@
 #define FL_SETTINGS_LIST 64                   /* shared resources, pools, XIDs: more than there are of any */
 #define FL_SETTINGS_WAIT (30 * FL_NS_PER_S)   /* one return of a card in so long: who flaps is not trusted ... */
 #define FL_SETTINGS_WAIT_MAX (3600 * FL_NS_PER_S)   /* ... and nobody waits longer for one that is well */
+#define FL_SETTINGS_WAIT_FLAPPING (600 * FL_NS_PER_S)   /* six tries an hour: each may cost Pods */
 #define FL_SETTINGS_LOOKS 3                   /* the driver answers a sick card now and then */
+
+/* A GPU flaps from so many breaks on: two may be one fault and its remedy. */
+#define FL_FLAP_BREAKS 3
+#define FL_FLAP_WINDOW (600 * FL_NS_PER_S)    /* so long without a break takes one back */
+#define FL_FLAP_TOLD 10                       /* counted exactly so far: more is many */
+#define FL_FLAP_RELAPSES_MAX 32               /* no wait doubles oftener before FL_SETTINGS_WAIT_MAX */
 
 /* ---- run ---- */
 

@@ -78,9 +78,9 @@ static const struct fl_owner owner = {
 		"withoutCDI", "passDeviceSpecs", "sharedDevicesAllocationPolicy", "sharing",
 		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
 		"lookRoots", "lookDev", "driverRoot", "devRoot", "cdiFeatureFlags", "cdiDisableHooks", "cdiKind",
-		"cdiAnnotationPrefix", "hook", "recoveryWait", "cleanLooks", "extras", "imexRequired",
-		"startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks", "mps", "mpsRoot",
-		"started", "waits", "message", "untaken",
+		"cdiAnnotationPrefix", "hook", "recoveryWait", "recoveryWaitMax", "cleanLooks", "extras",
+		"imexRequired", "startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks", "mps",
+		"mpsRoot", "started", "waits", "message", "untaken",
 		NULL,
 	},
 };

@@ -38,6 +38,7 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 	FL_SET(ret, cdi_kind, FL_S("k8s.device-plugin.nvidia.com/gpu"));
 	FL_SET(ret, annotation_prefix, FL_S("cdi.k8s.io/"));
 	FL_SET(ret, recovery_wait, FL_SETTINGS_WAIT);
+	FL_SET(ret, recovery_wait_max, FL_SETTINGS_WAIT_FLAPPING);
 	FL_SET(ret, clean_looks, FL_SETTINGS_LOOKS);
 	return 0;
 }
@@ -487,6 +488,14 @@ static int lay_texts(struct laying *l, const struct fl_settings_given *given)
 			return fl_settings_refuse(&at, l->err, "'%.*s' is no time from 0s to 1h, as 30s",
 						  FL_ARG(given->recovery_wait));
 		FL_SET(l->settings, recovery_wait, number);
+	}
+	if (given->recovery_wait_max.p) {
+		at = option("recovery-wait-max");
+		if (!fl_duration(given->recovery_wait_max, &number) || number < 0 ||
+		    number > (int64_t)FL_SETTINGS_WAIT_MAX)
+			return fl_settings_refuse(&at, l->err, "'%.*s' is no time from 0s to 1h, as 10m",
+						  FL_ARG(given->recovery_wait_max));
+		FL_SET(l->settings, recovery_wait_max, number);
 	}
 	if (given->clean_looks.p) {
 		at = option("clean-looks");

@@ -23,7 +23,8 @@ struct fl_settings_given {
 	struct fl_str mig_strategy, id_strategy, pass_specs, share_policy, annotation_prefix, hook, without_cdi;
 	struct fl_str hook_usual;              /* the hook's path where nobody names one */
 	struct fl_str unpooled, pre_start, disable_health, enable_health, discovery, fail_on_init;
-	struct fl_str gdrcopy, gds, mofed, imex_channels, imex_required, mps_root, cdi_kind, recovery_wait, clean_looks;
+	struct fl_str gdrcopy, gds, mofed, imex_channels, imex_required, mps_root, cdi_kind, recovery_wait,
+		      recovery_wait_max, clean_looks;
 	struct fl_str look_root, dev_root, nvidia_hook;
 	struct fl_str startup_taint, evict_after, remove_refused, dev_links, make_nodes;
 	struct fl_strs list_strategy, roots, cdi_flags, disabled_hooks;
@@ -87,6 +88,8 @@ struct fl_settings_given {
 		   .env = "DP_ENABLE_HEALTHCHECKS"), \
 	FL_OPT_STR(type, m.cdi_kind, "cdi-kind", "Vendor and class of the CDI devices."), \
 	FL_OPT_STR(type, m.recovery_wait, "recovery-wait", "Between two returns of a card, at least: 30s."), \
+	FL_OPT_STR(type, m.recovery_wait_max, "recovery-wait-max", \
+		   "Time that a card must be well that breaks again and again, at most: 10m. It doubles up to that."), \
 	FL_OPT_STR(type, m.clean_looks, "clean-looks", "Looks without a fault before a card comes back."), \
 	FL_OPT_STR(type, m.startup_taint, "startup-taint", "Taint the Node until its GPUs are ready: false.", \
 		   FL_SETTINGS_TRUTH), \

@@ -1,9 +1,11 @@
 #include "plan/gpu_health.h"
 #include "base/limits.h"
+#include "plan/gpu_flaps.h"
 #include "plan/gpu_ids.h"
 
-static const char *const paths[] = { "card", "state", "cause", "since", "returned", "boot", "identity",
-				     "status.conditions[type=Healthy]", NULL };
+static const char *const paths[] = { "card", "state", "cause", "since", "returned", "breaks", "relapses", "broke",
+				     "well", "boot", "identity", "status.conditions[type=Healthy]",
+				     "status.conditions[type=Flapping]", NULL };
 const struct fl_owner fl_gpu_health_owner = { "fairlead-health", &fl_health_kind, paths };
 
 #define NO_PART (-1)
@@ -410,10 +412,14 @@ static bool was_away(const struct fl_health *before)
 static enum fl_health_state good_state(const struct subject *s, const struct fl_health *before)
 {
 	const struct fl_gpu_health_facts *facts = s->facts;
-	uint64_t until;
+	uint64_t until, flaps;
 
 	if (!before || before->state == FL_HEALTHY)
 		return FL_HEALTHY;
+	flaps = same_boot(facts, before) ? fl_gpu_flap_wait(facts->settings, before) : 0;
+	if (flaps && !fl_gpu_cause_is_driver(before->cause) &&
+	    !has_lasted(s, before->state == FL_RECOVERING ? before : NULL, flaps))
+		return FL_RECOVERING;
 	if (!was_away(before) && facts->card->clean < facts->settings->clean_looks)
 		return FL_RECOVERING;
 	if (!before->has.returned || !same_boot(facts, before) || (uint64_t)before->returned > facts->now)
@@ -450,6 +456,33 @@ static void set_identity(const struct subject *s, const struct fl_health *before
 		FL_SET(identity, part, *s->part);
 }
 
+/* A fault that stays for longer than a flapping GPU does is what people must know of, with its remedy. */
+static bool tells_flapping(const struct subject *s, const struct verdict *v, const struct fl_health *health)
+{
+	uint64_t until = (uint64_t)health->broke + (uint64_t)s->facts->settings->recovery_wait;
+
+	if (!fl_gpu_flap_wait(s->facts->settings, health) || health->state == FL_HEALTHY)
+		return false;
+	if (health->state == FL_RECOVERING)
+		return true;
+	if (!v->sick || s->facts->now >= until)
+		return false;
+	fl_want_at(s->plan, until);
+	return true;
+}
+
+/* Beside what it breaks with, which may alternate each second: these words stay. */
+static void tell_flapping(const struct subject *s, struct fl_ref ref, const struct fl_health *health,
+			  struct fl_str holders)
+{
+	struct fl_str words = fl_gpu_flap_words(s->plan, s->facts->settings, health);
+
+	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_TELL_WARNING, "Flapping", FL_CONDITION_TRUE,
+			  "Flapping", "%.*s: fairlead_gpu_faults_total counts its faults; if it goes on, drain the "
+				      "node, reset the card or have it replaced%.*s",
+			  FL_ARG(words), FL_ARG(holders));
+}
+
 static void want(const struct subject *s, enum fl_health_state state, const struct verdict *v,
 		 const struct fl_health *before)
 {
@@ -471,6 +504,8 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	if (facts->boot.len)
 		FL_SET(&health, boot, facts->boot);
 	set_identity(s, before, &health);
+	fl_gpu_flaps_count(&(struct fl_gpu_flap_facts){ facts, s->part, same_boot(facts, before) ? before : NULL,
+							v->sick && v->grade != FINE }, &health);
 	fl_want(s->plan, &fl_gpu_health_owner, ref, &health);
 	if (state == FL_HEALTHY) {
 		fl_want_condition(s->plan, &fl_gpu_health_owner, ref, before ? FL_TELL_NORMAL : FL_TELL_NOBODY,
@@ -483,6 +518,8 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 			  fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%s%.*s",
 			  state == FL_RECOVERING ? "coming back after " : "", FL_ARG(v->says), *v->remedy ? ": " : "",
 			  v->remedy, FL_ARG(holders));
+	if (tells_flapping(s, v, &health))
+		tell_flapping(s, ref, &health, holders);
 }
 
 /* Nobody can say anything new of it just now. What has never been looked at has no health yet, and is in no list. */

@@ -22,10 +22,14 @@ const struct fl_health *lists_health(const struct lists *l, struct fl_str name)
 
 static void set_why(struct lists *l, struct fl_unit *unit, const struct fl_health *health)
 {
+	const struct fl_condition *flaps = fl_condition_find(&health->status.conditions, FL_S("Flapping"));
 	const struct fl_condition *said = fl_condition_find(&health->status.conditions, FL_S("Healthy"));
 	struct fl_str words = said ? said->message : FL_S("see the node's conditions");
 
-	words = fl_plan_printf(l->plan, "%.*s: %.*s", FL_ARG(health->cause), FL_ARG(words));
+	if (flaps)
+		words = fl_plan_printf(l->plan, "Flapping: %.*s", FL_ARG(flaps->message));
+	else
+		words = fl_plan_printf(l->plan, "%.*s: %.*s", FL_ARG(health->cause), FL_ARG(words));
 	FL_SET(unit, why, words);
 }
 

@@ -197,10 +197,11 @@ static const struct {
 	  "\"migProfile\":\"1g.10gb\",\"slicesPerUnit\":2}]}" },
 	{ "ours",
 	  "--unpooled=true --pre-start=false --without-cdi=refuse --cdi-hook-path=/opt/fairlead --cdi-kind=a.b/c "
-		  "--recovery-wait=10s --clean-looks=5",
+		  "--recovery-wait=10s --recovery-wait-max=1h --clean-looks=5",
 	  "", NULL,
 	  "{\"unpooled\":true,\"withoutCDI\":\"refuse\",\"preStart\":false,\"cdiKind\":\"a.b/c\",\"hook\":"
-	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"cleanLooks\":5}" },
+	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"recoveryWaitMax\":3600000000000,"
+	  "\"cleanLooks\":5}" },
 	{ "what touches Pods and the Node, asked for",
 	  "--startup-taint=true --evict-after=5m --remove-refused-pods=true --dev-char-links=true", "", NULL,
 	  "{\"startupTaint\":true,\"evictAfter\":300000000000,\"removeRefusedPods\":true,\"devCharLinks\":true}" },
@@ -254,6 +255,8 @@ static const struct {
 	{ "a taint is wanted or not", "--startup-taint=maybe", NULL,
 	  "--startup-taint: 'maybe' is neither true nor false" },
 	{ "no time", "--recovery-wait=2h", NULL, "--recovery-wait: '2h' is no time from 0s to 1h, as 30s" },
+	{ "longer than a GPU may be kept away", "--recovery-wait-max=2h", NULL,
+	  "--recovery-wait-max: '2h' is no time from 0s to 1h, as 10m" },
 	{ "more looks than are counted", "--clean-looks=11", NULL, "--clean-looks: '11' is no number from 1 to 10" },
 	{ "a directory of MPS that is none", "--mps-root=run/mps", NULL,
 	  "--mps-root: an absolute path with at most 200 bytes is wanted: /run/nvidia/mps" },

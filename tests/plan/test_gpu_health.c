@@ -292,15 +292,23 @@ static const struct {
 static void print_health(const struct fl_want *want, struct fl_buf *out)
 {
 	const struct fl_health *h = want->object;
-	const struct fl_condition *condition = &h->status.conditions.at[0];
+	const struct fl_condition *condition = fl_condition_find(&h->status.conditions, FL_S("Healthy"));
+	const struct fl_condition *flaps = fl_condition_find(&h->status.conditions, FL_S("Flapping"));
 
 	fl_buf_printf(out, "%.*s: %s%s%.*s since %lld", FL_ARG(want->ref.name),
 		      fl_name(&fl_health_state_names, (int)h->state), h->has.cause ? " " : "", FL_ARG(h->cause),
 		      (long long)h->since / (long long)FL_NS_PER_S);
+	if (h->has.breaks)
+		fl_buf_printf(out, " broke %d/%d at %lld%s", (int)h->breaks, (int)h->relapses,
+			      (long long)h->broke / (long long)FL_NS_PER_S, h->well ? " well" : "");
 	if (h->has.returned)
 		fl_buf_printf(out, " returned %lld", (long long)h->returned / (long long)FL_NS_PER_S);
 	if (want->told)
 		fl_buf_printf(out, ", %s", want->told->tell == FL_TELL_WARNING ? "warned" : "told");
+	if (flaps)
+		fl_buf_printf(out, ", flapping: %.*s\n", FL_ARG(flaps->message));
+	if (flaps && flaps->status == FL_CONDITION_TRUE && fl_str_eq(flaps->reason, FL_S("Flapping")))
+		return;
 	/* An Event needs words also where all is well, and they are always the same. */
 	if (!condition->message.len)
 		fl_buf_str(out, FL_S(" without a message"));
@@ -345,6 +353,144 @@ static int gather(struct fl_arena *arena, const char *driver, const char *card, 
 	    !(ret->holders = facts_list(arena, fl_holder_bind(), holders, &ret->holder_len)))
 		return -FL_E_NOMEM;
 	return 0;
+}
+
+/* Breaks of a GPU that has broken so often: at 95, in the boot of now. */
+#define DAMPED "recoveryWaitMax: 600000000000\n"
+#define BROKE(n, relapses) "breaks: " n "\nrelapses: " relapses "\nbroke: 95000000000\n"
+#define BROKEN(n, wait) \
+	", flapping: it has broken " n " times, each within 10m0s of the last: it is handed out again after " wait " *"
+#define RETURNED "returned: 99000000000\n"
+#define LOST "metadata: {name: " A "}\nanswer: Lost\nmessage: it is lost\nuuid: GPU-a\n"
+#define SINCE(state, since, more) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\nsince: " since \
+				  "000000000\ncause: Lost\n" more
+
+static const struct {
+	const char *says, *card, *faults, *before, *holders, *settings, *got;
+} flapping[] = {
+	{ "a GPU that breaks is counted", LOST, "", WAS("Healthy", ""), "", DAMPED,
+	  A ": Unhealthy Lost since 100 broke 1/0 at 100, warned: it is lost: *\n" },
+	{ "not when it was never well", LOST, "", "", "", DAMPED,
+	  A ": Unhealthy Lost since 100, warned: it is lost: *\n" },
+	{ "nor when its driver is what broke", FINE "fabric: {state: 2}\n", "", WAS("Healthy", ""), "", DAMPED,
+	  A ": Suspect FabricNotReady since 100, warned: *\n" },
+	{ "nor where the wait does not grow", LOST, "", WAS("Healthy", BROKE("4", "3") RETURNED), "",
+	  "recoveryWaitMax: 30000000000\n", A ": Unhealthy Lost since 100 returned 99, warned: it is lost: *\n" },
+	{ "one fault is counted once", LOST, "", SINCE("Unhealthy", "95", BROKE("1", "0")), "", DAMPED,
+	  A ": Unhealthy Lost since 95 broke 1/0 at 95, warned: it is lost: *\n" },
+	{ "the second break is a relapse, and does not flap", LOST, "", WAS("Healthy", BROKE("1", "0") RETURNED), "",
+	  DAMPED, A ": Unhealthy Lost since 100 broke 2/1 at 100 returned 99, warned: it is lost: *\n" },
+	{ "the third one flaps, and says how often and how long, to its holders too", LOST, "",
+	  WAS("Healthy", BROKE("2", "1") RETURNED), HELD, DAMPED,
+	  A ": Unhealthy Lost since 100 broke 3/2 at 100 returned 99, warned, flapping: it has broken 3 times, each "
+	    "within 10m0s of the last: it is handed out again after 1m0s without a fault: "
+	    "fairlead_gpu_faults_total counts its faults; if it goes on, drain the node, reset the card or have it "
+	    "replaced; held by team/job\nagain at 130\n" },
+	{ "each relapse doubles the wait", LOST, "", WAS("Healthy", BROKE("3", "2") RETURNED), "", DAMPED,
+	  A ": Unhealthy Lost since 100 broke 4/3 at 100 returned 99, warned" BROKEN("4", "2m0s") "\nagain at 130\n" },
+	{ "up to the most", LOST, "", WAS("Healthy", BROKE("8", "7") RETURNED), "", DAMPED,
+	  A ": Unhealthy Lost since 100 broke 9/8 at 100 returned 99, warned" BROKEN("9", "10m0s") "\nagain at 130\n" },
+	{ "of many breaks nobody needs the number", LOST, "", WAS("Healthy", BROKE("11", "32") RETURNED), "", DAMPED,
+	  A ": Unhealthy Lost since 100 broke 11/32 at 100 returned 99, warned"
+	    BROKEN("more than 10", "10m0s") "\nagain at 130\n" },
+
+	{ "it is not back yet, and was well by a look", SOON, "", SINCE("Unhealthy", "95", BROKE("2", "0")), "", DAMPED,
+	  A ": Recovering Lost since 100 broke 2/0 at 95 well, warned: coming back after Lost: *\n" },
+	{ "so that it breaks again, which is no relapse", LOST, "",
+	  SINCE("Recovering", "98", BROKE("2", "0") "well: true\n"),
+	  "", DAMPED, A ": Unhealthy Lost since 100 broke 3/0 at 100, warned" BROKEN("3", "1m0s") "\nagain at 130\n" },
+	{ "also by a report only", "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\n", NEW_XID("48"),
+	  SINCE("Unhealthy", "95", BROKE("2", "0") "well: true\n"), "", DAMPED,
+	  A ": Unhealthy Xid48 since 100 broke 3/0 at 100, warned, flapping: *\nagain at 130\n" },
+	{ "not by one that was counted", "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\n", XID("48"),
+	  SINCE("Unhealthy", "95", BROKE("2", "0") "well: true\n"), "", DAMPED,
+	  A ": Unhealthy Xid48 since 100 broke 2/0 at 95 well, warned: *\n" },
+	{ "nor by two within a second", LOST, "",
+	  SINCE("Recovering", "99", "breaks: 2\nbroke: 99500000000\nwell: true\n"),
+	  "", DAMPED, A ": Unhealthy Lost since 100 broke 2/0 at 99 well, warned: it is lost: *\n" },
+	{ "in between it says the same", SOON, "", SINCE("Unhealthy", "99", BROKE("3", "0")), "", DAMPED,
+	  A ": Recovering Lost since 100 broke 3/0 at 95 well, warned" BROKEN("3", "1m0s") "\nagain at 160\n" },
+	{ "a fault that stays is told as what it is, with its remedy", LOST, "",
+	  SINCE("Unhealthy", "60", "breaks: 3\nbroke: 70000000000\n"), "", DAMPED,
+	  A ": Unhealthy Lost since 60 broke 3/0 at 70, warned: it is lost: drain the node and *\n" },
+
+	{ "one that flaps is not back when another would be", FINE, "", SINCE("Recovering", "45", BROKE("3", "2")), "",
+	  DAMPED, A ": Recovering Lost since 45 broke 3/2 at 95 well, warned, flapping: *\nagain at 105\n" },
+	{ "but when it was well for so long", FINE, "", SINCE("Recovering", "40", BROKE("3", "2")), "", DAMPED,
+	  A ": Healthy since 100 broke 3/2 at 95 returned 100, told\n" },
+	{ "a wait that grows no more ends", FINE, "", SINCE("Recovering", "45", BROKE("3", "2")), "",
+	  "recoveryWaitMax: 0\n", A ": Healthy since 100 returned 100, told\n" },
+	{ "a driver that was loaded anew ends it", FINE, "",
+	  WAS("Unhealthy", "cause: DriverAbsent\n" BROKE("3", "2")), "",
+	  DAMPED, A ": Healthy since 100 broke 3/2 at 95 returned 100, told\n" },
+	{ "a GPU that was gone for a while is no better", FINE, "",
+	  WAS("Unhealthy", "cause: Gone\n" BROKE("3", "2")), "",
+	  DAMPED, A ": Recovering Gone since 100 broke 3/2 at 95 well, warned, flapping: *\nagain at 160\n" },
+	{ "another boot begins anew", FINE, "",
+	  "metadata: {name: " A "}\ncard: " A "\nstate: Recovering\ncause: Lost\nboot: b0\nsince: 1\n"
+	  BROKE("3", "2"), "",
+	  DAMPED, A ": Healthy since 100 returned 100, told\n" },
+
+	{ "what is well stays known", FINE, "", WAS("Healthy", BROKE("3", "2") RETURNED), "", DAMPED,
+	  A ": Healthy since 50 broke 3/2 at 95 returned 99, told\n" },
+	{ "a break of a part is that part's", CUT,
+	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 48\ncount: 1\ngi: 2\nci: 1\nlast: 99900000000\n",
+	  WAS("Healthy", "") "---\nmetadata: {name: MIG-3}\ncard: " A "\nstate: Healthy\nboot: b1\nsince: 1\n"
+	  BROKE("2", "1"), "", DAMPED,
+	  A ": Healthy since 50, told\nMIG-1: Healthy since 100\nMIG-2: Healthy since 100\n"
+	    "MIG-3: Unhealthy Xid48 since 100 broke 3/2 at 100, warned, flapping: *\nagain at 100\n" },
+};
+
+TEST(a_gpu_that_breaks_again_and_again_stays_away_longer)
+{
+	EACH_ROW_ALONE (row, flapping) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+		struct fl_gpu_health_facts facts;
+		struct fl_plan plan;
+
+		OK(gather(&arena, READY, row->card, row->faults, row->before, row->holders, row->settings, &facts));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_health_plan(&facts, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		print_plan(&plan, &text);
+		OK(fl_buf_check(&text, "the plan", NULL));
+		if (!facts_like(fl_buf_view(&text), fl_str(row->got)))
+			CHECK_STR(fl_buf_view(&text), row->got);
+	}
+}
+
+/* Long after the last break or return each window takes one back. */
+TEST(breaks_of_long_ago_are_forgotten)
+{
+	static const struct {
+		const char *says;
+		uint64_t later;
+		int32_t breaks, relapses;
+	} rows_[] = {
+		{ "soon", 599, 5, 4 },
+		{ "one window", 600, 4, 3 },
+		{ "three windows", 1800, 2, 1 },
+		{ "long ago", 86400, 1, 0 },
+	};
+
+	EACH_ROW_ALONE (row, rows_) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_health_facts facts;
+		const struct fl_health *health;
+		struct fl_plan plan;
+
+		OK(gather(&arena, READY, LOST, "", WAS("Healthy", BROKE("4", "3") "returned: 100000000000\n"), "",
+			  DAMPED,
+			  &facts));
+		facts.now += row->later * FL_NS_PER_S;
+		fl_plan_init(&plan, &arena);
+		fl_gpu_health_plan(&facts, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		health = plan.first->object;
+		CHECK_INT(health->breaks, row->breaks);
+		CHECK_INT(health->relapses, row->relapses);
+	}
 }
 
 TEST(health_from_facts)

@@ -22,6 +22,11 @@
 	"---\nmetadata: {name: '" name "'}\ncard: '0000:0" n ":00.0'\nstate: Unhealthy\ncause: Xid79\nstatus: " \
 	"{conditions: [{type: Healthy, status: 'False', reason: Xid79, message: reboot, " \
 	"lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
+#define FLAPS(name, n) \
+	"---\nmetadata: {name: '" name "'}\ncard: '0000:0" n ":00.0'\nstate: Unhealthy\ncause: Lost\nstatus: " \
+	"{conditions: [{type: Healthy, status: 'False', reason: Lost, message: reset, " \
+	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: Flapping, status: 'True', reason: Flapping, " \
+	"message: often, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
 #define WELL1 WELL("0000:01:00.0", "1")
 #define WELL2 WELL1 WELL("0000:02:00.0", "2")
 #define WELLHALVES WELL1 WELL("MIG-1", "1") WELL("MIG-2", "1")
@@ -119,6 +124,10 @@ static const struct {
 	  "", SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Xid79: reboot\n"
 	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
+	{ "of a card that flaps that is said, whatever it breaks with now", ON, TWO, WELL1 FLAPS("0000:02:00.0", "2"),
+	  "", SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Flapping: often\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Flapping: often\n" },
 	{ "at the start nothing is served before its health is known", ON, TWO, WELL1, "", "", SPEC,
 	  "",
 	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },

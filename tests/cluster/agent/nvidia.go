@@ -57,6 +57,7 @@ type counted struct {
 	mu    sync.Mutex
 	now   int
 	since time.Time
+	times int // that it has changed
 }
 
 // kubeletCounts asks it until the end of the test.
@@ -95,7 +96,15 @@ func (c *counted) take(reply *podresources.AllocatableResourcesResponse) {
 	defer c.mu.Unlock()
 	if c.now != len(ids) {
 		c.now, c.since = len(ids), time.Now()
+		c.times++
 	}
+}
+
+// changes is how often the count has changed.
+func (c *counted) changes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.times
 }
 
 // comesTo waits until so many cards can be handed out, and says since when that is so.

@@ -44,10 +44,13 @@ type rig struct {
 	agent *cluster.Part
 }
 
+// undamped is for a node whose GPUs one test after the other breaks: what flaps comes back as soon as what does not.
+const undamped = "--recovery-wait-max=0s"
+
 // oneNode is shared by the tests of this package.
 func oneNode(t *testing.T) *rig {
 	t.Helper()
-	options, err := gpus.Cluster(gpus.WithAgent(cluster.Options{Nodes: 1}), "a100")
+	options, err := gpus.Cluster(gpus.WithAgent(cluster.Options{Nodes: 1}, undamped), "a100")
 	cluster.Must(t, err)
 	c := cluster.ForTest(t, options)
 	r := &rig{t, c, c.Node(1), c.Node(1).Services[0]}
@@ -434,7 +437,7 @@ func (r *rig) settledAt(allocatable, capacity int64) {
 // replaced runs an agent with further flags, or none, in place of the one that there is, until the end of the test.
 func (r *rig) replaced(flags ...string) {
 	r.Helper()
-	other, err := gpus.Agent(r.n, flags...)
+	other, err := gpus.Agent(r.n, append([]string{undamped}, flags...)...) // the last of two counts
 	r.must(err)
 	r.replacedBy(other)
 }
