@@ -296,6 +296,19 @@ static void leave(struct lists *l, struct fl_unit *unit, const struct held *held
 	FL_SET(unit, why, words);
 }
 
+/* What is gone is in no list of its own: who looks at the Node is told of it all the same. */
+static void tell_gone(struct lists *l, const struct fl_unit *unit)
+{
+	const struct fl_health *health = lists_health(l, is_partition(unit->id) ? unit->id : unit->card);
+	struct fl_unit gone = { 0 };
+
+	if (!health || health->state == FL_HEALTHY)
+		return;
+	set_why(l, &gone, health);
+	lists_device(l, false, "CardsUnhealthy", "%.*s (card %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
+		     FL_ARG(gone.why));
+}
+
 /* A device that somebody has is never missing from its list: what is missing counts as healthy with the kubelet. Nor
  * does it change its shape. */
 static void hold(struct lists *l, struct list *list, const struct held *held)
@@ -315,6 +328,7 @@ static void hold(struct lists *l, struct list *list, const struct held *held)
 		if (!unit->card.len)
 			FL_SET(unit, card, held->card);
 		leave(l, unit, held, "it is listed only because somebody holds it");
+		tell_gone(l, unit);
 	} else if (held->replica < 0 ? unit->replicas > 0 : held->replica >= unit->replicas) {
 		leave(l, unit, held, "it is held as it was handed out before");
 	} else {

@@ -282,6 +282,14 @@ static const struct {
 	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
 	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	{ "and when it is gone for good, the Node tells of it", ON, CARD("1", ""),
+	  WELL1 "---\nmetadata: {name: '0000:02:00.0'}\ncard: '0000:02:00.0'\nstate: Unhealthy\ncause: Gone\n"
+	  "identity: {uuid: GPU-2}\nstatus: {conditions: [{type: Healthy, status: 'False', reason: Gone, "
+	  "message: not there, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n",
+	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
+	  "somebody holds it; it is over when t/j has ended\n"
+	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Gone: not there\n" },
 	{ "also when we have just started and know of it from its holder alone", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-9"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-9 (, near 10 0) leaving: *\n"

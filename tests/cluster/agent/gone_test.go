@@ -120,6 +120,11 @@ func TestACardThatIsPulledLeavesWithItsPod(t *testing.T) {
 		}
 		return false, "no Event"
 	})
+	until(r, "the condition says that it is gone", func() (bool, string) {
+		said := r.gpusReady()
+		return strings.Contains(said, id) && strings.Contains(said, ": Gone: "), said
+	})
+	r.condition(corev1.ConditionFalse, "CardsUnhealthy")
 	r.undisturbed("user")
 	r.undisturbed("neighbour")
 	r.must(r.c.DeletePod(cluster.Within(t, time.Minute), "user"))
