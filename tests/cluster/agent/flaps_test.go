@@ -31,8 +31,8 @@ func TestAGPUThatFlaps(t *testing.T) {
 	r.heals()
 	r.replaced("--recovery-wait="+wait.String(), "--recovery-wait-max=10m", "--clean-looks=1")
 	r.listens()
-	r.runs(sleeper("user", 1))
-	id := r.only("user/main")
+	r.runs(sleeper("flapper", 1))
+	id := r.only("flapper/main")
 	card := r.number(id)
 	c := r.kubeletCounts()
 	c.stays(soon, 0)
@@ -63,7 +63,7 @@ func TestAGPUThatFlaps(t *testing.T) {
 		t.Errorf("it went on changing, %d times", told)
 	}
 	r.event("Node", r.n.Name, "Flapping")
-	r.event("Pod", "user", "Flapping")
+	r.event("Pod", "flapper", "Flapping")
 	r.must(r.agent.Kill(t.Context()))
 	r.must(r.agent.Start(t.Context()))
 	r.ready()
@@ -75,7 +75,7 @@ func TestAGPUThatFlaps(t *testing.T) {
 	if took := time.Since(broke); took < 2*wait {
 		t.Errorf("it came back %v after it had been broken last", took)
 	}
-	r.health("user", id, "Healthy")
+	r.health("flapper", id, "Healthy")
 	r.condition(corev1.ConditionTrue, "Ready")
-	r.undisturbed("user")
+	r.undisturbed("flapper")
 }
