@@ -371,6 +371,7 @@ void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news what, const char *tex
 			if (!gpu->out)
 				gpu->out_at = fl_now(gpu->io);
 			gpu->out = true;
+			gpu->unstarted = what == FL_CHILD_FAILED;
 		}
 		if (kid->role == GPU_EVENTS)
 			fl_vec_each (card, &gpu->cards)

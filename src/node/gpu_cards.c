@@ -337,7 +337,13 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 	case GPU_WORD_FINE: break;
 	}
 	if (gpu->out && fl_now(gpu->io) >= gpu->out_at + gpu->pace.grace) {
-		fl_buf_printf(why, "its library hangs or crashes: %s", gpu->said.code ? gpu->said.text : "see the log");
+		if (gpu->unstarted)
+			fl_buf_printf(why, "its process cannot be started: %s: if a limit refuses it, raise that one: "
+					   "pids.max of the control group, LimitNOFILE, fs.file-max, memory",
+				      gpu->said.text);
+		else
+			fl_buf_printf(why, "its library hangs or crashes: %s",
+				      gpu->said.code ? gpu->said.text : "see the log");
 		return FL_DRIVER_SICK;
 	}
 	return gpu->ready ? FL_DRIVER_READY : FL_DRIVER_STARTING;

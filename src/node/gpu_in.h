@@ -111,6 +111,7 @@ struct fl_gpu {
 	bool known;                    /* this child has answered for the driver */
 	bool ready;                    /* all cards have been asked once */
 	bool out;                      /* the child for calls died and has not answered since */
+	bool unstarted;                /* ... and no other can be started: by no fault of the driver's */
 	uint64_t out_at, retry_at, retry_delay;
 	char version[FL_GPU_VERSION_MAX];
 	int32_t cuda;
@@ -124,7 +125,7 @@ struct fl_gpu {
 	struct gpu_late late[FL_GPU_LATE_MAX];
 	uint32_t late_len;
 	uint64_t late_at;              /* when they are tried again */
-	struct fl_family *families[8];
+	struct fl_family *families[9];
 };
 
 /* ---- gpu.c ---- */
