@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead/tests/cluster"
+	"fairlead/tests/cluster/gpus"
 )
 
 // replacedWithin is how long after the agent has registered a Pod that waited for that may take until it runs. After a
@@ -310,4 +311,49 @@ func TestTheAgentAsADaemonSetIsReplaced(t *testing.T) {
 			r.within(time.Minute).hasGPUs(8, 8)
 		})
 	}
+}
+
+// TestTheInstallationOfTheDocs applies the files of docs/install as they are, but for the image and for where the fake driver
+// is, and has the agent go again.
+func TestTheInstallationOfTheDocs(t *testing.T) {
+	r := oneNode(t)
+	r.runs(sleeper("before", 1))
+	r.asPods()
+	text, err := os.ReadFile("../../../docs/install/daemonset.yaml")
+	r.must(err)
+	set := string(text)
+	for _, change := range [][2]string{
+		{"image: fairlead:latest", "image: " + agentImage},
+		{"- --driver-root-ctr-path=/host\n", fmt.Sprintf("- --driver-root=%s\n            - --driver-root-ctr-path=/host%[1]s\n"+
+			"            - --sysfs=/host%[1]s/sys\n            - --proc=/host%[1]s/proc\n", gpus.Root)},
+	} {
+		if strings.Count(set, change[0]) != 1 {
+			t.Fatalf("%q is there %d times", change[0], strings.Count(set, change[0]))
+		}
+		set = strings.Replace(set, change[0], change[1], 1)
+	}
+	file := filepath.Join(t.TempDir(), "daemonset.yaml")
+	r.must(os.WriteFile(file, []byte(set), 0o644))
+	for _, path := range []string{"../../../docs/install/rbac.yaml", file} {
+		r.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			if _, err := r.c.Kubectl(ctx, "delete", "--cascade=foreground", "--ignore-not-found", "--wait", "-f", path); err != nil {
+				r.Error(err)
+			}
+		})
+		_, err = r.c.Kubectl(cluster.Within(t, moment), "apply", "-f", path)
+		r.must(err)
+	}
+	until(r, "its Pod is ready", func() (bool, string) {
+		list, err := r.c.Client.CoreV1().Pods("fairlead").List(t.Context(), metav1.ListOptions{LabelSelector: "app=fairlead-node"})
+		if err != nil || len(list.Items) != 1 {
+			return false, fmt.Sprint(err, describe(list.Items))
+		}
+		return isReady(&list.Items[0]), describe(list.Items)
+	})
+	r.hasGPUs(8, 8)
+	r.runs(sleeper("after", 2))
+	r.condition(corev1.ConditionTrue, "Ready")
+	r.undisturbed("before")
 }
