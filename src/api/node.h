@@ -199,7 +199,8 @@ extern const struct fl_kind fl_booking_kind;
 /* ---- PodWatch: one, "pods": are the Pods of this node to be watched? ---- */
 #define FL_POD_WATCH(X) \
 	FL_LOCAL(X) \
-	X(BOOL, wanted, "wanted", .required = true, .help = "Is the watch to be open?")
+	X(BOOL, wanted, "wanted", .required = true, .help = "Is the watch to be open?") \
+	X(BOOL, failed_only, "failedOnly", .help = "Are only those to be sent whose phase is Failed?")
 FL_STRUCT(fl_pod_watch, FL_POD_WATCH);
 extern const struct fl_kind fl_pod_watch_kind;
 

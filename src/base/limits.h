@@ -485,6 +485,11 @@
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
+/* An eviction that a PodDisruptionBudget refuses is asked for again no sooner than this, whatever changes meanwhile,
+ * and no later than the other while nothing does. As many Pods are remembered as may have a dead GPU at once. */
+#define FL_EVICT_AGAIN (5 * FL_NS_PER_S)
+#define FL_EVICT_RETRY_LAST (10 * FL_NS_PER_S)
+#define FL_EVICT_REFUSED 16
 /* What the kubelet and the API server say of a Pod must contradict the book for so long: the kubelet tells the API
  * server within its sync period of 10 s how a Pod is. */
 #define FL_BOOK_SURE (15 * FL_NS_PER_S)

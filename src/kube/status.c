@@ -93,6 +93,10 @@ static int say(const struct fl_status *status, const struct fl_answer *answer, i
 			      FL_ARG(status->details.causes.at[i].message));
 	if (apply)
 		return fl_fail(err, FL_E_CONFLICT, "%s", text);
+	for (uint32_t i = 0; i < status->details.causes.len; i++)   /* which one stands in the cause alone */
+		if (fl_str_eq(status->details.causes.at[i].reason, FL_S("DisruptionBudget")))
+			return fl_fail(err, code_of[answer->reason], "%.*s %.*s", FL_ARG(status->message),
+				       FL_ARG(status->details.causes.at[i].message));
 	if (status->message.len)
 		return fl_fail(err, code_of[answer->reason], "%.*s", FL_ARG(status->message));
 	if (status->reason.len)

@@ -382,6 +382,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	fl_memory_begin(agent->loop, &fl_dev_link_kind);
 	fl_memory_begin(agent->loop, &fl_pod_finding_kind);
 	fl_inside_start(&agent->inside, agent->loop);
+	agent->pods = (struct fl_pods){ .event = options->event, .event_arg = options->event_arg };
 	fl_pods_begin(&agent->pods, agent->io, agent->loop, options->kube, options->config.node, options->log);
 	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_memo_kind));
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)

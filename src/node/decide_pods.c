@@ -32,6 +32,7 @@ static const struct fl_own_node *own_node(struct fl_view *view, const struct fl_
 static bool pods_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct fl_gpu_pods_facts *facts = facts_;
+	const struct fl_pod_watch *watch;
 
 	(void)key;
 	facts->settings = one(view, &fl_settings_kind, FL_S("settings"));
@@ -46,8 +47,10 @@ static bool pods_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->cards = all(view, &fl_card_kind, &facts->card_len);
 	facts->resources = all(view, &fl_resource_kind, &facts->resource_len);
 	facts->evictions = all(view, &fl_eviction_kind, &facts->eviction_len);
-	facts->watched = !fl_view_absent(view, &fl_own_pod_kind);
-	if (facts->watched)
+	watch = one(view, &fl_pod_watch_kind, FL_S("pods"));
+	facts->failed_known = !fl_view_absent(view, &fl_own_pod_kind);
+	facts->watched = facts->failed_known && !(watch && watch->failed_only);
+	if (facts->failed_known)
 		facts->pods = all(view, &fl_own_pod_kind, &facts->pod_len);
 	facts->now = view->now;
 	facts->wall = view->wall;
@@ -60,7 +63,8 @@ static const struct fl_watched pods_watches[] = {
 	{ &fl_holder_kind, fl_one_key, false },   { &fl_health_kind, fl_one_key, false },
 	{ &fl_card_kind, fl_one_key, false },     { &fl_resource_kind, fl_one_key, false },
 	{ &fl_eviction_kind, fl_one_key, false }, { &fl_own_pod_kind, fl_one_key, true },
-	{ &fl_own_node_kind, fl_one_key, true },  { 0 },
+	{ &fl_own_node_kind, fl_one_key, true },  { &fl_pod_watch_kind, fl_one_key, false },
+	{ 0 },
 };
 static const struct fl_owner *const pods_owners[] = { &fl_gpu_book_owner, &fl_gpu_refused_owner, &fl_gpu_evict_owner,
 						      &fl_gpu_pod_watch_owner, NULL };

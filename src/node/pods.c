@@ -13,13 +13,15 @@ struct switching {
 	struct fl_write *write;
 };
 
-static int open_watch(struct fl_pods *pods, struct fl_err *err)
+static int open_watch(struct fl_pods *pods, bool failed_only, struct fl_err *err)
 {
-	struct fl_watch_options options = { .kind = &fl_own_pod_kind, .fields = pods->fields, .to = &fl_feed_watch,
+	struct fl_watch_options options = { .kind = &fl_own_pod_kind,
+					    .fields = failed_only ? pods->failed : pods->fields, .to = &fl_feed_watch,
 					    .arg = fl_loop_feed(pods->loop, &fl_own_pod_kind), .log = pods->log };
 
 	if (pods->watch || !pods->kube)
 		return 0;
+	pods->failed_only = failed_only;
 	pods->watch = fl_watch_new(pods->kube, &options, err);
 	return pods->watch ? 0 : -(int)err->code;
 }
@@ -44,17 +46,21 @@ static void switched(struct fl_op *op)
 		fl_write_done(switching->write, NULL);
 }
 
+/* What the cache shows of PodWatch changes right before this: so long as Pods are known, they are those that it
+ * says. */
 static void start_switch(void *pods, struct fl_write *write)
 {
+	const struct fl_pod_watch *wanted = write->what == FL_WANT_OBJECT ? write->object : NULL;
 	struct switching *switching = write->held;
+	const struct fl_pods *watched = pods;
 	struct fl_err err = { 0 };
 	int r = 0;
 
 	*switching = (struct switching){ .op = { .done = switched, .err = &switching->err }, .write = write };
-	if (write->what == FL_WANT_OBJECT && ((const struct fl_pod_watch *)write->object)->wanted)
-		r = open_watch(pods, &err);
-	else
+	if (!wanted || !wanted->wanted || wanted->failed_only != watched->failed_only)
 		close_watch(pods);
+	if (wanted && wanted->wanted)
+		r = open_watch(pods, wanted->failed_only, &err);
 	fl_op_begin(&switching->op, ((struct fl_pods *)pods)->io, NULL);
 	if (r < 0)
 		fl_op_fail(&switching->op, err.code, "%s", err.text);
@@ -76,17 +82,71 @@ struct evicting {
 	struct fl_kube_call call;
 	struct fl_write *write;
 	struct fl_err err;
+	struct fl_pods *pods;
+	bool again;                    /* it was asked for twice */
 	struct fl_op forget;           /* of one that is wanted no more: nothing is sent */
 };
 
+static struct fl_pods_refusal *refusal_of(struct fl_pods *pods, struct fl_str uid)
+{
+	for (uint32_t i = 0; i < FL_LEN(pods->refused); i++)
+		if (fl_str_eq(fl_str(pods->refused[i].uid), uid))
+			return &pods->refused[i];
+	return NULL;
+}
+
+/* Whatever has the plan made anew, the server is not asked of this Pod sooner. */
+static void remember(struct fl_pods *pods, const struct evicting *evicting)
+{
+	const struct fl_eviction *eviction = evicting->write->object;
+	struct fl_pods_refusal *refusal = refusal_of(pods, eviction->uid);
+	uint64_t after = evicting->call.answer.retry_after;
+
+	if (!refusal)
+		refusal = &pods->refused[pods->refusals++ % FL_LEN(pods->refused)];
+	(void)snprintf(refusal->uid, sizeof refusal->uid, "%.*s", FL_ARG(eviction->uid));
+	refusal->until = fl_now(pods->io) + (after > FL_EVICT_AGAIN ? after : FL_EVICT_AGAIN);
+	refusal->why = evicting->err;
+}
+
+static void tell_refused(const struct fl_pods *pods, const struct evicting *evicting)
+{
+	const struct fl_eviction *eviction = evicting->write->object;
+	char words[FL_ERR_TEXT + 200];
+	struct fl_told_event event = {
+		.ref = { &fl_pod_kind, eviction->pod_space, eviction->pod, eviction->uid },
+		.warning = true, .type = FL_S("Evicted"), .reason = FL_S("EvictionRefused"),
+		.capability = "node-pods",
+	};
+
+	(void)snprintf(words, sizeof words, "its GPU %.*s is dead, and the API server refuses to evict it: %s: it is "
+					    "asked again every %d s until it agrees",
+		       FL_ARG(eviction->card), evicting->err.text, (int)(FL_EVICT_RETRY_LAST / FL_NS_PER_S));
+	event.message = fl_str(words);
+	if (pods->event)
+		pods->event(pods->event_arg, &event);
+}
+
+/* 409: the Pod has changed, or is another by now. Once more tells which; then the watch does. */
 static void evicted(struct fl_op *op)
 {
 	struct evicting *evicting = fl_container(op, struct evicting, call.op);
+	bool conflict = op->result == -FL_E_CONFLICT;
 
-	if (op->result >= 0 || op->result == -FL_E_NOTFOUND || op->result == -FL_E_CONFLICT)
+	if (op->result >= 0 || op->result == -FL_E_NOTFOUND) {
 		fl_write_done(evicting->write, NULL);
-	else
-		fl_write_failed(evicting->write, &evicting->err);
+		return;
+	}
+	if (conflict && !evicting->again) {
+		evicting->again = true;
+		fl_kube_start(evicting->pods->kube, &evicting->call);
+		return;
+	}
+	if (conflict || evicting->call.answer.reason == FL_REASON_THROTTLED)
+		remember(evicting->pods, evicting);
+	if (evicting->call.answer.reason == FL_REASON_THROTTLED)
+		tell_refused(evicting->pods, evicting);
+	fl_write_failed(evicting->write, &evicting->err);
 }
 
 static void forgotten(struct fl_op *op)
@@ -126,15 +186,38 @@ static int write_body(const struct fl_eviction *eviction, struct fl_arena *arena
 	return ret->p ? 0 : fl_fail(err, FL_E_NOMEM, "no memory to evict a Pod");
 }
 
+static int fill_call(struct fl_kube_call *call, struct fl_write *write, struct fl_err *err)
+{
+	const struct fl_eviction *eviction = write->object;
+
+	call->verb = FL_KUBE_CREATE;
+	call->kind = &fl_own_pod_kind;
+	call->subresource = "eviction";
+	call->space = eviction->pod_space;
+	call->name = eviction->pod;
+	call->once = true;   /* 429 is a disruption budget's word on this Pod, not the server's on its load */
+	call->may_send = fl_write_may;
+	call->may_arg = write;
+	return write_body(eviction, &write->arena, &call->body, err);
+}
+
+static void refused(struct fl_op *op)
+{
+	const struct evicting *evicting = fl_container(op, struct evicting, call.op);
+
+	fl_write_failed(evicting->write, &evicting->err);
+}
+
 static void start_eviction(void *self, struct fl_write *write)
 {
 	struct fl_pods *pods = self;
 	struct evicting *evicting = write->held;
 	struct fl_kube_call *call = &evicting->call;
-	const struct fl_eviction *eviction = write->object;
 	struct fl_err why = { .code = FL_E_UNSUPPORTED, .text = "no API server to evict Pods at" };
+	const struct fl_pods_refusal *refusal;
 
 	evicting->write = write;
+	evicting->pods = pods;
 	if (write->what != FL_WANT_OBJECT) {
 		evicting->forget.done = forgotten;
 		fl_op_begin(&evicting->forget, pods->io, NULL);
@@ -143,18 +226,14 @@ static void start_eviction(void *self, struct fl_write *write)
 	}
 	call->op = (struct fl_op){ .done = evicted, .err = &evicting->err,
 				   .deadline = fl_now(pods->io) + FL_RUN_WRITE_TIMEOUT };
-	if (pods->kube && write_body(eviction, &write->arena, &call->body, &why) == 0) {
-		call->verb = FL_KUBE_CREATE;
-		call->kind = &fl_own_pod_kind;
-		call->subresource = "eviction";
-		call->space = eviction->pod_space;
-		call->name = eviction->pod;
-		call->once = true;   /* 429 is a disruption budget's word on this Pod, not the server's on its load */
-		call->may_send = fl_write_may;
-		call->may_arg = write;
+	refusal = refusal_of(pods, ((const struct fl_eviction *)write->object)->uid);
+	if (refusal && fl_now(pods->io) < refusal->until) {
+		why = refusal->why;
+	} else if (pods->kube && fill_call(call, write, &why) == 0) {
 		fl_kube_start(pods->kube, call);
 		return;
 	}
+	call->op.done = refused;
 	fl_op_begin(&call->op, pods->io, NULL);
 	fl_op_fail(&call->op, why.code, "%s", why.text);
 }
@@ -168,15 +247,20 @@ static void cancel_eviction(void *self, struct fl_write *write)
 	fl_op_cancel(&evicting->forget);
 }
 
-const struct fl_sink fl_eviction_sink = { start_eviction, cancel_eviction, sizeof(struct evicting), 0 };
+const struct fl_sink fl_eviction_sink = { start_eviction, cancel_eviction, sizeof(struct evicting),
+					 FL_EVICT_RETRY_LAST };
 
 /* ---- the whole ---- */
 
 void fl_pods_begin(struct fl_pods *pods, struct fl_io *io, struct fl_loop *loop, struct fl_kube *kube,
 		   struct fl_str node, struct fl_log *log)
 {
-	*pods = (struct fl_pods){ .io = io, .loop = loop, .kube = kube, .log = log };
+	pods->io = io;
+	pods->loop = loop;
+	pods->kube = kube;
+	pods->log = log;
 	(void)snprintf(pods->fields, sizeof pods->fields, "spec.nodeName=%.*s", FL_ARG(node));
+	(void)snprintf(pods->failed, sizeof pods->failed, "%s,status.phase=Failed", pods->fields);
 	fl_feed_absent(fl_loop_feed(loop, &fl_own_pod_kind));
 }
 

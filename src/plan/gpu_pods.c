@@ -1,7 +1,7 @@
 #include "plan/gpu_pods.h"
 #include "plan/gpu_pods_in.h"
 
-static const char *const watch_paths[] = { "wanted", NULL };
+static const char *const watch_paths[] = { "wanted", "failedOnly", NULL };
 const struct fl_owner fl_gpu_pod_watch_owner = { "fairlead-pods", &fl_pod_watch_kind, watch_paths };
 
 const struct fl_own_pod *pods_find(const struct fl_gpu_pods_facts *facts, struct fl_str space, struct fl_str name)
@@ -32,16 +32,17 @@ bool pods_ends(const struct fl_own_pod *pod)
 		(pod->status.phase == FL_POD_SUCCEEDED || pod->status.phase == FL_POD_FAILED));
 }
 
-/* The watch stays or goes as a whole: each part says for itself whether it needs it. */
+/* One watch for all parts: each says for itself whether it needs it. */
 void fl_gpu_pods_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_pods_facts *facts = facts_;
 	struct fl_ref ref = { &fl_pod_watch_kind, FL_S(""), FL_S("pods"), FL_S("") };
 	struct fl_pod_watch watch = { 0 };
-	bool needed = pods_book(facts, plan);
+	bool all = pods_book(facts, plan), failed = pods_refused(facts, plan);
 
-	needed |= pods_refused(facts, plan);
-	needed |= pods_evict(facts, plan);
-	FL_SET(&watch, wanted, needed);
+	all |= pods_evict(facts, plan);
+	FL_SET(&watch, wanted, all || failed);
+	if (failed && !all)
+		FL_SET(&watch, failed_only, true);
 	fl_want(plan, &fl_gpu_pod_watch_owner, ref, &watch);
 }

@@ -5,8 +5,8 @@
  *     gpu_book.c     the book of allocations: what PodResources has said before, kept on disk, against what it says now
  *     gpu_refused.c  Pods that the kubelet refused for want of a device
  *     gpu_evict.c    Pods whose GPU is dead, if settings say so
- * All three need Pods of the API server, and only now and then: they are watched while the plan wants a PodWatch.
- * `watched` says whether they are known; what is not known changes nothing.
+ * All three need Pods of the API server, and only now and then: they are watched while the plan wants a PodWatch, and
+ * only those that Failed while gpu_refused.c alone needs them. What is not known changes nothing.
  */
 #pragma once
 #include "api/node.h"
@@ -17,7 +17,8 @@ struct fl_gpu_pods_facts {
 	const struct fl_driver *driver;        /* NULL: nobody has looked yet */
 	const struct fl_active *active;        /* NULL: the kubelet has not answered yet */
 	const struct fl_own_node *node;        /* NULL: no API server, or not known yet */
-	const struct fl_own_pod *pods;         /* sorted by namespace and name; counts only if `watched` */
+	const struct fl_own_pod *pods;         /* sorted by namespace and name; counts only if `watched` or
+						  `failed_known` */
 	const struct fl_booking *bookings;     /* the book, sorted by name */
 	const struct fl_holder *holders;       /* sorted by name */
 	const struct fl_health *healths;
@@ -25,7 +26,8 @@ struct fl_gpu_pods_facts {
 	const struct fl_resource *resources;   /* that are served */
 	const struct fl_eviction *evictions;   /* that were made */
 	uint32_t pod_len, booking_len, holder_len, health_len, card_len, resource_len, eviction_len;
-	bool watched;
+	bool watched;                          /* all Pods of this node are known */
+	bool failed_known;                     /* those that Failed are */
 	uint64_t now;                          /* loop clock, ns */
 	int64_t wall;                          /* microseconds since 1970 */
 };

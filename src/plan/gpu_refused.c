@@ -111,7 +111,7 @@ bool pods_refused(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 		fl_want_condition(plan, &fl_gpu_refused_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_NOBODY,
 				  "GPUPodsRefused", before->status, holds ? "AdmissionFailed" : "None", "%.*s",
 				  FL_ARG(before->message));
-	if (!f->watched || !f->active || !f->active->settled)
+	if (!f->failed_known || !f->active || !f->active->settled)
 		return young || holds;
 	for (uint32_t i = 0; i < f->pod_len; i++) {
 		if (!is_refused(f, &f->pods[i]))

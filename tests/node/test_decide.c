@@ -49,7 +49,7 @@ static const struct {
 	  "metadata: {name: h}\nresource: nvidia.com/gpu\ndevices: [GPU-1]\npodNamespace: t\npod: p\ncontainer: c\n"
 	  "since: 1\n" },
 	{ &fl_dev_link_kind, NULL, true, "metadata: {name: '195:9'}\ntarget: ../nvidia9\n" },
-	{ &fl_pod_watch_kind, NULL, true, "metadata: {name: pods}\nwanted: false\n" },
+	{ &fl_pod_watch_kind, NULL, true, "metadata: {name: pods}\nwanted: true\nfailedOnly: true\n" },
 	{ &fl_eviction_kind, NULL, true, "metadata: {name: t/p}\npodNamespace: t\npod: p\nuid: u\ncard: " A "\n" },
 	{ &fl_own_pod_kind, NULL, true, "metadata: {namespace: t, name: p, uid: u}\nstatus: {phase: Running}\n" },
 	{ &fl_inspection_kind, NULL, true, "metadata: {name: pods}\nversion: '5'\n" },

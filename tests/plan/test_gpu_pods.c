@@ -21,6 +21,7 @@
 	"metadata: {namespace: " space ", name: " name ", uid: u-" name more "}\nspec: {containers: [{resources: " \
 	"{limits: {" resource ": 1}}}]}\nstatus: {phase: Failed, reason: " reason "}\n"
 #define OWNED ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: x, controller: true}]"
+#define FAILED_ONLY "-"                        /* those that Failed, and there are none */
 #define NONE "~"                               /* Pods are not watched */
 #define OLD "since: 1\nsettled: true\n"         /* a kubelet that is old enough */
 #define YOUNG "since: 999000000000\nsettled: false\n"
@@ -109,35 +110,36 @@ static const struct {
 	const char *says, *active, *pods, *settings, *condition, *got;
 } boots[] = {
 	{ "a young kubelet: Pods are watched, and all of them waited for", YOUNG, NONE, "", "",
-	"watch\nagain at 1599\n" },
+	"watch failed\nagain at 1599\n" },
 	{ "nobody is told before it has settled", YOUNG,
-	  NOT_ADMITTED("t", "p", "UnexpectedAdmissionError", "nvidia.com/gpu", ""), "", "", "watch\nagain at 1599\n" },
+	  NOT_ADMITTED("t", "p", "UnexpectedAdmissionError", "nvidia.com/gpu", ""), "", "",
+	  "watch failed\nagain at 1599\n" },
 	{ "nobody was refused: nothing is said", "since: 999000000000\nsettled: true\n", POD("p"), "", "",
-	  "watch\nagain at 1599\n" },
+	  "watch failed\nagain at 1599\n" },
 	{ "all that were refused are in one Event, with the command", "since: 990000000000\nsettled: true\n",
 	  NOT_ADMITTED("a", "p", "UnexpectedAdmissionError", "nvidia.com/gpu", "") "---\n"
 	  NOT_ADMITTED("a", "q", "OutOfnvidia.com/gpu", "nvidia.com/gpu", "") "---\n" POD("r") "---\n"
 	  NOT_ADMITTED("z", "s", "UnexpectedAdmissionError", "gpu.deckhouse.io/train", OWNED), "", "",
 	  "AdmissionFailed! the kubelet refused 3 Pods that ask for GPUs, and will not try again: kubectl delete "
 	  "pod -n "
-	  "a p q && kubectl delete pod -n z s\nwatch\nagain at 1590\n" },
+	  "a p q && kubectl delete pod -n z s\nwatch failed\nagain at 1590\n" },
 	{ "what asks for no GPU is not ours", "since: 990000000000\nsettled: true\n",
 	  NOT_ADMITTED("a", "p", "UnexpectedAdmissionError", "cpu", "") "---\n"
-	  NOT_ADMITTED("a", "q", "Evicted", "nvidia.com/gpu", ""), "", "", "watch\nagain at 1590\n" },
+	  NOT_ADMITTED("a", "q", "Evicted", "nvidia.com/gpu", ""), "", "", "watch failed\nagain at 1590\n" },
 	{ "those of a controller are removed where that is asked for, and no other",
 	  "since: 990000000000\nsettled: true\n",
 	  NOT_ADMITTED("a", "p", "UnexpectedAdmissionError", "nvidia.com/gpu", "") "---\n"
 	  NOT_ADMITTED("a", "q", "UnexpectedAdmissionError", "nvidia.com/gpu", OWNED), "removeRefusedPods: true\n",
 	  "True",
-	  "AdmissionFailed! the kubelet refused 2 *\ngone Pod a/q\nwatch\nagain at 1590\n" },
+	  "AdmissionFailed! the kubelet refused 2 *\ngone Pod a/q\nwatch failed\nagain at 1590\n" },
 	{ "not before people are told of them", "since: 990000000000\nsettled: true\n",
 	  NOT_ADMITTED("a", "q", "UnexpectedAdmissionError", "nvidia.com/gpu", OWNED), "removeRefusedPods: true\n", "",
-	  "AdmissionFailed! the kubelet refused 1 *\nwatch\nagain at 1590\n" },
+	  "AdmissionFailed! the kubelet refused 1 *\nwatch failed\nagain at 1590\n" },
 	{ "the watch ends with the boot", "since: 1\nsettled: true\n", POD("p"), "", "", "" },
 	{ "not while somebody is left", "since: 1\nsettled: true\n", NONE, "", "True",
-	  "AdmissionFailed as before\nwatch\n" },
+	  "AdmissionFailed as before\nwatch failed\n" },
 	{ "when nobody is left it is over", "since: 1\nsettled: true\n", POD("p"), "", "True",
-	  "None! no refused Pod is left\nwatch\n" },
+	  "None! no refused Pod is left\nwatch failed\n" },
 	{ "and stays so", "since: 1\nsettled: true\n", NONE, "", "False", "None as before\n" },
 };
 
@@ -152,6 +154,9 @@ static const struct {
 	  POD("p"), "", EVICT "watch\n" },
 	{ "so does one whose GPU is gone", "evictAfter: 60000000000\n", "Ready", SICK("Gone"), POD("p"), "",
 	  EVICT "watch\n" },
+	{ "who failed alone is not all that is known", "evictAfter: 60000000000\n", "Ready", SICK("Xid79"),
+	  FAILED_ONLY,
+	  "metadata: {name: t/p}\npodNamespace: t\npod: p\nuid: u-p\ncard: x\n", "t/p u-p by x\nwatch\n" },
 	{ "its Pod must be known", "evictAfter: 60000000000\n", "Ready", SICK("Xid79"), NONE, "", "watch\n" },
 	{ "not before its time", "evictAfter: 120000000000\n", "Ready", SICK("Xid79"), POD("p"), "", "again at 130\n" },
 	{ "never when the driver is paused", "evictAfter: 60000000000\n", "Paused", SICK("Xid79"), POD("p"), "", "" },
@@ -220,7 +225,8 @@ static void print_want(const struct fl_want *want, struct fl_buf *out)
 		fl_buf_printf(out, "%.*s %.*s by %.*s%s\n", FL_ARG(want->ref.name), FL_ARG(e->uid), FL_ARG(e->card),
 			      want->told ? "!" : "");
 	} else if (((const struct fl_pod_watch *)want->object)->wanted) {
-		fl_buf_printf(out, "watch\n");
+		fl_buf_printf(out, "watch%s\n",
+			      ((const struct fl_pod_watch *)want->object)->failed_only ? " failed" : "");
 	}
 }
 
@@ -250,6 +256,9 @@ static int gather(struct fl_arena *arena, const char *settings, const char *acti
 	    (*active && !(ret->active = facts_object(arena, fl_active_bind(), told))))
 		return -FL_E_NOMEM;
 	if (strcmp(pods, NONE) == 0)
+		return 0;
+	ret->failed_known = true;
+	if (strcmp(pods, FAILED_ONLY) == 0)
 		return 0;
 	ret->watched = true;
 	return (ret->pods = facts_list(arena, fl_own_pod_bind(), pods, &ret->pod_len)) ? 0 : -FL_E_NOMEM;
@@ -341,7 +350,7 @@ TEST(a_hundred_refused_pods_fit_into_one_event)
 	}
 	f.pods = pods;
 	f.pod_len = 100;
-	f.watched = true;
+	f.failed_known = true;
 	fl_plan_init(&plan, &arena);
 	fl_gpu_pods_plan(&f, &plan);
 	OK(plan.failed ? -FL_E_NOMEM : 0);
@@ -439,6 +448,7 @@ static int some_world(struct world *w)
 	fl_arena_reset(&w->arena);
 	w->facts = (struct fl_gpu_pods_facts){ .active = &w->active, .holders = w->holders, .bookings = w->bookings,
 					       .pods = w->pods, .pod_len = PODS, .watched = test_random() % 4 != 0,
+					       .failed_known = true,
 					       .wall = 1000000000 };
 	w->active = (struct fl_active){ .settled = true };
 	if (!FL_ELEMENTS(&w->active, &w->arena, containers, ALL))
