@@ -324,6 +324,7 @@ extern const struct fl_kind fl_host_kind;
 	X(BOOL, cdi_known, "cdiKnown", .help = "Has it said whether CDI is on?") \
 	X(BOOL, cdi, "cdi", .help = "Is CDI on? Where it is off, names of CDI devices are dropped in silence.") \
 	X(STRS, cdi_dirs, "cdiDirs", .help = "Where it looks for CDI files; absent: not told.") \
+	X(STR, dirs_from, "cdiDirsFrom", .help = "The file that says so, where one does.") \
 	X(STR, our_dir, "ourCDIDir", .help = "Where we write them.") \
 	X(STR, message, "message", .help = "Why it could not be asked.")
 FL_STRUCT(fl_runtime, FL_RUNTIME);

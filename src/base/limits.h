@@ -536,6 +536,10 @@
 #define FL_HOOK_CACHE_MAX (8 * FL_MIB)       /* of an image's linker cache; 2,000 libraries are 160 KiB */
 #define FL_HOOK_ENTRIES_MAX 512              /* names that the hook adds to it: a driver has 60 */
 #define FL_HOOK_LIST_MAX (64 * FL_KIB)       /* of an image's list of the folders that musl looks into */
+#define FL_CRIO_PATH_MAX 512                     /* of a CDI directory or a configuration file of CRI-O */
+#define FL_CRIO_DIRS_MAX 16                      /* directories of CDI files; there are two */
+#define FL_CRIO_FILES_MAX 64                     /* of crio.conf.d; OpenShift writes a dozen */
+#define FL_CRIO_FILE_MAX (256 * FL_KIB)          /* of one: a crio.conf with all its comments is 40 KiB */
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
 #define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */

@@ -4,8 +4,10 @@
 #include "grpc/client.h"
 #include "grpc/runtime.h"
 #include "grpc/runtime.pb-c.h"
+#include "io/job.h"
 #include "io/notify.h"
 #include "json/bind_walk.h"
+#include "node/crio_conf.h"
 #include <stdio.h>
 
 static const char *const sockets[] = { "/run/containerd/containerd.sock", "/run/crio/crio.sock" };
@@ -17,18 +19,38 @@ static const char *const sockets[] = { "/run/containerd/containerd.sock", "/run/
 FL_STRUCT(fl_cri_config, FL_CRI_CONFIG);
 FL_BIND(fl_cri_config, FL_CRI_CONFIG)
 
+/* And what CRI-O tells, as it names its own variables. */
+#define FL_CRIO_RUNNING(X) \
+	X(STRS, dirs, "CDISpecDirs", .help = "Where its CDI files are.")
+FL_STRUCT(fl_crio_running, FL_CRIO_RUNNING);
+FL_BIND(fl_crio_running, FL_CRIO_RUNNING)
+#define FL_CRIO_CONFIG(X) \
+	X(OBJ(fl_crio_running), crio, "crio", .help = "What is in force.")
+FL_STRUCT(fl_crio_config, FL_CRIO_CONFIG);
+FL_BIND(fl_crio_config, FL_CRIO_CONFIG)
+
+static const char *const crio_usual[] = { "/etc/cdi", "/var/run/cdi" };
+
+struct crio_look {
+	struct fl_job job;
+	struct fl_runtime_feed *runtime;       /* as long as the operation waits */
+	char dir[FL_CRIO_PATH_MAX];
+	struct fl_crio_conf conf;
+};
+
 struct fl_runtime_feed {
 	struct fl_io *io;
 	struct fl_feed *feed;
 	struct fl_log *log;
-	const char *cdi_dir;
+	const char *cdi_dir, *crio_dir;
 	const char *socket;                    /* NULL: the usual ones in turn */
 	uint32_t turn;
 	struct fl_grpc_client *client;
 	struct fl_grpc_request version, status;
+	struct fl_op files;                    /* of CRI-O's configuration */
 	struct fl_notify notify;
 	struct fl_timer timer;
-	struct fl_err err, why;
+	struct fl_err err, why, files_why;
 	uint64_t silent;                       /* since when it does not answer, where it does not */
 	bool answered;                         /* ever */
 	bool watched;                          /* the kernel has said that it watches the socket's folder */
@@ -127,51 +149,168 @@ int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runt
 	return 0;
 }
 
+int fl_runtime_crio_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret, struct fl_err *err)
+{
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	struct fl_crio_config config = { 0 };
+	int r = fl_json_read(NULL, text, 0, &doc, err);
+
+	if (r == 0)
+		r = fl_decode(fl_crio_config_bind(), yyjson_doc_get_root(doc), arena, 0, &config, err);
+	if (r == 0 && config.crio.dirs.len) {
+		ret->cdi_dirs = config.crio.dirs;
+		ret->has.cdi_dirs = 1;
+	}
+	return r == -FL_E_NOMEM ? r : 0;
+}
+
 static int read_config(const Runtime__V1__StatusResponse *reply, struct fl_arena *arena, struct fl_runtime *ret,
-		       struct fl_err *err)
+		       bool crio, struct fl_err *err)
 {
 	for (size_t i = 0; i < reply->n_info; i++)
 		if (strcmp(reply->info[i]->key, "config") == 0)
-			return fl_runtime_config(fl_str(reply->info[i]->value), arena, ret, err);
+			return (crio ? fl_runtime_crio_config : fl_runtime_config)(fl_str(reply->info[i]->value), arena,
+										   ret, err);
 	return 0;
 }
 
-static int put(struct fl_runtime_feed *runtime, const Runtime__V1__StatusResponse *reply, struct fl_err *err)
+static bool is_crio(const struct fl_runtime_feed *runtime)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_runtime now = { 0 };
-	bool crio = strcmp(runtime->runtime, "cri-o") == 0;   /* it cannot be turned off there */
-	int r = crio ? 0 : read_config(reply, &arena, &now, err);
-
-	if (r < 0)
-		return r;
-	FL_SET(FL_IN(&now, meta), name, FL_S("runtime"));
-	FL_SET(&now, runtime, fl_str(runtime->runtime));
-	FL_SET(&now, version, fl_str(runtime->release));
-	if (runtime->cdi_dir)
-		FL_SET(&now, our_dir, fl_str(runtime->cdi_dir));
-	FL_SET(&now, cdi_known, crio || now.cdi_known);
-	if (crio)
-		FL_SET(&now, cdi, true);
-	if (!now.cdi_known)
-		FL_SET(&now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
-	return fl_feed_put(runtime->feed, &now, err);
+	return strcmp(runtime->runtime, "cri-o") == 0;
 }
 
-static void told_status(struct fl_op *op)
+static int put(struct fl_runtime_feed *runtime, struct fl_runtime *now, struct fl_err *err)
 {
-	struct fl_runtime_feed *runtime = fl_container(op, struct fl_runtime_feed, status.op);
-	struct fl_err err = { 0 };
-	int r = op->result < 0 ? -1 : put(runtime, (const void *)runtime->status.reply, &err);
+	FL_SET(FL_IN(now, meta), name, FL_S("runtime"));
+	FL_SET(now, runtime, fl_str(runtime->runtime));
+	FL_SET(now, version, fl_str(runtime->release));
+	if (runtime->cdi_dir)
+		FL_SET(now, our_dir, fl_str(runtime->cdi_dir));
+	FL_SET(now, cdi_known, is_crio(runtime) || now->cdi_known);
+	if (is_crio(runtime))
+		FL_SET(now, cdi, true);   /* it cannot be turned off there */
+	if (!now->cdi_known)
+		FL_SET(now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
+	return fl_feed_put(runtime->feed, now, err);
+}
 
-	fl_arena_free(&runtime->status.arena);
+static void answered(struct fl_runtime_feed *runtime, int r, const struct fl_err *err)
+{
 	if (r < 0) {
-		failed(runtime, op->result < 0 ? &runtime->err : &err);
+		failed(runtime, err);
 		return;
 	}
 	runtime->why = (struct fl_err){ 0 };
 	runtime->answered = true;
 	rest(runtime, runtime->once_more ? 0 : FL_RUNTIME_EVERY);
+}
+
+/* ---- CRI-O's configuration files ---- */
+
+static void look_run(struct fl_job *job, const struct fl_fs *fs)
+{
+	struct crio_look *look = fl_container(job, struct crio_look, job);
+
+	fl_crio_conf_read(fs, look->dir, &look->conf);
+}
+
+/* Without any of its files nothing is known: they may be out of this container's sight. */
+static int put_files(struct fl_runtime_feed *runtime, const struct fl_crio_conf *conf, struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	uint32_t len = conf->dir_count ? conf->dir_count : FL_LEN(crio_usual);
+	struct fl_runtime now = { 0 };
+
+	if (!conf->seen)
+		return put(runtime, &now, err);
+	if (!FL_ELEMENTS(&now, &arena, cdi_dirs, len))
+		return fl_fail(err, FL_E_NOMEM, "no memory for the directories of CDI files");
+	for (uint32_t i = 0; i < len; i++)
+		now.cdi_dirs.at[i] = fl_str(conf->dir_count ? conf->dirs[i] : crio_usual[i]);
+	if (conf->path[0])
+		FL_SET(&now, dirs_from, fl_str(conf->path));
+	return put(runtime, &now, err);
+}
+
+static void look_finish(struct fl_job *job, struct fl_op *op)
+{
+	struct crio_look *look = fl_container(job, struct crio_look, job);
+	const struct fl_crio_conf *conf = &look->conf;
+	struct fl_err err = { 0 };
+
+	if (conf->error)
+		fl_op_fail_sys(op, conf->error, "read '%s'", conf->path);
+	else if (conf->wrong)
+		fl_op_fail(op, FL_E_INVALID, "'%s' is not understood, or there are too many files or directories",
+			   conf->path);
+	else if (put_files(look->runtime, conf, &err) < 0)
+		fl_op_fail(op, err.code, "%s", err.text);
+	else
+		fl_op_end(op, 0);
+}
+
+static void look_release(struct fl_job *job)
+{
+	fl_free(fl_container(job, struct crio_look, job));
+}
+
+/* What CRI-O has is then not known, and CDI is on all the same. */
+static void looked(struct fl_op *op)
+{
+	struct fl_runtime_feed *runtime = fl_container(op, struct fl_runtime_feed, files);
+	struct fl_runtime now = { 0 };
+	struct fl_err err = { 0 };
+	int r = 0;
+
+	if (op->result < 0) {
+		if (strcmp(runtime->files_why.text, runtime->err.text) != 0)
+			fl_log(runtime->log, FL_WARN, "cannot tell where CRI-O reads CDI files (cdi_spec_dirs)",
+			       FL_KV_ERR(&runtime->err));
+		runtime->files_why = runtime->err;
+		r = put(runtime, &now, &err);
+	} else {
+		runtime->files_why = (struct fl_err){ 0 };
+	}
+	answered(runtime, r, &err);
+}
+
+static void look_at_files(struct fl_runtime_feed *runtime)
+{
+	struct crio_look *look = fl_zalloc(sizeof *look);
+
+	runtime->files = (struct fl_op){ .done = looked, .err = &runtime->err,
+					 .deadline = fl_now(runtime->io) + FL_RUNTIME_DEADLINE };
+	if (!look) {
+		fl_op_begin(&runtime->files, runtime->io, NULL);
+		fl_op_fail(&runtime->files, FL_E_NOMEM, "no memory to read CRI-O's configuration");
+		return;
+	}
+	look->job = (struct fl_job){ .run = look_run, .finish = look_finish, .release = look_release };
+	look->runtime = runtime;
+	(void)snprintf(look->dir, sizeof look->dir, "%s", runtime->crio_dir);
+	fl_job_start(runtime->io, &runtime->files, &look->job, FL_LANE_FILES);
+}
+
+/* ---- its answers ---- */
+
+static void told_status(struct fl_op *op)
+{
+	struct fl_runtime_feed *runtime = fl_container(op, struct fl_runtime_feed, status.op);
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_runtime now = { 0 };
+	struct fl_err err = { 0 };
+	bool crio = is_crio(runtime);
+	int r = op->result < 0 ? -1 : read_config((const void *)runtime->status.reply, &arena, &now, crio, &err);
+
+	if (r == 0 && crio && !now.cdi_dirs.len) {
+		fl_arena_free(&runtime->status.arena);
+		look_at_files(runtime);
+		return;
+	}
+	if (r == 0)
+		r = put(runtime, &now, &err);
+	fl_arena_free(&runtime->status.arena);
+	answered(runtime, r, op->result < 0 ? &runtime->err : &err);
 }
 
 static void call(struct fl_runtime_feed *runtime, struct fl_grpc_request *request, const struct fl_grpc_method *method,
@@ -208,7 +347,7 @@ static void told_version(struct fl_op *op)
 
 static bool asking(const struct fl_runtime_feed *runtime)
 {
-	return fl_op_busy(&runtime->version.op) || fl_op_busy(&runtime->status.op);
+	return fl_op_busy(&runtime->version.op) || fl_op_busy(&runtime->status.op) || fl_op_busy(&runtime->files);
 }
 
 /* The kernel tells of the socket's folder only: that is where it is made anew. */
@@ -272,6 +411,7 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 	runtime->log = options->log;
 	runtime->socket = options->socket;
 	runtime->cdi_dir = options->cdi_dir;
+	runtime->crio_dir = options->crio_dir ? options->crio_dir : "/etc/crio";
 	fl_feed_begin(runtime->feed);
 	fl_feed_synced(runtime->feed);
 	ask(runtime);
@@ -284,6 +424,7 @@ struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime)
 		return NULL;
 	fl_op_cancel(&runtime->version.op);
 	fl_op_cancel(&runtime->status.op);
+	fl_op_cancel(&runtime->files);
 	fl_arena_free(&runtime->version.arena);
 	fl_arena_free(&runtime->status.arena);
 	fl_grpc_client_free(runtime->client);

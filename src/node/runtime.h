@@ -4,6 +4,9 @@
  * FL_RUNTIME_EVERY, and every FL_RUNTIME_RETRY while it does not answer. What it said last stands until it says
  * something else; before it has said anything, the message says why. It is told at once, before anybody has answered,
  * that nothing is known: no device list waits for a runtime that starts after us.
+ *
+ * Where CRI-O reads CDI files a newer one says itself; of an older one the configuration files are read, where they can
+ * be seen.
  */
 #pragma once
 #include "api/node.h"
@@ -16,6 +19,7 @@ struct fl_log;
 struct fl_runtime_options {
 	const char *socket;           /* NULL: containerd's, then CRI-O's */
 	struct fl_log *log;
+	const char *crio_dir;         /* CRI-O's configuration; NULL: /etc/crio */
 	const char *cdi_dir;          /* where we write CDI files; NULL: nowhere */
 };
 
@@ -29,3 +33,6 @@ FL_DEFINE_AUTO(fl_runtime, struct fl_runtime_feed *, fl_runtime_free);
  * what cannot be understood tells nothing. Texts lie in the arena. FL_E_NOMEM only. For the feed, and for fuzzing. */
 int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret,
 		      struct fl_err *err) FL_MUSTUSE;
+/* The same of what CRI-O says, which is never whether CDI is on: it always is. */
+int fl_runtime_crio_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret,
+			   struct fl_err *err) FL_MUSTUSE;

@@ -15,7 +15,7 @@ static struct fl_str plain(struct fl_str dir)
 static void check_directory(struct lists *l)
 {
 	const struct fl_runtime *runtime = l->facts->runtime;
-	struct fl_str names = FL_S("");
+	struct fl_str names = FL_S(""), file;
 
 	if (!l->by_cdi || !runtime || !runtime->cdi_dirs.len || !runtime->our_dir.len)
 		return;
@@ -25,10 +25,17 @@ static void check_directory(struct lists *l)
 		names = fl_plan_printf(l->plan, "%.*s%s%.*s", FL_ARG(names), i ? ", " : "",
 				       FL_ARG(runtime->cdi_dirs.at[i]));
 	}
+	if (runtime->dirs_from.len)
+		file = runtime->dirs_from;
+	else if (fl_str_eq(runtime->runtime, FL_S("cri-o")))
+		file = FL_S("a file in /etc/crio/crio.conf.d");
+	else
+		file = FL_S("its configuration");
 	lists_problem(l, "CDIDirectory",
 		      "the container runtime reads CDI files in %.*s, and the agent writes them to %.*s: name one of "
-		      "those by --cdi-dir, or add this one to cdi_spec_dirs of the runtime",
-		      FL_ARG(names), FL_ARG(runtime->our_dir));
+		      "those by --cdi-dir, or add this one to cdi_spec_dirs%s in %.*s",
+		      FL_ARG(names), FL_ARG(runtime->our_dir),
+		      fl_str_eq(runtime->runtime, FL_S("cri-o")) ? " of [crio.runtime]" : "", FL_ARG(file));
 }
 
 /* ---- conditions ---- */

@@ -131,6 +131,8 @@ static struct fl_str known(struct world *w)
 		      !now->cdi_known ? "?" : now->cdi ? "on" : "off");
 	for (uint32_t i = 0; i < now->cdi_dirs.len; i++)
 		fl_buf_printf(&w->text, "%s%.*s", i ? "," : " ", FL_ARG(now->cdi_dirs.at[i]));
+	if (now->has.dirs_from)
+		fl_buf_printf(&w->text, " by %.*s", FL_ARG(now->dirs_from));
 	if (now->has.message)
 		fl_buf_printf(&w->text, " (%.*s)", FL_ARG(now->message));
 	return w->text.failed ? FL_S("out of memory") : fl_buf_view(&w->text);
@@ -180,6 +182,10 @@ TEST(what_a_runtime_tells_of_itself_is_understood)
 		  "containerd v1.6.39 ?" UNSAID },
 		{ "CRI-O's is always on, and its configuration no JSON", "cri-o", "1.34.0", "[crio]\nroot = \"/x\"\n",
 		  "cri-o 1.34.0 on" },
+		{ "a newer CRI-O says where it reads CDI files", "cri-o", "1.35.0",
+		  "{\"sandboxImage\":\"x\",\"crio\":{\"DefaultRuntime\":\"crun\",\"CDISpecDirs\":[\"/etc/cdi\","
+		  "\"/c\"]}}",
+		  "cri-o 1.35.0 on /etc/cdi,/c" },
 		{ "one that shows no configuration", "docker", "28", NULL, "docker 28 ?" UNSAID },
 		{ "one that shows another", "mine", "1", "[]", "mine 1 ?" UNSAID },
 		{ "one whose text is broken", "containerd", "v2", "{\"enableCDI\":tr", "containerd v2 ?" UNSAID },
@@ -196,6 +202,62 @@ TEST(what_a_runtime_tells_of_itself_is_understood)
 		OK_ERR(serve(&w, CONTAINERD), &w.err);
 		OK_ERR(begin(&w), &w.err);
 		CHECK(comes(&w, row->want, FL_NS_PER_S));
+	}
+}
+
+/* Of an older CRI-O, which says nothing of it. */
+TEST(where_crio_reads_cdi_files_is_found_in_its_configuration)
+{
+	static const struct {
+		const char *says, *main, *name, *drop_in, *last, *want;   /* files; NULL: there is none */
+	} rows[] = {
+		{ "none of its files can be seen: nothing is known", NULL, NULL, NULL, NULL, "cri-o 1.34.0 on" },
+		{ "without the setting they are the usual ones", "[crio.runtime]\n# cdi_spec_dirs = ['/x']\n", NULL,
+		  NULL, NULL, "cri-o 1.34.0 on /etc/cdi,/var/run/cdi" },
+		{ "crio.conf has it", "[crio]\nroot = \"/r\"\n[crio.runtime]\n"
+		  "cdi_spec_dirs = [\n  \"/a\", # one\n  '/b',\n]\n",
+		  NULL, NULL, NULL, "cri-o 1.34.0 on /a,/b by /etc/crio/crio.conf" },
+		{ "a file of crio.conf.d comes after it", "[crio.runtime]\ncdi_spec_dirs = [\"/a\"]\n", "10-x.conf",
+		  "[crio.runtime]\ncdi_spec_dirs = [\"/b\"]\n", NULL,
+		  "cri-o 1.34.0 on /b by /etc/crio/crio.conf.d/10-x.conf" },
+		{ "the last one in the order of names counts", NULL, "20-x.conf",
+		  "crio.runtime.cdi_spec_dirs = ['/c']\n",
+		  "[crio.runtime]\ncdi_spec_dirs = [\"/b\"]\n",
+		  "cri-o 1.34.0 on /c by /etc/crio/crio.conf.d/20-x.conf" },
+		{ "one without the setting changes nothing", NULL, "20-x.conf", "[crio.image]\npause_image = \"x\"\n",
+		  "[crio.runtime]\ncdi_spec_dirs = [\"/b\"]\n",
+		  "cri-o 1.34.0 on /b by /etc/crio/crio.conf.d/15-y.conf" },
+		{ "an inline table", "crio = { runtime = { cdi_spec_dirs = [\"/d\"] } }\n", NULL, NULL, NULL,
+		  "cri-o 1.34.0 on /d by /etc/crio/crio.conf" },
+		{ "the same name elsewhere, in a text or in a list of tables is none",
+		  "cdi_spec_dirs = [\"/a\"]\n[crio.image]\ncdi_spec_dirs = [\"/b\"]\n[[crio.runtime]]\ncdi_spec_dirs = "
+		  "[\"/c\"]\n[other]\nx = \"\"\"\n[crio.runtime]\ncdi_spec_dirs = ['/d']\n\"\"\"\n"
+		  "y = [[1, 2], {z = 3}]\n",
+		  NULL, NULL, NULL, "cri-o 1.34.0 on /etc/cdi,/var/run/cdi" },
+		{ "a file that is no TOML tells nothing", "[crio.runtime\ncdi_spec_dirs = [\"/a\"]\n", NULL, NULL, NULL,
+		  "cri-o 1.34.0 on" },
+		{ "nor does a text in place of the list", "[crio.runtime]\ncdi_spec_dirs = \"/a\"\n", NULL, NULL, NULL,
+		  "cri-o 1.34.0 on" },
+	};
+
+	EACH_ROW (row, rows) {
+		char path[100];
+		WORLD(w);
+
+		w.name = "cri-o";
+		w.version = "1.34.0";
+		w.config = "{\"sandboxImage\":\"x\"}";
+		if (row->main)
+			OK(sim_file_put(w.node.host, "/etc/crio/crio.conf", row->main, strlen(row->main)));
+		(void)snprintf(path, sizeof path, "/etc/crio/crio.conf.d/%s", row->name ? row->name : "");
+		if (row->name)
+			OK(sim_file_put(w.node.host, path, row->drop_in, strlen(row->drop_in)));
+		if (row->last)
+			OK(sim_file_put(w.node.host, "/etc/crio/crio.conf.d/15-y.conf", row->last,
+					strlen(row->last)));
+		OK_ERR(serve(&w, CRIO), &w.err);
+		OK_ERR(begin(&w), &w.err);
+		CHECK(comes(&w, row->want, FL_NS_PER_S) || test_tortured());
 	}
 }
 

@@ -71,6 +71,12 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
 	  "GPUsReady: False CDIDirectory: the container runtime reads CDI files in /etc/cdi, /run/x, and the agent "
 	  "writes them to /var/run/cdi: *\n" },
+	{ "and of CRI-O the file and the setting", ON, TWO, WELL2, "", "", SPEC,
+	  "crio dir", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
+	  "GPUsReady: False CDIDirectory: the container runtime reads CDI files in /etc/cdi, and the agent writes them "
+	  "to /var/run/cdi: name one of those by --cdi-dir, or add this one to cdi_spec_dirs of [crio.runtime] in "
+	  "/etc/crio/crio.conf\n" },
 	{ "/var/run is /run", ON, TWO, WELL2, "", "", SPEC, "same dir", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
 	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
@@ -523,30 +529,38 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 #define CAP "/dev/nvidia-caps/nvidia-cap"
 #define NODES ", {path: /dev/nvidia1}, {path: " CAP "12}, {path: " CAP "13}, {path: " CAP "21}"
 
-static int gather(struct fl_arena *arena, const char *settings, const char *others, struct fl_gpu_lists_facts *ret)
+static const char *runtime_of(const char *others)
 {
-	static const struct fl_str gpu = FL_S_INIT("nvidia.com/gpu");
-	static struct fl_str claimed[1];
-	const char *runtime = strcmp(others, "off") == 0     ? "cdiKnown: true\ncdi: false\n" :
+	return strcmp(others, "off") == 0     ? "cdiKnown: true\ncdi: false\n" :
 			      strcmp(others, "unknown") == 0 ? "message: it does not answer\n" :
 			      strcmp(others, "silent") == 0  ? "" :
 			      strcmp(others, "other dir") == 0 ?
 							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi, "
 							       "/run/x]\n"
 							       "ourCDIDir: /var/run/cdi\n" :
+			      strcmp(others, "crio dir") == 0 ?
+							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi]\n"
+							       "cdiDirsFrom: /etc/crio/crio.conf\n"
+							       "ourCDIDir: /var/run/cdi\n" :
 			      strcmp(others, "same dir") == 0 ?
 							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi, "
 							       "/run/cdi/]\n"
 							       "ourCDIDir: /var/run/cdi\n" :
 							       "cdiKnown: true\ncdi: true\n";
+}
+
+static int gather(struct fl_arena *arena, const char *settings, const char *others, struct fl_gpu_lists_facts *ret)
+{
+	static const struct fl_str gpu = FL_S_INIT("nvidia.com/gpu");
+	static struct fl_str claimed[1];
+	const char *runtime = runtime_of(others);
 	const char *sockets = "metadata: {name: fairlead-gpu-1.sock}\nlive: true\n---\n"
 			      "metadata: {name: nvidia-gpu.sock}\nours: false\n";
 	const char *way = strstr(settings, "deviceListStrategy") ? "" : "deviceListStrategy: [cdi-cri]\n";
 	struct fl_str all = fl_arena_printf(arena, "metadata: {name: settings}\ncdiKind: k.io/gpu\n%s%s", way,
 					    settings);
-	struct fl_str told = fl_arena_printf(arena, "%s%s",
-					     "metadata: {name: runtime}\nruntime: containerd\nversion: '1.7'\n",
-					     runtime);
+	struct fl_str told = fl_arena_printf(arena, "metadata: {name: runtime}\nruntime: %s\nversion: '1.7'\n%s",
+					     strcmp(others, "crio dir") == 0 ? "cri-o" : "containerd", runtime);
 	bool all_there = strcmp(others, "nodes") == 0 || strcmp(others, "trouble") == 0;
 	const char *nodes = all_there ? NODES ", {path: " CAP "22}" : strcmp(others, "no cap") == 0 ? NODES : "";
 	const char *live = strcmp(others, "foreign") == 0 ? "true" : "false";
