@@ -257,7 +257,8 @@ static int explain(const struct fl_call *call, struct fl_err *err)
 	int r = -FL_E_NOMEM;
 
 	if (config->controller.len)   /* no API server stands between: it is asked just like one */
-		where = (struct fl_kube_where){ .server = config->controller.p, .env = where.env };
+		where = (struct fl_kube_where){ .server = config->controller.p, .server_option = "--controller",
+						.env = where.env };
 	a.io = fl_posix_new(err);
 	a.where = a.io ? fl_kube_config_load(fl_io_fs(a.io), &where, err) : NULL;
 	if (a.where)
@@ -284,6 +285,7 @@ const struct fl_command fl_cmd_explain = {
 	"The controller that leads is found by its Lease and asked through the API server. In the controller's "
 	"namespace this takes the rights to get that Lease and pods/proxy, and to create serviceaccounts/token of "
 	"--account, which may get the path /explain (nonResourceURLs). The controller is shown a token of that account "
-	"that no API server takes, never the credentials of the kubeconfig.",
+	"that no API server takes, never the credentials of the kubeconfig.\n\n"
+	"The agent of a node answers for itself: curl 'http://127.0.0.1:9401/explain?kind=Health&name=ADDRESS' there.",
 	FL_COMMAND_OPTIONS(options, struct explain), .run = explain,
 };

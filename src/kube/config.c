@@ -288,20 +288,21 @@ static int load_account(const struct fl_fs *fs, const struct fl_kube_where *wher
 
 static int take_server(const struct fl_kube_where *where, struct fl_kube_config *config, struct fl_err *err)
 {
+	const char *option = where->server_option ? where->server_option : "--server";
 	struct fl_str server = fl_str(where->server);
 	bool bare = !fl_str_starts(server, FL_S("http:")) && !fl_str_starts(server, FL_S("https:")) &&
 		    !fl_str_starts(server, FL_S("unix:"));
 
 	if (fl_str_starts(server, FL_S("https:")))
-		return fl_fail(err, FL_E_UNSUPPORTED, "--server %s: it is for a plain API server on this machine; "
-						      "name a "
-						      "kubeconfig with --kubeconfig, it holds certificates too",
-			       where->server);
+		return fl_fail(err, FL_E_UNSUPPORTED,
+			       "%s %s: it is for a plain server on this machine; name a kubeconfig with --kubeconfig, "
+			       "it holds certificates too",
+			       option, where->server);
 	if (!fl_kc_url_local(server))
-		return fl_fail(err, FL_E_DENIED, "--server %s: plain http leaves this machine unprotected; use a "
-						 "loopback "
-						 "address, or --kubeconfig",
-			       where->server);
+		return fl_fail(err, FL_E_DENIED,
+			       "%s %s: plain http leaves this machine unprotected; use a loopback address, or "
+			       "--kubeconfig",
+			       option, where->server);
 	config->server = fl_arena_printf(&config->arena, "%s%s", bare ? "http://" : "", where->server);
 	config->source = fl_arena_printf(&config->arena, "--server %s", where->server);
 	config->space = fl_arena_str(&config->arena, fl_str(where->space ? where->space : "default"));

@@ -22,6 +22,7 @@ struct fl_kube_where {
 	const char *context;           /* instead of current-context */
 	/* "http://127.0.0.1:8080", also without the scheme: no credentials, loopback only */
 	const char *server;
+	const char *server_option;     /* as the user gave it, for messages; NULL: --server */
 	const char *space;             /* instead of the context's namespace */
 	const char *as;                /* impersonate this user */
 	const char *const *env;        /* "NAME=value", ends with NULL; NULL: empty. Copied where it is kept */

@@ -336,6 +336,20 @@ TEST(a_plain_server_on_this_machine)
 	}
 }
 
+TEST(a_refused_server_is_told_by_the_option_that_named_it)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(fl_kube_config) struct fl_kube_config *config = NULL;
+	struct fl_err err = { 0 };
+
+	GOT(io);
+	config = load(io, &(struct fl_kube_where){ .server = "http://10.0.0.1:9401", .server_option = "--controller" },
+		      &err);
+	REFUSED(config ? 0 : -(int)err.code, FL_E_DENIED);
+	if (!test_tortured())
+		CHECK(fl_str_starts(fl_str(err.text), FL_S("--controller http://10.0.0.1:9401: ")));
+}
+
 TEST(without_anything_the_next_step_is_told)
 {
 	FL_AUTO(fl_io) struct fl_io *io = test_io();
