@@ -133,7 +133,7 @@ func TestR92ChangesAreFewAndIdempotentAndRestartNoPod(t *testing.T) {
 	}
 	r := oneNode(t)
 	r.volume(folder, file, 0, shares(2))
-	r.replaced("--config-file="+folder+"/"+file, "--recovery-wait=1s")
+	r.replaced("--config-file="+folder+"/"+file, "--recovery-wait=1s", "--recovery-wait-max=10m")
 	r.hasGPUs(16, 16)
 	r.runs(sleeper("user", 1))
 	id := r.only("user/main")
