@@ -86,7 +86,8 @@ struct fl_settings_given {
 		   .env = "DP_DISABLE_HEALTHCHECKS"), \
 	FL_OPT_STR(type, m.enable_health, "enable-health-checks", "XIDs to be heeded after all; all: each of them.", \
 		   .env = "DP_ENABLE_HEALTHCHECKS"), \
-	FL_OPT_STR(type, m.cdi_kind, "cdi-kind", "Vendor and class of the CDI devices: k8s.device-plugin.nvidia.com/gpu."), \
+	FL_OPT_STR(type, m.cdi_kind, "cdi-kind", \
+		   "Vendor and class of the CDI devices: k8s.device-plugin.nvidia.com/gpu."), \
 	FL_OPT_STR(type, m.recovery_wait, "recovery-wait", "Between two returns of a card, at least: 30s."), \
 	FL_OPT_STR(type, m.recovery_wait_max, "recovery-wait-max", \
 		   "Time that a card must be well that breaks again and again, at most: 10m. It doubles up to that."), \
