@@ -34,8 +34,8 @@ bool lists_choose_extras(struct lists *l)
 		} else if (l->facts->driver->state == FL_DRIVER_READY) {
 			lists_problem(l, extra->reason, "%s is switched on, and %s", extra->words, extra->remedy);
 			if (s->extras.at[i] == FL_EXTRA_IMEX && s->imex_required)
-				l->refused = fl_plan_printf(l->plan, "%s is required, and %s", extra->words,
-							    extra->remedy);
+				l->refused = l->required = fl_plan_printf(l->plan, "%s is required, and %s",
+									  extra->words, extra->remedy);
 		}
 	}
 	return all;

@@ -37,6 +37,7 @@ struct lists {
 	bool extras_wait;                      /* one is there and its CDI file is not: not served for the first
 		time */
 	struct fl_str refused;
+	struct fl_str required;                /* what must be beside cards and is not: why; empty: it is */
 	struct fl_str lacks;                   /* the driver has no libraries: why; empty: it has */
 	const char *reason;                    /* of the first problem; NULL: there is none */
 	bool lasting;                          /* one of them does not end by itself in a moment */

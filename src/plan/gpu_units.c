@@ -146,11 +146,13 @@ static struct fl_str kept_out(const struct lists *l, const struct fl_card *card,
 /* A container that is given a GPU without them starts, and fails. */
 static void check_libraries(const struct lists *l, struct list *list, struct fl_unit *unit)
 {
-	if (!unit->healthy || !l->lacks.len)
+	if (!unit->healthy || (!l->lacks.len && !l->required.len))
 		return;
 	list->waits = true;
 	FL_SET(unit, healthy, false);
-	FL_SET(unit, why, FL_S("the driver's libcuda is not on the host; see the node's condition GPUsReady"));
+	FL_SET(unit, why,
+	       l->lacks.len ? FL_S("the driver's libcuda is not on the host; see the node's condition GPUsReady") :
+			      l->required);
 }
 
 /* The list that says that a card may be had goes out when the file that names it is there, and not before. */

@@ -135,8 +135,7 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Flapping: often\n"
 	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Flapping: often\n" },
 	{ "at the start nothing is served before its health is known", ON, TWO, WELL1, "", "", SPEC,
-	  "",
-	  READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "", READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
 	{ "not even for who holds another card: its name comes in a moment", ON, TWO, WELL2,
@@ -181,13 +180,17 @@ static const struct {
 	  "is no /dev/nvidia-fs0: load the module nvidia_fs, or switch gds-enabled off\n" },
 	{ "an IMEX channel that is not there holds up nothing", ON "extras: [imex-channel]\n", CARD("1", ""), WELL1, "",
 	  "", SPEC, "", READY, "nvidia.com/gpu cdi-cri: GPU-1 *\nGPUsReady: False IMEXChannelMissing: *\n" },
-	{ "unless it is required", ON "extras: [imex-channel]\nimexRequired: true\n", CARD("1", ""), WELL1, "", "",
-	  SPEC, "", READY,
-	  "nvidia.com/gpu refused cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False "
-	  "IMEXChannelMissing: *\n" },
+	{ "unless it is required: then nothing is advertised, and no Pod comes to be refused",
+	  ON "extras: [imex-channel]\nimexRequired: true\n", CARD("1", ""), WELL1, "", "", SPEC, "", READY,
+	  "GPUsReady: False IMEXChannelMissing: *\n" },
+	{ "nor without CDI", ON "extras: [imex-channel]\nimexRequired: true\ndeviceListStrategy: [envvar]\n",
+	  CARD("1", ""), WELL1, "", "", "", "", READY, "GPUsReady: False IMEXChannelMissing: *\n" },
+	{ "what was advertised already is Unhealthy, and refused until the kubelet knows",
+	  ON "extras: [imex-channel]\nimexRequired: true\n", CARD("1", ""), WELL1, "", SERVED(U("1")), SPEC, "",
+	  READY, "nvidia.com/gpu refused cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: IMEX channel 0 is required, and "
+	  "there is no /dev/nvidia-caps-imex-channels/channel0: load *\nGPUsReady: False IMEXChannelMissing: *\n" },
 	{ "an index that still leads to another card is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
-	  "",
-	  SERVED(U("1")),
+	  "", SERVED(U("1")),
 	  "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {env: "
 	    "[A=b]}}, "
 	  "{name: '1', containerEdits: {env: [A=c]}}]\n",
@@ -250,8 +253,7 @@ static const struct {
 	  SPEC,
 	  "", READY, "GPUsReady: False NoPartitions: card 0000:01:00.0 is in MIG mode and has no partitions: *\n" },
 	{ "MIG single: cards where none is cut", ON "migStrategy: single\n", CARD("1", ""), WELL2, "", "", SPEC, "",
-	  READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "MIG single: parts are the cards", ON "migStrategy: single\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT, "",
 	    "",
@@ -267,8 +269,7 @@ static const struct {
 	    "configured with "
 	  "the same migEnabled value: *\n" },
 	{ "MIG single: one without parts", ON "migStrategy: single\n", CARD("1", "mig: true\n"), WELLCUT, "", "", SPEC,
-	  "",
-	  READY,
+	  "", READY,
 	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): has no MIG devices configured: create "
 	    "some\n" },
 	{ "a pool of parts",
@@ -457,8 +458,7 @@ static const struct {
 	{ "nobody answers at that socket: the name is free", ON, CARD("1", ""), WELL2, "", "", SPEC, "dead", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
-	  READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
 	  "GPUSettingsTaken: False Wrong: x is wrong\n" },
 	{ "what is not taken of it is told too, and no card is unready for that", ON "untaken: x is not taken\n",
 	  CARD("1", ""), WELL1, "", "", SPEC, "", READY,
