@@ -228,7 +228,7 @@ static bool knows(const struct lists *l, const struct fl_card *card)
 	return driver_ready(l) && card->answer == FL_CARD_ANSWERS && card->uuid.len;
 }
 
-static bool elsewhere(const struct fl_card *card)
+bool lists_elsewhere(const struct fl_card *card)
 {
 	return card->bound.len && !fl_str_eq(card->bound, FL_S("nvidia"));
 }
@@ -237,7 +237,7 @@ static bool usable(struct lists *l, const struct fl_card *card)
 {
 	struct fl_ref ref = FL_REF(&fl_card_kind, card);
 
-	if (elsewhere(card)) {
+	if (lists_elsewhere(card)) {
 		fl_say(l->plan, ref, "NotListed", "%.*s has it", FL_ARG(card->bound));
 		return false;
 	}
@@ -281,7 +281,7 @@ static const struct fl_card *remembered(struct lists *l, const struct fl_card *c
 	struct fl_card *whole;
 
 	if (!was || health->state == FL_HEALTHY || card->answer == FL_CARD_UNASKED ||
-	    card->answer == FL_CARD_ANSWERS || !driver_ready(l) || elsewhere(card))
+	    card->answer == FL_CARD_ANSWERS || !driver_ready(l) || lists_elsewhere(card))
 		return NULL;
 	if (card->uuid.len)
 		return another_has(l, card, card->uuid) ? NULL : card;
@@ -302,79 +302,6 @@ static const struct fl_card *remembered(struct lists *l, const struct fl_card *c
 	FL_SET(whole, mig, was->mig);
 	remember_parts(l, whole);
 	return whole;
-}
-
-/* ---- pools ---- */
-
-static bool named(const struct fl_card *card, const struct fl_str_list *words)
-{
-	for (uint32_t i = 0; i < words->len; i++) {
-		struct fl_str word = words->at[i];
-		int64_t index;
-
-		if (fl_str_eq(word, FL_S("all")) || fl_str_eq(word, card->uuid) || fl_str_eq(word, card->meta.name) ||
-		    (card->has.index && fl_str_i64(word, &index) && index == card->index))
-			return true;
-	}
-	return false;
-}
-
-bool fl_gpu_in_pool(const struct fl_settings *settings, const struct fl_card *card)
-{
-	for (uint32_t i = 0; i < settings->pools.len; i++)
-		if (named(card, &settings->pools.at[i].cards))
-			return true;
-	return false;
-}
-
-static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct list *list, const struct fl_card *card)
-{
-	uint32_t found = 0;
-
-	if (pool->unit == FL_UNIT_CARD && !card->mig) {
-		list_add(l, list, card, NULL);
-		return;
-	}
-	if (pool->unit == FL_UNIT_CARD) {
-		lists_problem(l, "PoolMisconfigured",
-			      "card %.*s of %.*s is in MIG mode: switch it off, or serve partitions",
-			      FL_ARG(card->meta.name), FL_ARG(pool->resource));
-		return;
-	}
-	for (uint32_t i = 0; i < card->partitions.len; i++) {
-		if (pool->profile.len && !fl_str_eq(pool->profile, card->partitions.at[i].profile))
-			continue;
-		list_add(l, list, card, &card->partitions.at[i]);
-		found++;
-	}
-	if (!found)
-		lists_problem(l, "PoolMisconfigured", "card %.*s of %.*s has no partition %.*s: create some",
-			      FL_ARG(card->meta.name), FL_ARG(pool->resource), FL_ARG(pool->profile));
-}
-
-/* The first pool that names a card has it. */
-static void serve_pools(struct lists *l, const struct fl_card **free, uint32_t *free_len)
-{
-	const struct fl_settings *s = l->facts->settings;
-
-	for (uint32_t i = 0; i < s->pools.len; i++) {
-		const struct fl_node_pool *pool = &s->pools.at[i];
-		struct list *list = NULL;
-		uint32_t left = 0;
-
-		for (uint32_t k = 0; k < *free_len; k++) {
-			if (!named(free[k], &pool->cards)) {
-				free[left++] = free[k];
-				continue;
-			}
-			list = list ? list : lists_get(l, pool->resource);
-			if (!list)
-				return;
-			list->replicas = pool->slices;
-			add_to_pool(l, pool, list, free[k]);
-		}
-		*free_len = left;
-	}
 }
 
 /* ---- cards of no pool, as NVIDIA's plugin names them ---- */
@@ -502,7 +429,7 @@ static void keep_silent(struct lists *l)
 
 			for (uint32_t c = 0; c < l->facts->card_len; c++)
 				silent |= fl_str_eq(l->facts->cards[c].meta.name, unit->card) &&
-					  !knows(l, &l->facts->cards[c]) && !elsewhere(&l->facts->cards[c]);
+					  !knows(l, &l->facts->cards[c]) && !lists_elsewhere(&l->facts->cards[c]);
 			if (silent && !unit->leaving && !listed(l, unit->id)) {
 				struct list *list = lists_get(l, served->meta.name);
 
@@ -734,7 +661,7 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 
 		if (was || usable(&l, &facts->cards[i]))
 			free[free_len++] = was ? was : &facts->cards[i];
-		else if (driver_ready(&l) && !elsewhere(&facts->cards[i]))
+		else if (driver_ready(&l) && !lists_elsewhere(&facts->cards[i]))
 			lists_tell_nameless(&l, &facts->cards[i]);
 	}
 	l.lacks = fl_gpu_lacks(plan, facts->settings, facts->host, &reason);
@@ -743,7 +670,7 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 	if (facts->settings->waits.len) {
 		lists_moment(&l, "ConfigurationUnknown", "%.*s", FL_ARG(facts->settings->waits));
 	} else {
-		serve_pools(&l, free, &free_len);
+		lists_serve_pools(&l, free, &free_len);
 		if (facts->settings->unpooled)
 			serve_unpooled(&l, free, free_len);
 		keep_silent(&l);

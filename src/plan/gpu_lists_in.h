@@ -43,6 +43,8 @@ struct lists {
 	bool lasting;                          /* one of them does not end by itself in a moment */
 	uint32_t devices;                      /* that have a problem; the first ones are named */
 	struct fl_str problems;
+	struct fl_str pools;                   /* what is wrong with how pools name their cards; empty: nothing */
+	bool pools_unknown;                    /* ... or it is not known before the driver has told of all cards */
 	uint32_t sick;
 };
 
@@ -79,6 +81,13 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card);
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit);
 /* All that depends on who holds what, and the order: after everything is in. */
 void list_finish(struct lists *l, struct list *list);
+
+/* Does another driver of the kernel have it? */
+bool lists_elsewhere(const struct fl_card *card);
+
+/* ---- gpu_lists_pools.c ---- */
+/* Cards that pools name go from `free` into their lists. */
+void lists_serve_pools(struct lists *l, const struct fl_card **free, uint32_t *free_len);
 
 /* ---- gpu_lists_claims.c ---- */
 bool lists_claimed(const struct lists *l, struct fl_str name);     /* by a DeviceClass, now or when last heard of */

@@ -55,6 +55,8 @@ static void tell_runtime(struct lists *l, uint32_t served)
 		      FL_ARG(runtime->message));
 }
 
+#define POOLS "PoolMisconfigured"
+
 /* What is not taken of the settings makes no card unready. */
 static void tell_settings(struct lists *l, struct fl_ref node)
 {
@@ -63,9 +65,10 @@ static void tell_settings(struct lists *l, struct fl_ref node)
 	if (s->message.len)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
 				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
-	else if (s->untaken.len)
+	else if (s->untaken.len || l->pools.len)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
-				  FL_CONDITION_FALSE, "NotTaken", "%.*s", FL_ARG(s->untaken));
+				  FL_CONDITION_FALSE, s->untaken.len ? "NotTaken" : POOLS, "%.*s%s%.*s",
+				  FL_ARG(s->untaken), s->untaken.len && l->pools.len ? "; " : "", FL_ARG(l->pools));
 	else
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
 				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
@@ -97,6 +100,41 @@ static void tell_as_before(struct lists *l, struct fl_ref node, const char *type
 				  reason.p, "%.*s", FL_ARG(before->message));
 }
 
+/* Not known yet is never absent: what was wrong with the pools stays so until the driver has told of all cards. */
+static bool pools_as_before(const struct lists *l)
+{
+	const struct fl_condition *before =
+		fl_condition_find(&l->facts->node->status.conditions, FL_S("GPUSettingsTaken"));
+
+	return l->pools_unknown && before && fl_str_eq(before->reason, FL_S(POOLS)) &&
+	       !l->facts->settings->message.len && !l->facts->settings->untaken.len;
+}
+
+/* Of the node's cards, those that are in a list. */
+static uint32_t count_listed(const struct lists *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < l->facts->card_len; c++) {
+		bool is = false;
+
+		for (uint32_t i = 0; i < l->len && !is; i++)
+			for (uint32_t u = 0; u < l->at[i].len && !is; u++)
+				is = fl_str_eq(l->at[i].units[u].card, l->facts->cards[c].meta.name);
+		n += is;
+	}
+	return n;
+}
+
+static void tell_served(struct lists *l, uint32_t served, struct fl_ref ref)
+{
+	uint32_t cards = l->facts->card_len, listed = count_listed(l);
+	struct fl_str of = listed < cards ? fl_plan_printf(l->plan, "%u of ", listed) : FL_S("");
+
+	fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady", FL_CONDITION_TRUE,
+			  "Ready", "%.*s%u cards, %u resources", FL_ARG(of), cards, served);
+}
+
 static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
@@ -115,14 +153,16 @@ static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
 				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
 				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
+	else if (!served && l->pools.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, POOLS, "%.*s", FL_ARG(l->pools));
 	else if (!served)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
 				  FL_CONDITION_TRUE, "NothingAsked", "%s",
 				  f->card_len ? "no card is in a pool and nvidia.com/gpu is off: nothing is exposed" :
 						"there is no card");
 	else
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady",
-				  FL_CONDITION_TRUE, "Ready", "%u cards, %u resources", f->card_len, served);
+		tell_served(l, served, ref);
 }
 
 void lists_tell(struct lists *l, uint32_t served)
@@ -140,7 +180,7 @@ void lists_tell(struct lists *l, uint32_t served)
 		tell_as_before(l, ref, "GPUsReady");
 	else
 		tell_ready(l, served, ref);
-	if (moment && l->facts->settings->waits.len)
+	if ((moment && l->facts->settings->waits.len) || pools_as_before(l))
 		tell_as_before(l, ref, "GPUSettingsTaken");
 	else
 		tell_settings(l, ref);

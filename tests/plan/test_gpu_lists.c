@@ -231,17 +231,21 @@ static const struct {
 	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
 	{ "but not while its health still says that it is well", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n", WELL2, "", "", SPEC, "",
-	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "nor when its name is another card's by now", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nuuid: GPU-2\n" CARD("2", ""),
 	  SICK1 WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "one that is not asked yet is not", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Unasked\n", WELL1, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "a card of a virtual machine is in no list", ON, CARD("1", "") CARD("2", "boundTo: vfio-pci\n"), WELL2, "",
 	  "", SPEC,
-	  "", READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "", READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 
 	{ "MIG none: cards, cut or not", ON, CUT, WELLCUT, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
@@ -306,13 +310,15 @@ static const struct {
 	{ "and stays while somebody holds a device of it", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"),
 	  SERVED(U("1")), SPEC,
 	  "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "I1: a card goes to another pool when its holder has ended, not before",
 	  "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1")),
 	    SPEC, "",
 	  READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 2 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 2 resources\n" },
 	{ "what another plugin handed out is not registered in its place, while that one is away", "", TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: True NothingAsked: *\n" },
 	{ "nor is it wrong that it is there", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "foreign",
@@ -320,7 +326,7 @@ static const struct {
 	{ "its card is no pool's until its holder has ended", "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "a resource of another domain is not ours, whatever its devices are called", ON, CARD("1", ""), WELL1,
 	  HOLD("amd.com/gpu", "GPU-7"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
@@ -329,7 +335,9 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "a pool whose cards are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
 	  WELL2, HOLD("p.io/a", "GPU-1"), "", SPEC, "", READY,
-	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\n"
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n"
+	  "GPUSettingsTaken: False PoolMisconfigured: pool p.io/a: no GPU 9; *\n" },
 	{ "so does one that was taken away while we were not there, by its domain", "", TWO, WELL2,
 	  HOLD("gpu.deckhouse.io/train", "GPU-1") HOLD("cluster.gpu.deckhouse.io/all", "GPU-2"), "", SPEC, "", READY,
 	  "gpu.deckhouse.io/train cdi-cri: GPU-1 (, near 0) leaving: *\n"
