@@ -55,6 +55,10 @@ static const struct {
 	  "Unauthorized" },
 	{ "too many", 429, "{\"reason\":\"TooManyRequests\",\"details\":{\"retryAfterSeconds\":7}}", FL_E_RETRY,
 	  FL_REASON_THROTTLED, "TooManyRequests", false, 7 * FL_NS_PER_S },
+	{ "a disruption budget's name stands in the cause alone",
+	  429, "{\"reason\":\"TooManyRequests\",\"message\":\"Cannot evict pod.\",\"details\":{\"causes\":[{"
+	       "\"reason\":\"DisruptionBudget\",\"message\":\"The disruption budget web needs 2\"}]}}",
+	  FL_E_RETRY, FL_REASON_THROTTLED, "Cannot evict pod. The disruption budget web needs 2" },
 	{ "the server's own time-out", 504, "{\"reason\":\"Timeout\",\"message\":\"m\"}", FL_E_RETRY,
 			FL_REASON_TIMEOUT, "m" },
 	{ "a proxy's page", 502, NULL, FL_E_RETRY, FL_REASON_BROKEN, "the server answers 502" },
