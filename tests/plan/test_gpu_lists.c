@@ -1,6 +1,7 @@
 /* Which resources there are on a node. R61, R92, R95 of the pools' contract; I1, I3, I6. */
 #include "plan/gpu_lists.h"
 #include "gpu_facts.h"
+#include "gpu_runtime.h"
 
 #define READY "metadata: {name: driver}\nstate: Ready\n"
 #define CARD(n, more) \
@@ -536,26 +537,6 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 
 #define CAP "/dev/nvidia-caps/nvidia-cap"
 #define NODES ", {path: /dev/nvidia1}, {path: " CAP "12}, {path: " CAP "13}, {path: " CAP "21}"
-
-static const char *runtime_of(const char *others)
-{
-	return strcmp(others, "off") == 0     ? "cdiKnown: true\ncdi: false\n" :
-			      strcmp(others, "unknown") == 0 ? "message: it does not answer\n" :
-			      strcmp(others, "silent") == 0  ? "" :
-			      strcmp(others, "other dir") == 0 ?
-							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi, "
-							       "/run/x]\n"
-							       "ourCDIDir: /var/run/cdi\n" :
-			      strcmp(others, "crio dir") == 0 ?
-							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi]\n"
-							       "cdiDirsFrom: /etc/crio/crio.conf\n"
-							       "ourCDIDir: /var/run/cdi\n" :
-			      strcmp(others, "same dir") == 0 ?
-							       "cdiKnown: true\ncdi: true\ncdiDirs: [/etc/cdi, "
-							       "/run/cdi/]\n"
-							       "ourCDIDir: /var/run/cdi\n" :
-							       "cdiKnown: true\ncdi: true\n";
-}
 
 static int gather(struct fl_arena *arena, const char *settings, const char *others, struct fl_gpu_lists_facts *ret)
 {
