@@ -72,12 +72,10 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
 	  "GPUsReady: False CDIDirectory: the container runtime reads CDI files in /etc/cdi, /run/x, and the agent "
 	  "writes them to /var/run/cdi: *\n" },
-	{ "and of CRI-O the file and the setting", ON, TWO, WELL2, "", "", SPEC,
-	  "crio dir", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: False CDIDirectory: the container runtime reads CDI files in /etc/cdi, and the agent writes them "
-	  "to /var/run/cdi: name one of those by --cdi-dir, or add this one to cdi_spec_dirs of [crio.runtime] in "
-	  "/etc/crio/crio.conf\n" },
+	{ "and of CRI-O the file and the setting", ON, TWO, WELL2, "", "", SPEC, "crio dir", READY,
+	  "nvidia.com/gpu *\nGPUsReady: False CDIDirectory: the container runtime reads CDI files in /etc/cdi, and the "
+	  "agent writes them to /var/run/cdi: name one of those by --cdi-dir, or add this one to cdi_spec_dirs of "
+	  "[crio.runtime] in /etc/crio/crio.conf\n" },
 	{ "/var/run is /run", ON, TWO, WELL2, "", "", SPEC, "same dir", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
 	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
