@@ -191,16 +191,14 @@ static const struct {
 	{ "an index that still leads to another card is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
 	  "", SERVED(U("1")),
 	  "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {env: "
-	    "[A=b]}}, "
-	  "{name: '1', containerEdits: {env: [A=c]}}]\n",
+	    "[A=b]}}, {name: '1', containerEdits: {env: [A=c]}}]\n",
 	  "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0) unhealthy: its CDI file is not written yet; *\n"
 	  "GPUsReady: False CDINotWritten: *\n" },
 	{ "a card that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: nobody has looked "
-	    "at it "
-	  "yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	    "at it yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
 
 	{ "while the driver starts anew the list stays, as healthy as its cards", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Unasked\n---\nmetadata: {name: '0000:02:00.0'}\nanswer: "
@@ -235,12 +233,10 @@ static const struct {
 	{ "nor when its name is another card's by now", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nuuid: GPU-2\n" CARD("2", ""),
 	  SICK1 WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "one that is not asked yet is not", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Unasked\n", WELL1, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
 	{ "a card of a virtual machine is in no list", ON, CARD("1", "") CARD("2", "boundTo: vfio-pci\n"), WELL2, "",
 	  "", SPEC,
 	  "", READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
@@ -269,8 +265,7 @@ static const struct {
 	  WELLCUT, "",
 	  "", SPEC, "", READY,
 	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): all devices on the node must be "
-	    "configured with "
-	  "the same migEnabled value: *\n" },
+	    "configured with the same migEnabled value: *\n" },
 	{ "MIG single: one without parts", ON "migStrategy: single\n", CARD("1", "mig: true\n"), WELLCUT, "", "", SPEC,
 	  "", READY,
 	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): has no MIG devices configured: create "
@@ -334,8 +329,7 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
 	{ "a pool whose cards are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
 	  WELL2, HOLD("p.io/a", "GPU-1"), "", SPEC, "", READY,
-	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n"
+	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 of 2 cards, 1 resources\n"
 	  "GPUSettingsTaken: False PoolMisconfigured: pool p.io/a: no GPU 9; *\n" },
 	{ "so does one that was taken away while we were not there, by its domain", "", TWO, WELL2,
 	  HOLD("gpu.deckhouse.io/train", "GPU-1") HOLD("cluster.gpu.deckhouse.io/all", "GPU-2"), "", SPEC, "", READY,
