@@ -53,6 +53,7 @@ FL_BIND(fl_host_node, FL_HOST_NODE)
 FL_BIND(fl_host, FL_HOST)
 FL_BIND(fl_runtime, FL_RUNTIME)
 FL_BIND(fl_plugin_socket, FL_PLUGIN_SOCKET)
+FL_BIND(fl_dir_trouble, FL_DIR_TROUBLE)
 FL_BIND(fl_sharing, FL_SHARING)
 FL_BIND(fl_node_pool, FL_NODE_POOL)
 FL_BIND(fl_settings, FL_SETTINGS)
@@ -156,6 +157,10 @@ const struct fl_kind fl_runtime_kind = {
 const struct fl_kind fl_plugin_socket_kind = {
 	LOCAL, .kind = "PluginSocket", .plural = "pluginsockets", .root = fl_plugin_socket_bind,
 	.help = "A socket in the kubelet's folder of device plugins.",
+};
+const struct fl_kind fl_dir_trouble_kind = {
+	LOCAL, .kind = "DirTrouble", .plural = "dirtroubles", .root = fl_dir_trouble_bind,
+	.help = "A directory that the agent cannot use.",
 };
 const struct fl_kind fl_settings_kind = {
 	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,

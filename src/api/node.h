@@ -8,6 +8,7 @@
  *     Active      one, "active": which containers of active Pods PodResources lists
  *     Runtime     one, "runtime": what the container runtime says of itself
  *     PluginSocket  a socket in the kubelet's folder, by its file name
+ *     DirTrouble  a directory of the agent's that it cannot use, by its option
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
  *     Pause       somebody asks us to let go of the driver: "operator"
@@ -338,6 +339,16 @@ extern const struct fl_kind fl_runtime_kind;
 	X(I64, made, "made", .help = "When it was made: another moment is another socket.")
 FL_STRUCT(fl_plugin_socket, FL_PLUGIN_SOCKET);
 extern const struct fl_kind fl_plugin_socket_kind;
+
+/* ---- DirTrouble: by the option without its dashes ---- */
+#define FL_DIR_STATE "state-dir"
+#define FL_DIR_CDI "cdi-dir"
+
+#define FL_DIR_TROUBLE(X) \
+	FL_LOCAL(X) \
+	X(STR, why, "why", .required = true, .help = "What failed, why, and what to do.")
+FL_STRUCT(fl_dir_trouble, FL_DIR_TROUBLE);
+extern const struct fl_kind fl_dir_trouble_kind;
 
 /* ---- Settings ---- */
 enum fl_mig_strategy { FL_MIG_NONE, FL_MIG_SINGLE, FL_MIG_MIXED, FL_MIG_STRATEGY_COUNT_ };

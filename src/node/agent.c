@@ -6,10 +6,12 @@
 #include "io/child.h"
 #include "node/decide.h"
 #include "node/decide_pods.h"
+#include "node/dir_trouble.h"
 #include "node/report.h"
 #include "plan/gpu_needs.h"
 #include "run/kube.h"
 #include "run/memory.h"
+#include <errno.h>
 
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_hold, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
@@ -19,9 +21,9 @@ const struct fl_capability *const fl_agent_capabilities[] = {
 const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
 	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
-	&fl_config_file_kind, &fl_memo_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_word_kind,
-	&fl_pause_kind, &fl_hold_kind, &fl_active_kind, &fl_booking_kind, &fl_eviction_kind, &fl_pod_watch_kind,
-	&fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind, &fl_inspection_kind, &fl_inside_kind,
+	&fl_config_file_kind, &fl_memo_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_dir_trouble_kind,
+	&fl_word_kind, &fl_pause_kind, &fl_hold_kind, &fl_active_kind, &fl_booking_kind, &fl_eviction_kind,
+	&fl_pod_watch_kind, &fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind, &fl_inspection_kind, &fl_inside_kind,
 	&fl_pod_finding_kind, NULL,
 };
 
@@ -128,6 +130,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
 		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
 		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
+		{ &fl_dir_trouble_kind, NULL, NULL, NULL },
 		{ &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps },
 		{ &fl_word_kind, NULL, NULL, NULL },
 		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },
@@ -163,13 +166,38 @@ static void open_later(struct fl_timer *timer)
 	open_journal(fl_container(timer, struct fl_agent, open_again));
 }
 
+static const char *open_remedy(int sys)
+{
+	switch (sys) {
+	case ENOSPC:
+	case EDQUOT: return "make room there";
+	case EIO: return "look at that disk and the kernel's log";
+	default: return "mount a writable directory at --state-dir";
+	}
+}
+
+/* "open state directory '/x': cause: remedy" */
+static struct fl_err open_words(const struct fl_agent *agent)
+{
+	const struct fl_err *why = &agent->open_why;
+	struct fl_err words = { 0 };
+
+	(void)fl_fail(&words, why->code, "open state directory '%s': %s: %s", agent->options.state_dir,
+		      why->sys ? strerrordesc_np(why->sys) : why->text, open_remedy(why->sys));
+	return words;
+}
+
 static void cannot_open(struct fl_agent *agent)
 {
+	struct fl_err words = open_words(agent);
+
 	agent->open_delay = agent->open_delay ? 2 * agent->open_delay : FL_AGENT_OPEN_FIRST;
 	if (agent->open_delay > FL_AGENT_OPEN_LAST)
 		agent->open_delay = FL_AGENT_OPEN_LAST;
-	fl_log(agent->options.log, FL_ERROR, "what is remembered of the cards cannot be read, will try again",
-	       FL_KV_TEXT("dir", agent->options.state_dir), FL_KV_ERR(&agent->open_why));
+	fl_log(agent->options.log, FL_ERROR, "cannot use the state directory, will try again",
+	       FL_KV_TEXT("message", words.text), FL_KV_ERR(&agent->open_why));
+	if (agent->open_why.code != FL_E_NOMEM)   /* which says nothing of the directory */
+		fl_dir_trouble(agent->loop, FL_DIR_STATE, words.text);
 	agent->open_again.fire = open_later;
 	fl_timer_set(agent->io, &agent->open_again, fl_now(agent->io) + agent->open_delay);
 }
@@ -264,6 +292,7 @@ static void opened(struct fl_op *op)
 	if (read_journal(agent)) {
 		tell_of_unread(agent);
 		agent->open_why = (struct fl_err){ 0 };
+		fl_dir_trouble(agent->loop, FL_DIR_STATE, NULL);
 		be_asked(agent);
 		install_hook(agent, fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings")));
 		return;
@@ -276,8 +305,10 @@ static void opened(struct fl_op *op)
 
 static void still_waits(struct fl_timer *timer)
 {
-	const struct fl_agent *agent = fl_container(timer, struct fl_agent, open_again);
+	struct fl_agent *agent = fl_container(timer, struct fl_agent, open_again);
 
+	agent->open_why = (struct fl_err){ 0 };   /* of the try before: this one is under way */
+	fl_dir_trouble(agent->loop, FL_DIR_STATE, NULL);
 	fl_log(agent->options.log, FL_WARN, "the state directory is locked, waits for the other agent to end",
 	       FL_KV_TEXT("dir", agent->options.state_dir));
 }
@@ -385,6 +416,11 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	agent->pods = (struct fl_pods){ .event = options->event, .event_arg = options->event_arg };
 	fl_pods_begin(&agent->pods, agent->io, agent->loop, options->kube, options->config.node, options->log);
 	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_memo_kind));
+	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_health_kind));
+	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_mps_kind));
+	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_cdi_spec_kind));
+	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_plugin_socket_kind));
+	fl_memory_begin(agent->loop, &fl_dir_trouble_kind);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_memory_begin(agent->loop, &fl_host_kind);
@@ -461,7 +497,7 @@ static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
 	const struct fl_cdi_trouble *trouble = fl_each_next(&each);
 
 	if (agent->cdi.folder.why.code)
-		fl_buf_printf(words, "cannot see what lies in the CDI directory (--cdi-dir): %s",
+		fl_buf_printf(words, "cannot see what lies in the CDI directory: %s: " FL_CDI_DIR_REMEDY,
 			      agent->cdi.folder.why.text);
 	else if (trouble)
 		fl_buf_printf(words, "cannot write a CDI file, without which no card is handed out: %.*s",
@@ -545,8 +581,7 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 	struct fl_err why = { 0 };
 
 	if (agent->open_why.code)
-		fl_buf_printf(words, "waits for what is remembered in %s: %s", agent->options.state_dir,
-			      agent->open_why.text);
+		fl_buf_str(words, fl_str(open_words(agent).text));
 	else if (!agent->records)
 		fl_buf_printf(words, "waits for the agent that is still there and has %s", agent->options.state_dir);
 	else if (fl_records_behind(agent->records, &why) || fl_records_behind(agent->bookings, &why))

@@ -61,7 +61,8 @@ void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir, stru
 		.log = log,
 		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print,
 			   .written = written, .tried = fl_cdi_tried, .arg = cdi },
-		.folder = { .dir = dir, .suffix = ".json", .parse = parse },
+		.folder = { .dir = dir, .suffix = ".json", .parse = parse, .arg = cdi, .looked = fl_cdi_looked,
+			    .remedy = FL_CDI_DIR_REMEDY },
 	};
 }
 

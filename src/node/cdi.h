@@ -11,7 +11,8 @@
  * disk (api/cdi.h) when it has been read, or when a write of ours has been renamed into place, and not before.
  *
  * A file that cannot be written is a CdiTrouble by its name: why, and what to do. It is logged once for each change,
- * and over when the file is there or is to go, or when nobody has wanted it for FL_CDI_TROUBLE_STALE.
+ * and over when the file is there or is to go, or when nobody has wanted it for FL_CDI_TROUBLE_STALE. A directory that
+ * cannot be read is a DirTrouble (node/dir_trouble.h).
  */
 #pragma once
 #include "api/cdi.h"
@@ -39,4 +40,6 @@ void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop);
 void fl_cdi_stop(struct fl_cdi_dir *cdi);      /* one that is not started is left alone */
 
 /* Between cdi.c and cdi_trouble.c: how a try ended, as struct fl_files_sink tells it. */
+#define FL_CDI_DIR_REMEDY "mount a directory that the agent can write, or name another one (--cdi-dir)"
+void fl_cdi_looked(void *cdi, const struct fl_err *why);   /* into the directory, as struct fl_folder tells it */
 void fl_cdi_tried(void *cdi, struct fl_write *write, const struct fl_err *why);

@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "node/cdi.h"
+#include "node/dir_trouble.h"
 #include <errno.h>
 
 static const struct fl_cdi_trouble *find(struct fl_view *view, struct fl_str name)
@@ -74,6 +75,17 @@ static void end(struct fl_cdi_dir *cdi, struct fl_write *write)
 	if (write->what == FL_WANT_OBJECT)
 		fl_log(cdi->log, FL_INFO, "a CDI file is as it should be again", FL_KV_STR("name", write->ref.name));
 	fl_feed_gone(cdi->trouble, FL_S(""), write->ref.name);
+}
+
+void fl_cdi_looked(void *cdi_, const struct fl_err *why)
+{
+	struct fl_cdi_dir *cdi = cdi_;
+	struct fl_err told = { 0 };
+
+	if (why->code == FL_E_NOMEM)
+		return;   /* it says nothing of the directory */
+	(void)fl_fail(&told, why->code, "%s: %s", why->text, FL_CDI_DIR_REMEDY);
+	fl_dir_trouble(cdi->loop, FL_DIR_CDI, why->code ? told.text : NULL);
 }
 
 /* A file that is to go is not wanted: what keeps it there is no trouble of who waits for one. */

@@ -195,6 +195,30 @@ static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *fact
 			facts->claimed.at[facts->claimed.len++] = classes[i].spec.resource;
 }
 
+/* Whoever serves says what is so: one with another state directory, for who has this one's lock shows no trouble. */
+static bool another_serves(const struct fl_gpu_lists_facts *facts)
+{
+	for (uint32_t i = 0; i < facts->socket_len; i++)
+		if (facts->sockets[i].live && !facts->sockets[i].ours &&
+		    fl_str_starts(facts->sockets[i].meta.name, FL_S("fairlead-")))
+			return true;
+	return false;
+}
+
+/* Is all known that lists rest on (Health comes last of what the state directory keeps), or which directory keeps it
+ * from being so? While the state directory is neither ours nor in trouble, another agent has it: nothing is said. */
+static bool may_tell(struct fl_view *view, struct fl_gpu_lists_facts *facts)
+{
+	bool ours = !fl_view_awaited(view, &fl_health_kind);
+	bool unusable = fl_view_get(view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_STATE)) != NULL;
+
+	facts->dirs = ALL(view, fl_dir_trouble_kind, &facts->dir_len);
+	if (ours && !fl_view_awaited(view, &fl_cdi_spec_kind) && !fl_view_awaited(view, &fl_plugin_socket_kind))
+		return true;
+	facts->blocked = (ours || unusable) && facts->dir_len && !another_serves(facts);
+	return facts->blocked;
+}
+
 static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct fl_gpu_lists_facts *facts = facts_;
@@ -222,16 +246,17 @@ static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
 		facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
 	facts->now = view->now;
-	return true;
+	return may_tell(view, facts);
 }
 
 static const struct fl_watched lists_watches[] = {
 	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
 	{ &fl_runtime_kind, fl_one_key, false },  { &fl_host_kind, fl_one_key, false },
-	{ &fl_card_kind, fl_one_key, false },     { &fl_health_kind, fl_one_key, false },
+	{ &fl_card_kind, fl_one_key, false },     { &fl_health_kind, fl_one_key, true },
 	{ &fl_holder_kind, fl_one_key, false },   { &fl_resource_kind, fl_one_key, false },
-	{ &fl_plugin_socket_kind, fl_one_key, false }, { &fl_cdi_spec_kind, fl_one_key, false },
-	{ &fl_cdi_trouble_kind, fl_one_key, false },  { &fl_mps_kind, fl_one_key, false },
+	{ &fl_plugin_socket_kind, fl_one_key, true }, { &fl_cdi_spec_kind, fl_one_key, true },
+	{ &fl_dir_trouble_kind, fl_one_key, false }, { &fl_cdi_trouble_kind, fl_one_key, false },
+	{ &fl_mps_kind, fl_one_key, true },
 	{ &fl_device_class_kind, fl_one_key, true },   { &fl_own_node_kind, fl_one_key, true },
 	{ &fl_memo_kind, fl_one_key, true },
 	{ 0 },

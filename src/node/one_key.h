@@ -18,5 +18,6 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 }
 
 /* A row for each capability that writes outside this process: it waits until this agent owns the state directory. Of
- * all that the journal holds, Health is fed last (node/agent.c), so until then another agent may still be there. */
+ * all that the journal holds, Health is fed last (node/agent.c), so until then another agent may still be there. Only
+ * node-lists looks on without it, to say that the directory cannot be used (may_tell in decide.c). */
 #define FL_WHEN_STATE_IS_OURS { &fl_health_kind, fl_no_key, false }

@@ -651,7 +651,13 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 
 	if (!facts->settings || !facts->driver || !begin(&l))
 		return;
+	if (facts->blocked) {
+		lists_look_at_dirs(&l);
+		lists_tell(&l, 0);
+		return;
+	}
 	choose_ways(&l);
+	lists_look_at_dirs(&l);
 	l.extras_wait = !lists_choose_extras(&l);
 	free = fl_plan_get(plan, facts->card_len, sizeof *free);
 	if (!free || !lists_look_at_files(&l))

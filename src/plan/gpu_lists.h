@@ -12,7 +12,8 @@
  * not served, and that is said on the Node; so is that the container runtime does not tell whether it heeds the CDI
  * names that containers are given. What is understood of the settings and not taken is said there too, by a condition
  * of its own: no card is unready for that. For FL_LISTS_SETTLE after the agent's start, what comes by itself in a
- * moment (the driver's first answer, the CDI file) leaves the condition as the agent before has written it.
+ * moment (the driver's first answer, the CDI file) leaves the condition as the agent before has written it. A directory
+ * of the agent's that cannot be used is said at once, also while it keeps all else from being known.
  */
 #pragma once
 #include "api/cdi.h"
@@ -30,6 +31,8 @@ struct fl_gpu_lists_facts {
 	const struct fl_plugin_socket *sockets;
 	const struct fl_cdi_spec *specs;       /* a device whose CDI name is not there yet is not handed out */
 	const struct fl_cdi_trouble *troubles; /* ... and why it is not */
+	const struct fl_dir_trouble *dirs;     /* directories that the agent cannot use */
+	bool blocked;                          /* by them: what lists rest on is not known, and only that is said */
 	struct fl_str_list claimed;            /* extended resource names of DeviceClasses */
 	bool claims_known;                     /* the API server has told of them; else they are those of the memo */
 	bool memo_known;
@@ -37,7 +40,8 @@ struct fl_gpu_lists_facts {
 	const struct fl_mps *mps;              /* control daemons */
 	uint32_t mps_len;
 	const struct fl_own_node *node;        /* NULL: no API server, or not told yet */
-	uint32_t card_len, health_len, holder_len, resource_len, socket_len, spec_len, trouble_len;
+	uint32_t card_len, health_len, holder_len, resource_len, socket_len, spec_len, trouble_len,
+		dir_len;
 	uint64_t now;
 };
 

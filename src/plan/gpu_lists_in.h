@@ -51,6 +51,9 @@ struct lists {
 /* What containers get beside their cards, of what the host has. False: something is there, and its CDI file is not. */
 bool lists_choose_extras(struct lists *l);
 
+/* Directories that cannot be used. */
+void lists_look_at_dirs(struct lists *l);
+
 /* The Node's conditions, after all that is wrong is known; `served`: how many lists are. */
 void lists_tell(struct lists *l, uint32_t served);
 

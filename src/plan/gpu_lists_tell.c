@@ -38,6 +38,20 @@ static void check_directory(struct lists *l)
 		      fl_str_eq(runtime->runtime, FL_S("cri-o")) ? " of [crio.runtime]" : "", FL_ARG(file));
 }
 
+void lists_look_at_dirs(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	for (uint32_t i = 0; i < f->dir_len; i++) {
+		const struct fl_dir_trouble *dir = &f->dirs[i];
+
+		if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_STATE)))
+			lists_problem(l, "StateDirectory", "%.*s", FL_ARG(dir->why));
+		else if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_CDI)) && (l->by_cdi || f->blocked))
+			lists_problem(l, "CDINotWritten", "%.*s", FL_ARG(dir->why));
+	}
+}
+
 /* ---- conditions ---- */
 
 /* After all that is known to be wrong, as this may be: cards are handed out meanwhile. A runtime that has told nothing

@@ -285,14 +285,17 @@ static void rest(struct fl_folder *folder)
 	if (fl_timer_is_set(&folder->timer) && folder->timer.at <= at)
 		return;
 	fl_timer_set(folder->io, &folder->timer, at);
-	if (!folder->missed) {
-		folder->delay = FL_RUN_RETRY_FIRST;
+	folder->delay = FL_RUN_RETRY_FIRST;
+	if (folder->missed) {
+		folder->delay = delay * 2 < FL_FOLDER_POLL ? delay * 2 : FL_FOLDER_POLL;
+		fl_log(folder->feed->loop->options.log, FL_WARN, "cannot read a directory, will try again",
+		       FL_KV_TEXT("directory", folder->dir), FL_KV_DURATION("in", (int64_t)delay),
+		       FL_KV_ERR(&folder->why), FL_KV_TEXT("remedy", folder->remedy ? folder->remedy : ""));
+	} else {
 		folder->why = (struct fl_err){ .code = FL_OK };
-		return;
 	}
-	folder->delay = delay * 2 < FL_FOLDER_POLL ? delay * 2 : FL_FOLDER_POLL;
-	fl_log(folder->feed->loop->options.log, FL_WARN, "cannot see all files of a directory, will try again",
-	       FL_KV_TEXT("directory", folder->dir), FL_KV_DURATION("in", (int64_t)delay), FL_KV_ERR(&folder->why));
+	if (folder->looked)
+		folder->looked(folder->arg, &folder->why);
 }
 
 static void go_on(struct fl_folder *folder)

@@ -45,6 +45,8 @@ struct fl_folder {
 	int (*parse)(void *arg, const struct fl_folder_file *file, struct fl_arena *arena, void *object,
 		     struct fl_err *err);
 	void *arg;
+	void (*looked)(void *arg, const struct fl_err *why);   /* after each look, with `why`; NULL: nobody asks */
+	const char *remedy;            /* for a directory that cannot be read: what to do; NULL: nothing is known */
 	size_t max;                    /* bytes of one file; 0: FL_FOLDER_FILE_MAX */
 	bool tell_missing;             /* parse is asked for an object "." while the directory is not there, with why */
 

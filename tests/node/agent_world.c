@@ -1,6 +1,7 @@
 #include "agent_world.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
+#include "run/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -46,21 +47,44 @@ static int kubelet_up(struct world *w)
 
 /* ---- the agent ---- */
 
+/* As the agent before has left it. */
+static int tell_node(struct world *w)
+{
+	struct fl_feed *feed = fl_loop_feed(w->loop, &fl_own_node_kind);
+	struct fl_condition ready = { 0 };
+	struct fl_own_node node = { 0 };
+
+	FL_SET(FL_IN(&node, meta), name, FL_S("n1"));
+	FL_SET(&ready, type, FL_S("GPUsReady"));
+	FL_SET(&ready, status, FL_CONDITION_TRUE);
+	FL_SET(&ready, reason, FL_S("Ready"));
+	FL_SET(&ready, message, FL_S("as it was"));
+	node.status.conditions.at = &ready;
+	node.status.conditions.len = 1;
+	node.status.has.conditions = node.has.status = 1;
+	fl_feed_begin(feed);
+	if (fl_feed_put(feed, &node, &w->err) < 0)
+		return -FL_E_NOMEM;
+	fl_feed_synced(feed);
+	return 0;
+}
+
 static int sources(struct world *w, const struct fl_agent_options *options)
 {
 	const struct fl_kind *const theirs[] = { &fl_own_node_kind, &fl_device_class_kind };
 
 	for (uint32_t i = 0; i < FL_LEN(theirs); i++)
-		if (fl_loop_source(w->loop, &(struct fl_source){ .kind = theirs[i] }, &w->err) < 0)
+		if (fl_loop_source(w->loop,
+				   &(struct fl_source){ theirs[i], NULL, &fl_memory_sink, w->rig.io }, &w->err) < 0)
 			return -FL_E_NOMEM;
 	if (fl_agent_sources(&w->agent, w->rig.io, w->loop, options, &w->err) < 0)
 		return -FL_E_NOMEM;
 	for (const struct fl_capability *const *row = fl_agent_capabilities; *row; row++)
 		if (fl_loop_capability(w->loop, *row, &w->err) < 0)
 			return -FL_E_NOMEM;
-	for (uint32_t i = w->configs ? 1 : 0; i < FL_LEN(theirs); i++)
+	for (uint32_t i = w->configs || w->node ? 1 : 0; i < FL_LEN(theirs); i++)
 		fl_feed_absent(fl_loop_feed(w->loop, theirs[i]));   /* no API server */
-	return 0;
+	return w->node ? tell_node(w) : 0;
 }
 
 int agent_up(struct world *w)
@@ -165,6 +189,18 @@ char listed(struct world *w, int gpu)
 bool both_are(struct world *w, int both)
 {
 	return listed(w, 0) == both && listed(w, 1) == both;
+}
+
+bool node_says(struct world *w, const char *status, const char *part)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	const struct fl_own_node *node = fl_view_get(&view, &fl_own_node_kind, FL_S(""), FL_S("n1"));
+	const struct fl_condition *ready = node ? fl_condition_find(&node->status.conditions, FL_S("GPUsReady")) :
+						  NULL;
+
+	return ready && strcmp(fl_name(&fl_condition_status_names, (int)ready->status), status) == 0 &&
+	       ready->message.len && memmem(ready->message.p, ready->message.len, part, strlen(part));
 }
 
 bool is_ready(struct world *w, int arg)

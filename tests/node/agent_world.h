@@ -20,6 +20,7 @@ struct world {
 	struct fl_str root;            /* of the driver */
 	char plugins[80], pod_dir[80], cdi[80], state[80], file[160], control[120];
 	const char *config, *configs;  /* a configuration file, or a directory of them; NULL: none */
+	bool node;                     /* there is an API server, and the Node: GPUsReady is True, "as it was" */
 	bool astray; int warned;       /* a driver was looked for elsewhere; log lines of a wrong configuration */
 	struct old *old;               /* a journal that the test has open */
 	void (*hear)(void *w, const struct fl_told_event *event);   /* NULL: nobody does */
@@ -43,6 +44,7 @@ const char *uuid(const struct world *w, int gpu);
 char listed(struct world *w, int gpu);
 bool both_are(struct world *w, int both);
 bool is_ready(struct world *w, int arg);
+bool node_says(struct world *w, const char *status, const char *part);   /* the condition GPUsReady */
 
 #define WORLD(w, topology, flags) \
 	FL_AUTO(world) struct world w = { 0 }; \

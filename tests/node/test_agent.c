@@ -48,6 +48,7 @@ static bool says(struct world *w, int which)
 		{ "cannot see what lies in the CDI directory", w->cdi, "Not a directory" },
 		{ "serves nothing", "there is no file 'at-all.yaml'", "" },
 		{ "waits for the agent that is still there", w->state, "" },
+		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },
 	};
 	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
 
@@ -188,6 +189,7 @@ TEST_ONCE(an_agent_that_waits_for_the_state_directory_changes_nothing)
 	w.given.hook = fl_str(hook);
 	lock = open(w.state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
+	w.node = true;
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, is_driver_ready, 0));
 	for (int i = 0; i < 25; i++)
@@ -196,11 +198,42 @@ TEST_ONCE(an_agent_that_waits_for_the_state_directory_changes_nothing)
 	CHECK(access(w.file, F_OK) < 0);
 	CHECK(access(hook, F_OK) < 0);
 	CHECK_INT(w.kubelet.registered, 0);
+	CHECK(node_says(&w, "True", "as it was"));
 	CHECK(close(lock) == 0);
 	CHECK(until(&w, both_are, 'H'));
 	CHECK(access(w.file, F_OK) == 0);
 	CHECK(access(hook, X_OK) == 0);
 	CHECK(until(&w, is_ready, 0));
+	CHECK(node_says(&w, "True", "2 cards"));
+}
+
+static const char *const says_of_state[] = {
+	"open state directory '/proc/x': No such file or directory: mount a writable directory at --state-dir",
+	"2 cards",
+};
+
+static bool node_says_of_state(struct world *w, int good)
+{
+	return node_says(w, good ? "True" : "False", says_of_state[good]);
+}
+
+/* It may be mounted late, and what is known by then is served then. */
+TEST_ONCE(a_state_directory_that_cannot_be_used_is_no_readiness)
+{
+	char good[sizeof(((struct world *)0)->state)];
+	WORLD(w, "two-t4", 0);
+
+	memcpy(good, w.state, sizeof good);
+	(void)snprintf(w.state, sizeof w.state, "/proc/x");
+	w.node = true;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, node_says_of_state, 0));
+	CHECK(until(&w, says, 4));
+	CHECK_INT(w.kubelet.registered, 0);
+	memcpy(w.state, good, sizeof good);   /* the agent has its path by reference: as if it were mounted now */
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(until(&w, is_ready, 0));
+	CHECK(until(&w, node_says_of_state, 1));
 }
 
 /* Nobody is told of it any more, but the card has counted it. */
@@ -401,6 +434,12 @@ TEST_ONCE(no_root_is_searched_before_the_configuration_is_known_and_none_is_no_r
 	CHECK(until(&w, says, 2) && w.warned == 1);
 }
 
+static bool node_says_of_cdi(struct world *w, int arg)
+{
+	(void)arg;
+	return node_says(w, "False", "': Not a directory: mount a directory that the agent can write, or name another");
+}
+
 TEST_ONCE(a_cdi_directory_that_is_none_is_no_readiness)
 {
 	WORLD(w, "two-t4", 0);
@@ -409,8 +448,10 @@ TEST_ONCE(a_cdi_directory_that_is_none_is_no_readiness)
 	CHECK(rmdir(w.cdi) == 0);
 	file = fopen(w.cdi, "we");
 	CHECK(file && fclose(file) == 0);
+	w.node = true;
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, says, 1));
+	CHECK(until(&w, node_says_of_cdi, 0));
 	CHECK(unlink(w.cdi) == 0);
 	CHECK(until(&w, both_are, 'H'));
 	CHECK(until(&w, is_ready, 0));

@@ -41,6 +41,7 @@ static const struct {
 	    "{env: "
 	  "[A=b]}}]\n" },
 	{ &fl_cdi_trouble_kind, NULL, false, "metadata: {name: k.io-gpu}\nwhy: the disk is full\n" },
+	{ &fl_dir_trouble_kind, NULL, false, "metadata: {name: cdi-dir}\nwhy: it is no directory\n" },
 	{ &fl_mps_kind, NULL, true, "metadata: {name: nvidia.com/gpu}\nphase: Stopped\nmarked: [" A "]\n" },
 	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
 	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1}\n" },
@@ -134,10 +135,11 @@ TEST(no_change_is_missed)
 	CHECK_STR(fl_buf_view(&missed), "");
 }
 
-/* Settings and the pause of the driver are this process's own; all else is the node's, or the cluster's. */
+/* Settings and the pause of the driver are this process's own; all else is the node's, or the cluster's. The lists look
+ * on without it, for one thing: see the_lists_wait... below. */
 static bool acts_outside(const struct fl_capability *capability)
 {
-	return capability != &fl_node_config && capability != &fl_node_hold;
+	return capability != &fl_node_config && capability != &fl_node_hold && capability != &fl_node_lists;
 }
 
 TEST(whatever_acts_outside_waits_until_the_state_directory_is_its_own)
@@ -149,6 +151,64 @@ TEST(whatever_acts_outside_waits_until_the_state_directory_is_its_own)
 		for (const struct fl_watched *watched = (*at)->watches; watched->kind; watched++)
 			waits |= watched->kind == &fl_health_kind && !watched->optional;
 		CHECK(waits == acts_outside(*at));
+	}
+}
+
+/* Words of a socket that another agent serves, or of a directory in trouble; NULL: nothing is put. */
+static int put_name(struct world *w, const struct fl_kind *kind, const char *name, const char *more)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_str text = fl_arena_printf(&arena, "metadata: {name: %s}\n%s\n", name ? name : "", more);
+	const void *object = name && text.p ? facts_object(&arena, kind->root(), text) : NULL;
+
+	return !name ? 0 : object ? fl_feed_put(fl_loop_feed(w->loop, kind), object, NULL) : -FL_E_NOMEM;
+}
+
+TEST(the_lists_wait_for_the_state_directory_and_say_only_that_one_cannot_be_used)
+{
+	static const struct {
+		const char *says, *trouble, *socket;
+		bool state, cdi, sockets;              /* awaited */
+		const char *part, *not;                /* NULL: nothing is planned */
+	} waits[] = {
+		{ "another agent has it, and says what is so", NULL, NULL, true, false, false, NULL, NULL },
+		{ "a CDI directory in trouble is the other agent's to say", FL_DIR_CDI, NULL, true, true, false, NULL,
+		  NULL },
+		{ "one that cannot be used is said, and no list is made", FL_DIR_STATE, NULL, true, false, false,
+		  "StateDirectory", "units" },
+		{ "not while another agent serves", FL_DIR_STATE, "fairlead-gpu-1-2.sock", true, false, false, NULL,
+		  NULL },
+		{ "CDI files that are being looked at are waited for", NULL, NULL, false, true, false, NULL, NULL },
+		{ "a CDI directory that cannot be used is said, and no list is made", FL_DIR_CDI, NULL, false, true,
+		  false, "CDINotWritten", "units" },
+		{ "other plugins are looked for before a list is made", NULL, NULL, false, false, true, NULL, NULL },
+		{ "all is known", NULL, NULL, false, false, false, "units", "StateDirectory" },
+	};
+
+	EACH_ROW_ALONE (row, waits) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB);
+		FL_AUTO(world) struct world w = { 0 };
+		struct fl_plan plan;
+		bool planned;
+
+		OK(world_init(&w, false));
+		fl_feed_gone(fl_loop_feed(w.loop, &fl_dir_trouble_kind), FL_S(""), FL_S(FL_DIR_CDI));
+		OK(put_name(&w, &fl_dir_trouble_kind, row->trouble, "why: because"));
+		OK(put_name(&w, &fl_plugin_socket_kind, row->socket, "live: true"));
+		if (row->state)
+			fl_feed_awaited(fl_loop_feed(w.loop, &fl_health_kind));
+		if (row->cdi)
+			fl_feed_awaited(fl_loop_feed(w.loop, &fl_cdi_spec_kind));
+		if (row->sockets)
+			fl_feed_awaited(fl_loop_feed(w.loop, &fl_plugin_socket_kind));
+		fl_plan_init(&plan, &arena);
+		planned = fl_loop_try(w.loop, &fl_node_lists, FL_S(""), FL_S(""), &plan, NULL, NULL);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		fl_plan_print(&plan, &text);
+		OK(fl_buf_check(&text, "plan", NULL));
+		CHECK_INT(planned, row->part != NULL);
+		CHECK(!row->part || (text.p && strstr(text.p, row->part) && !strstr(text.p, row->not )));
 	}
 }
 
