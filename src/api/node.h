@@ -447,6 +447,7 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(BOOL, dev_links, "devCharLinks", .help = "Keep links in /dev/char to the driver's device nodes?") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, waits, "waits", .help = "What must be known before anything is served; absent: all is.") \
+	X(STR, file, "file", .help = "The configuration file that is in force; absent: none is.") \
 	X(STR, message, "message", .help = "What is wrong with the configuration.") \
 	X(STR, untaken, "untaken", .help = "What of the configuration is understood and not taken.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
@@ -465,6 +466,7 @@ FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, file, "file", \
 	  .help = "The one configuration file; absent: any of the folder, as the Node's label says.") \
+	X(STR, path, "path", .help = "Path of that file, or of the folder, as it was given.") \
 	X(BOOL, several, "several", .help = "Does the Node's label choose one of several files?") \
 	X(STR, fallback, "fallback", .help = "The configuration of a Node without the label.") \
 	X(LIST(fl_given_option), options, "options", .list_key = "name", .help = "Those that were given.")
@@ -482,6 +484,7 @@ extern const struct fl_kind fl_config_file_kind;
 #define FL_MEMO(X) \
 	FL_LOCAL(X) \
 	X(STR, file, "file", .help = "Of \"config\": the configuration file that was chosen last.") \
+	X(STR, good, "good", .help = "Of \"config\": the one that was in force last.") \
 	X(STRS, claimed, "claimed", .help = "Of \"claims\": resource names that DeviceClasses claim.")
 FL_STRUCT(fl_memo, FL_MEMO);
 extern const struct fl_kind fl_memo_kind;

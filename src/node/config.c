@@ -80,12 +80,12 @@ static const struct fl_owner owner = {
 		"lookRoots", "lookDev", "driverRoot", "devRoot", "cdiFeatureFlags", "cdiDisableHooks", "cdiKind",
 		"cdiAnnotationPrefix", "hook", "recoveryWait", "recoveryWaitMax", "cleanLooks", "extras",
 		"imexRequired", "startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks", "mps",
-		"mpsRoot", "started", "waits", "message", "untaken",
+		"mpsRoot", "started", "waits", "file", "message", "untaken",
 		NULL,
 	},
 };
 static const struct fl_owner memo_owner = {
-	.manager = "fairlead-config", .kind = &fl_memo_kind, .paths = (const char *const[]){ "file", NULL },
+	.manager = "fairlead-config", .kind = &fl_memo_kind, .paths = (const char *const[]){ "file", "good", NULL },
 };
 static const struct fl_owner *const owners[] = { &owner, &memo_owner, NULL };
 
@@ -98,7 +98,7 @@ struct config_facts {
 	bool node_known;                       /* what its label says; also where nobody could say */
 	struct fl_str label;
 	bool memo_known;
-	const struct fl_memo *memo;            /* of the file that was chosen last; NULL: none was */
+	const struct fl_memo *memo;            /* of the files that were chosen and in force last; NULL: none was */
 	const struct fl_settings *before;      /* in force; NULL: none are, or they wait */
 };
 
@@ -167,11 +167,22 @@ static int choose_by_node(const struct config_facts *facts, struct fl_arena *are
 
 /* What is to be in force. */
 struct choice {
-	const struct fl_config_file *file;     /* NULL: what was given alone */
+	const struct fl_config_file *file;     /* NULL: what was given alone, unless something is wrong */
+	const struct fl_config_file *good;     /* in force, or before a restart it was; NULL: none */
 	bool keep;                             /* the Settings before, as they are */
 	bool by_node;                          /* it is to be remembered */
 	const char *waits;                     /* NULL: for nothing */
 };
+
+/* Where the one that is asked for cannot be had. */
+static const struct fl_config_file *find_good(const struct config_facts *facts)
+{
+	if (facts->before)
+		return find_file(facts, facts->before->file);
+	if (!facts->memo || !facts->given->several)
+		return NULL;
+	return find_file(facts, facts->memo->good.len ? facts->memo->good : facts->memo->file);
+}
 
 /* One of several: what the Node says, else what it said last. */
 static int choose_one(const struct config_facts *facts, struct fl_arena *arena, struct choice *ret, struct fl_err *err)
@@ -181,10 +192,15 @@ static int choose_one(const struct config_facts *facts, struct fl_arena *arena, 
 	ret->by_node = facts->node_known && r == 0;
 	if (ret->by_node || r == -FL_E_NOMEM)
 		return r;
-	ret->file = facts->memo ? find_file(facts, facts->memo->file) : NULL;
-	ret->keep = !ret->file && facts->before;
-	if (ret->file || ret->keep)
+	if (!facts->node_known && facts->memo)
+		ret->file = find_file(facts, facts->memo->file);
+	ret->keep = r == 0 && !ret->file && facts->before;
+	if (ret->file || facts->before)
 		return r;
+	if (ret->good)
+		return r < 0 ? r : fl_fail(err, FL_E_NOTFOUND, "there is no configuration '%.*s' any more, which the "
+							       "Node chose last",
+					   FL_ARG(facts->memo->file));
 	if (facts->node_known)
 		ret->waits = "a configuration that the Node asks for";
 	else if (!facts->memo_known)
@@ -198,16 +214,18 @@ static int choose_one(const struct config_facts *facts, struct fl_arena *arena, 
 static int choose(const struct config_facts *facts, struct fl_arena *arena, struct choice *ret, struct fl_err *err)
 {
 	const struct fl_given *given = facts->given;
-	int r;
 
+	ret->good = find_good(facts);
 	if (!given->has.file && given->several)
 		return choose_one(facts, arena, ret, err);
 	if (!given->has.file)
 		return 0;
 	ret->file = find_file(facts, given->file);
-	r = ret->file ? 0 : fl_fail(err, FL_E_NOTFOUND, "there is no file '%.*s'", FL_ARG(given->file));
-	ret->keep = r < 0 && facts->before;
-	return r;
+	return ret->file ? 0 :
+			   fl_fail(err, FL_E_NOTFOUND,
+				   "--config-file: there is no file at '%.*s' (a directory is none): mount the "
+				   "configuration there, or name its path",
+				   FL_ARG(given->path));
 }
 
 /* Until it is known which configuration counts, not even what the command line says is served. */
@@ -219,7 +237,8 @@ static void wait_for(struct fl_plan *plan, struct fl_settings *settings, const c
 	settings->has.pools = 0;
 }
 
-static void remember(struct fl_plan *plan, const struct config_facts *facts, const struct fl_config_file *file)
+static void remember(struct fl_plan *plan, const struct config_facts *facts, const struct fl_config_file *file,
+		     struct fl_str good)
 {
 	struct fl_memo memo = { 0 };
 
@@ -227,20 +246,50 @@ static void remember(struct fl_plan *plan, const struct config_facts *facts, con
 		return;
 	FL_SET(FL_IN(&memo, meta), name, memo_name);
 	FL_SET(&memo, file, file->meta.name);
+	if (!good.len && facts->memo)
+		good = facts->memo->good;
+	if (good.len)
+		FL_SET(&memo, good, good);
 	fl_want(plan, &memo_owner, (struct fl_ref){ &fl_memo_kind, FL_S(""), memo_name, FL_S("") }, &memo);
 }
 
-/* What is wrong with the choice, and what is in force meanwhile. */
-static void tell_choice(struct fl_plan *plan, const struct choice *choice, const struct fl_err *why,
-			struct fl_settings *settings)
+/* A file as messages call it: by its path, where that is known. */
+static struct fl_str path_of(struct fl_plan *plan, const struct fl_given *given, struct fl_str name)
 {
-	if (choice->waits)
-		FL_SET(settings, message, fl_plan_printf(plan, "%s; nothing is served until there is one", why->text));
+	if (!given->several || !given->path.len)
+		return given->path;
+	return fl_plan_printf(plan, "%.*s%s%.*s", FL_ARG(given->path), fl_str_ends(given->path, FL_S("/")) ? "" : "/",
+			      FL_ARG(name));
+}
+
+/* What is made of the choice; `r`, `err`: what is wrong with it. */
+static void make(struct fl_plan *plan, const struct config_facts *facts, const struct choice *choice, int r,
+		 struct fl_err *err, struct fl_settings *ret)
+{
+	const struct fl_given *given = facts->given;
+	struct given_of of = { 0 };
+	struct fl_settings_from from = { .given = &of.given, .last = facts->before, .node = given->node,
+					 .boot = given->boot };
+
+	take_given(given, &of);
+	if (given->has.file)
+		from.name = given->file;
+	if (choice->file)
+		from.name = choice->file->meta.name;
+	from.path = path_of(plan, given, from.name);
+	if (choice->file && r == 0 && choice->file->has.why)
+		r = fl_fail(err, FL_E_INVALID, "%.*s: %.*s", FL_ARG(from.path.len ? from.path : from.name),
+			    FL_ARG(choice->file->why));
 	else if (choice->file)
-		FL_SET(settings, message,
-		       fl_plan_printf(plan, "%s; '%.*s' stays in force", why->text, FL_ARG(choice->file->meta.name)));
-	else
-		FL_SET(settings, message, fl_plan_printf(plan, "%s", why->text));
+		from.text = choice->file->text;
+	if (r < 0)
+		from.why = err->text;
+	if (choice->good && !choice->good->has.why) {
+		from.good_name = choice->good->meta.name;
+		from.good_text = choice->good->text;
+	}
+	if (fl_settings_make(&from, plan->arena, ret, NULL) < 0)
+		plan->failed = true;
 }
 
 static void plan(const void *facts_, struct fl_plan *plan)
@@ -249,9 +298,6 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	struct choice choice = { 0 };
 	struct fl_settings settings = { 0 };
 	struct fl_err err = { 0 };
-	struct given_of of = { 0 };
-	struct fl_settings_from from = { .given = &of.given, .last = facts->before, .node = facts->given->node,
-					 .boot = facts->given->boot };
 	struct fl_ref ref = { &fl_settings_kind, FL_S(""), settings_name, FL_S("") };
 	int r = choose(facts, plan->arena, &choice, &err);
 
@@ -259,26 +305,18 @@ static void plan(const void *facts_, struct fl_plan *plan)
 		plan->failed = true;
 		return;
 	}
-	take_given(facts->given, &of);
-	if (choice.file) {
-		from.name = choice.file->meta.name;
-		from.text = choice.file->text;
-	}
-	if (choice.file && choice.file->has.why && r == 0) {
-		r = fl_fail(&err, FL_E_INVALID, "'%.*s': %.*s", FL_ARG(from.name), FL_ARG(choice.file->why));
-		choice = (struct choice){ .keep = facts->before, .by_node = choice.by_node };
-	}
-	/* Without the file that counts, what was in force last is; at the start that is what was given. */
 	if (choice.keep)
 		settings = *facts->before;
-	else if (fl_settings_make(&from, plan->arena, &settings, NULL) < 0)
-		plan->failed = true;
-	if (choice.waits)
+	else
+		make(plan, facts, &choice, r, &err, &settings);
+	if (choice.waits) {
 		wait_for(plan, &settings, choice.waits);
-	if (r < 0)
-		tell_choice(plan, &choice, &err, &settings);
+		if (r < 0)
+			FL_SET(&settings, message,
+			       fl_plan_printf(plan, "%s; nothing is served until there is one", err.text));
+	}
 	if (choice.by_node)
-		remember(plan, facts, choice.file);
+		remember(plan, facts, choice.file, settings.file);
 	FL_SET(FL_IN(&settings, meta), name, settings_name);
 	if (facts->given->has.started)
 		FL_SET(&settings, started, facts->given->started);
@@ -327,6 +365,7 @@ static int start_folder(struct fl_config *config, struct fl_io *io, struct fl_lo
 
 	if (options->file)
 		FL_SET(given, file, fl_str(slash ? slash + 1 : path));
+	FL_SET(given, path, fl_str(path));
 	if (slash)
 		fl_buf_printf(&dir, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 	else

@@ -539,6 +539,11 @@ static int lay_given(struct laying *l, const struct fl_settings_given *given)
 
 /* ---- all of it ---- */
 
+static struct fl_str shown(const struct fl_settings_from *from)
+{
+	return from->path.len ? from->path : from->name;
+}
+
 static int read_all(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		    struct fl_err *err)
 {
@@ -553,12 +558,12 @@ static int read_all(const struct fl_settings_from *from, struct fl_arena *arena,
 		FL_SET(ret, unpooled, true);
 		r = fl_settings_file(from->text, arena, ret, err);
 		if (r < 0)
-			return fl_wrap(err, "%.*s", FL_ARG(from->name));
+			return fl_wrap(err, "%.*s", FL_ARG(shown(from)));
 	}
 	if (r == 0)
 		r = lay_given(&l, from->given ? from->given : &nothing);
 	if (r == 0 && (r = check_mps(ret, err)) < 0)
-		return fl_wrap(err, "%.*s", FL_ARG(from->name));
+		return fl_wrap(err, "%.*s", FL_ARG(shown(from)));
 	if (from->node.len)
 		FL_SET(ret, node, from->node);
 	if (from->boot.len)
@@ -577,26 +582,64 @@ int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena
 	return r;
 }
 
+static int read_named(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
+		      struct fl_err *err)
+{
+	int r = read_all(from, arena, ret, err);
+
+	if (r == 0 && from->text.p)
+		FL_SET(ret, file, from->name);
+	return r;
+}
+
+/* Without the file that is asked for: the last good ones, or the file of those as it is by now. */
+static int read_former(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret)
+{
+	struct fl_settings_from other = *from;
+	struct fl_err why = { 0 };
+	int r = -FL_E_NOTFOUND;
+
+	other.name = from->good_name;
+	other.text = from->good_text;
+	if (other.text.p && (!from->last || fl_str_eq(from->last->file, other.name)))
+		r = read_named(&other, arena, ret, &why);
+	if (r == 0 || r == -FL_E_NOMEM)
+		return r;
+	if (from->last) {
+		*ret = *from->last;
+		return 0;
+	}
+	other.name = other.text = (struct fl_str){ 0 };
+	r = read_all(&other, arena, ret, &why);
+	return r == 0 || r == -FL_E_NOMEM ? r : fl_settings_defaults(arena, ret, NULL);
+}
+
+/* The same words at a start and afterwards, when what was made at the start is what is in force. */
+static struct fl_str in_force(const struct fl_settings_from *from, struct fl_str file, struct fl_arena *arena)
+{
+	if (!file.len)
+		return FL_S("until it is right, the command line and the environment alone are in force");
+	if (fl_str_eq(file, from->name))
+		return FL_S("until it is right, its former content stays in force");
+	return fl_arena_printf(arena, "'%.*s' stays in force", FL_ARG(file));
+}
+
 int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		     struct fl_err *err)
 {
-	struct fl_settings_from without = *from;
 	struct fl_settings settings;
 	struct fl_err why = { 0 };
-	int r = read_all(from, arena, &settings, &why);
+	int r = from->why ? fl_fail(&why, FL_E_INVALID, "%s", from->why) : read_named(from, arena, &settings, &why);
 
 	if (r < 0 && r != -FL_E_NOMEM) {
-		without.text = (struct fl_str){ 0 };
-		if (from->last)
-			settings = *from->last;
-		else if ((r = read_all(&without, arena, &settings, NULL)) < 0 && r != -FL_E_NOMEM)
-			r = fl_settings_defaults(arena, &settings, NULL);
-		FL_SET(&settings, message,
-		       fl_arena_printf(arena, "%s; until it is right the former settings apply (at a start: those "
-					      "without the file)",
-				       why.text));
-		if (r != -FL_E_NOMEM)
-			r = settings.message.p ? 0 : -FL_E_NOMEM;
+		struct fl_str now;
+
+		r = read_former(from, arena, &settings);
+		if (r < 0)
+			return no_memory(err);
+		now = in_force(from, settings.file, arena);
+		FL_SET(&settings, message, fl_arena_printf(arena, "%s; %.*s", why.text, FL_ARG(now)));
+		r = now.p && settings.message.p ? 0 : -FL_E_NOMEM;
 	}
 	if (r < 0)
 		return no_memory(err);

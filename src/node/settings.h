@@ -8,7 +8,8 @@
  *     struct options { struct fl_settings_given given; ... };
  *     static const struct fl_option options[] = { FL_SETTINGS_OPTIONS(struct options, given), ... };
  *
- *     fl_settings_make(&(struct fl_settings_from){ &config->given, name, text, last }, &arena, &settings, err);
+ *     fl_settings_make(&(struct fl_settings_from){ .given = &config->given, .name = name, .text = text }, &arena,
+ *                      &settings, err);
  *     fl_feed_put(fl_loop_feed(loop, &fl_settings_kind), &settings, err);
  *
  * Pure: files are read, and labels watched, by whoever calls.
@@ -126,7 +127,10 @@ struct fl_settings_given {
 struct fl_settings_from {
 	const struct fl_settings_given *given; /* NULL: nothing */
 	struct fl_str name, text;              /* of NVIDIA's configuration file; text .p NULL: there is none */
+	struct fl_str path;                    /* as messages call it; empty: by its name */
+	const char *why;                       /* why there is none although one is asked for; NULL: none is */
 	const struct fl_settings *last;        /* the last good ones; NULL: there were none */
+	struct fl_str good_name, good_text;    /* the file that was in force last; .p NULL: none was, or it is gone */
 	struct fl_str node, boot;              /* the Node's name, the kernel's boot_id */
 };
 
@@ -135,8 +139,9 @@ struct fl_settings_from {
 int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		     struct fl_err *err) FL_MUSTUSE;
 
-/* The same, and a mistake is no end: then the last good ones stay in force, or what is right without the file, and
- * their message says what is wrong. FL_E_NOMEM only. */
+/* The same, and a mistake is no end: then the last good ones stay in force, or those of the file that was in force
+ * last, or what was given without a file; and their message says what is wrong, and which of them it is. FL_E_NOMEM
+ * only. */
 int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		     struct fl_err *err) FL_MUSTUSE;
 

@@ -46,7 +46,7 @@ static bool says(struct world *w, int which)
 	const char *const words[][3] = {
 		{ "cannot write a CDI file", w->file, ": take away what lies there" },
 		{ "cannot see what lies in the CDI directory", w->cdi, "Not a directory" },
-		{ "serves nothing", "there is no file 'at-all.yaml'", "" },
+		{ "serves nothing", "there is no file at '", "at-all.yaml'" },
 		{ "waits for the agent that is still there", w->state, "" },
 		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },
 	};

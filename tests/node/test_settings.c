@@ -555,9 +555,6 @@ TEST(row_07_what_is_searched_and_what_is_written)
 
 /* ---- a mistake is no end ---- */
 
-/* One text: at a start the settings that follow from the message are the former ones in a moment. */
-#define UNTIL_RIGHT "; until it is right the former settings apply (at a start: those without the file)"
-
 TEST(the_last_good_settings_stay_in_force)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
@@ -571,16 +568,45 @@ TEST(the_last_good_settings_stay_in_force)
 	CHECK(!first.unpooled);
 	CHECK_STR(first.node, "n1");
 	CHECK_STR(first.boot, "b1");
-	CHECK_STR(first.message, "c: version: unknown version: v2" UNTIL_RIGHT);
+	CHECK_STR(first.message, "c: version: unknown version: v2; until it is right, the command line and the "
+				 "environment alone are in force");
+	/* The same words when what was made at the start is what is in force. */
+	from.last = &first;
+	OK(fl_settings_make(&from, &arena, &second, NULL));
+	CHECK_STR(second.message, first.message.p);
+	from.last = NULL;
 	from.text = FL_S("version: v1\nflags: {plugin: {deviceIDStrategy: index}}");
 	OK(fl_settings_make(&from, &arena, &second, NULL));
 	CHECK_INT(second.id_by, FL_ID_INDEX);
 	CHECK(!second.has.message);
+	CHECK_STR(second.file, "c");
 	from.text = FL_S("version: v1\nflags: {plugin: {deviceIDStrategy: what}}");
 	from.last = &second;
 	OK(fl_settings_make(&from, &arena, &third, NULL));
 	CHECK_INT(third.id_by, FL_ID_INDEX);
-	CHECK_STR(third.message, "c: flags.plugin.deviceIDStrategy: 'what' is none of uuid or index" UNTIL_RIGHT);
+	CHECK_STR(third.message, "c: flags.plugin.deviceIDStrategy: 'what' is none of uuid or index; until it is "
+				 "right, its former content stays in force");
+	from.name = FL_S("d");
+	from.path = FL_S("/etc/d");
+	OK(fl_settings_make(&from, &arena, &third, NULL));
+	CHECK_INT(third.id_by, FL_ID_INDEX);
+	CHECK_STR(third.message, "/etc/d: flags.plugin.deviceIDStrategy: 'what' is none of uuid or index; 'c' stays "
+				 "in force");
+	from.last = NULL;
+	from.good_name = FL_S("g");
+	from.good_text = FL_S("flags: {migStrategy: single, plugin: {deviceIDStrategy: index}}");
+	OK(fl_settings_make(&from, &arena, &third, NULL));
+	CHECK_INT(third.id_by, FL_ID_INDEX);
+	CHECK_STR(third.file, "g");
+	from.why = "there is no such file";
+	from.text = FL_S("version: v1");
+	OK(fl_settings_make(&from, &arena, &third, NULL));
+	CHECK_INT(third.id_by, FL_ID_INDEX);
+	CHECK_STR(third.message, "there is no such file; 'g' stays in force");
+	from.good_text = FL_S("version: v9");
+	OK(fl_settings_make(&from, &arena, &third, NULL));
+	CHECK_INT(third.id_by, FL_ID_UUID);
+	CHECK_STR(third.file, "");
 }
 
 TEST(of_many_fields_that_there_are_not_some_are_named)
