@@ -72,24 +72,14 @@ static void tell(void *run_, const struct fl_told_event *event)
 		fl_kube_event(run->events, event);
 }
 
-/* A change of a card's health is told of the Node, and of each Pod that has it. */
 static void changed(struct fl_running *run, const struct fl_told_event *told)
 {
 	struct running *running = run->role->self;
-	struct fl_told_event event = *told;
 
 	fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "a condition has changed",
 	       FL_KV_TEXT("kind", told->ref.kind->kind), FL_KV_STR("name", told->ref.name),
 	       FL_KV_STR("reason", told->reason), FL_KV_STR("message", told->message));
-	if (!run->events)
-		return;
-	if (told->ref.kind == &fl_own_node_kind)
-		fl_kube_event(run->events, told);
 	fl_agent_tell(&running->agent, told);
-	if (told->ref.kind != &fl_health_kind)
-		return;
-	event.ref = (struct fl_ref){ &fl_own_node_kind, FL_S(""), running->agent.options.config.node, FL_S("") };
-	fl_kube_event(run->events, &event);
 }
 
 static bool ready(const struct fl_running *run, struct fl_buf *words)

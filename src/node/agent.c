@@ -9,6 +9,7 @@
 #include "node/dir_trouble.h"
 #include "node/report.h"
 #include "plan/gpu_needs.h"
+#include "plan/gpu_tell.h"
 #include "run/kube.h"
 #include "run/memory.h"
 #include <errno.h>
@@ -213,14 +214,22 @@ static void be_asked(struct fl_agent *agent)
 		       FL_KV_ERR(&err));
 }
 
+/* As the kubelet refers to its Node: with the name for the UID. kubectl describe, of any age, asks for that; not for an
+ * Event without a UID. */
+static struct fl_ref node_ref(const struct fl_agent *agent)
+{
+	struct fl_str node = agent->options.config.node;
+
+	return (struct fl_ref){ &fl_own_node_kind, FL_S(""), node, node };
+}
+
 /* What was remembered is not all there any more: it is set aside and found out again. */
 static void tell_of_journal(struct fl_agent *agent, const struct fl_journal_fact *fact)
 {
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_told_event event = {
-		.ref = { &fl_own_node_kind, FL_S(""), options->config.node, FL_S("") }, .warning = true,
-		.type = FL_S("Restore"), .reason = FL_S("JournalNotAsLeft"), .message = fl_str(fact->text),
-		.capability = "agent",
+		.ref = node_ref(agent), .warning = true, .type = FL_S("Restore"),
+		.reason = FL_S("JournalNotAsLeft"), .message = fl_str(fact->text), .capability = "agent",
 	};
 
 	fl_log(options->log, FL_WARN, "the journal was not as it was left", FL_KV_TEXT("what", fact->text));
@@ -364,7 +373,7 @@ static void tell_pod(const struct fl_agent *agent, const struct fl_told_event *t
 	struct fl_told_event event = *told;
 	struct fl_str rest = told->ref.name, space, name;
 
-	if (!agent->options.event || !fl_str_split(&rest, '/', &space) || !fl_str_split(&rest, '/', &name))
+	if (!fl_str_split(&rest, '/', &space) || !fl_str_split(&rest, '/', &name))
 		return;
 	event.ref = (struct fl_ref){ &fl_pod_kind, space, name, FL_S("") };
 	agent->options.event(agent->options.event_arg, &event);
@@ -378,10 +387,40 @@ static void reported(void *agent_, const struct fl_card_fault *fault)
 		fl_news_fault(agent->news, fault);
 }
 
+/* The Node is told at once, the Pods that hold it when the kubelet has said which. */
+static void tell_health(struct fl_agent *agent, const struct fl_told_event *told)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	const struct fl_health *health = fl_view_get(&view, &fl_health_kind, FL_S(""), told->ref.name);
+	struct fl_str which = health ? fl_gpu_tell_name(&arena, health) : told->ref.name;
+	struct fl_told_event event = *told;
+
+	event.message = fl_arena_printf(&arena, "%.*s: %.*s", FL_ARG(which), FL_ARG(told->message));
+	if (!event.message.p)
+		event.message = told->message;
+	if (agent->news)
+		fl_news_health(agent->news, &event);
+	event.ref = node_ref(agent);
+	agent->options.event(agent->options.event_arg, &event);
+}
+
+static void tell_node(const struct fl_agent *agent, const struct fl_told_event *told)
+{
+	struct fl_told_event event = *told;
+
+	event.ref = node_ref(agent);
+	agent->options.event(agent->options.event_arg, &event);
+}
+
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told)
 {
-	if (agent->news && told->ref.kind == &fl_health_kind)
-		fl_news_health(agent->news, told);
+	if (!agent->options.event)
+		return;
+	if (told->ref.kind == &fl_health_kind)
+		tell_health(agent, told);
+	else if (told->ref.kind == &fl_own_node_kind)
+		tell_node(agent, told);
 	else if (told->ref.kind == &fl_booking_kind || told->ref.kind == &fl_eviction_kind ||
 		 told->ref.kind == &fl_pod_finding_kind)
 		tell_pod(agent, told);

@@ -91,8 +91,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
 bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
 
-/* The loop has told of a change. Of a card's health the Pods that hold it now are told (node/news.h); of a booking or
- * an eviction its Pod is. */
+/* The loop has told of a change: options.event gets it as Events about the Node and Pods. A GPU's health is the Node's
+ * and the Pods' that hold it now (node/news.h), and names the GPU; a booking or an eviction is its Pod's. */
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told);
 
 /* What it waits for, for /readyz: true when it waits for nothing. */

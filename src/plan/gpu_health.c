@@ -483,6 +483,16 @@ static void tell_flapping(const struct subject *s, struct fl_ref ref, const stru
 			  FL_ARG(words), FL_ARG(holders));
 }
 
+static struct fl_str remedy_for(const struct subject *s, const char *remedy)
+{
+	const char *which = strstr(remedy, FL_GPU_WHICH);
+
+	if (!which)
+		return fl_str(remedy);
+	return fl_plan_printf(s->plan, "%.*s%.*s%s", (int)(which - remedy), remedy, FL_ARG(s->facts->address),
+			      which + strlen(FL_GPU_WHICH));
+}
+
 static void want(const struct subject *s, enum fl_health_state state, const struct verdict *v,
 		 const struct fl_health *before)
 {
@@ -490,7 +500,7 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	struct fl_ref ref = { &fl_health_kind, FL_S(""), s->name, FL_S("") };
 	struct fl_health health = { 0 };
 	bool same = same_boot(facts, before) && before->state == state && fl_str_eq(before->cause, v->cause);
-	struct fl_str holders;
+	struct fl_str holders, remedy;
 
 	FL_SET(&health, card, facts->address);
 	FL_SET(&health, state, state);
@@ -514,10 +524,11 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 		return;
 	}
 	holders = held_by(s);
+	remedy = remedy_for(s, v->remedy);
 	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_TELL_WARNING, "Healthy", FL_CONDITION_FALSE,
-			  fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%s%.*s",
-			  state == FL_RECOVERING ? "coming back after " : "", FL_ARG(v->says), *v->remedy ? ": " : "",
-			  v->remedy, FL_ARG(holders));
+			  fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%.*s%.*s",
+			  state == FL_RECOVERING ? "coming back after " : "", FL_ARG(v->says), remedy.len ? ": " : "",
+			  FL_ARG(remedy), FL_ARG(holders));
 	if (tells_flapping(s, v, &health))
 		tell_flapping(s, ref, &health, holders);
 }

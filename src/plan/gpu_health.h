@@ -42,8 +42,10 @@ bool fl_gpu_look_is_clean(const struct fl_card *card);
 /* Is this cause of a Health the driver's or the fabric's, and not the card's own? */
 bool fl_gpu_cause_is_driver(struct fl_str cause);
 
-/* How a GPU is reset, on its node: nvidia-smi refuses while any process has the driver open, the agent's among them. */
-#define FL_GPU_RESET "fairlead pause reset && nvidia-smi -r -i INDEX; fairlead resume"
+/* How a GPU is reset, on its node: nvidia-smi refuses while any process has the driver open, the agent's among them. A
+ * message has the GPU's PCI address in place of FL_GPU_WHICH: an index moves when a GPU before it is lost. */
+#define FL_GPU_WHICH "ADDRESS"
+#define FL_GPU_RESET "fairlead pause reset && nvidia-smi -r -i " FL_GPU_WHICH "; fairlead resume"
 
 /* What an XID means for a card; the ignored ones of the settings never get here. */
 enum fl_xid_class { FL_XID_APPLICATION, FL_XID_LOOK, FL_XID_RESET, FL_XID_REBOOT, FL_XID_HARDWARE,

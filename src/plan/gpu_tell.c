@@ -61,6 +61,17 @@ uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_p
 	return len;
 }
 
+struct fl_str fl_gpu_tell_name(struct fl_arena *arena, const struct fl_health *health)
+{
+	const struct fl_identity *was = &health->identity;
+	bool mig = !fl_str_eq(health->meta.name, health->card);
+	struct fl_str part = mig ? fl_arena_printf(arena, "MIG device %.*s on ", FL_ARG(health->meta.name)) : FL_S("");
+	struct fl_str index = was->has.index ? fl_arena_printf(arena, " %lld", (long long)was->index) : FL_S("");
+
+	return fl_arena_printf(arena, "%.*sGPU%.*s (%.*s%s%.*s)", FL_ARG(part), FL_ARG(index), FL_ARG(was->uuid),
+			       was->uuid.len ? ", " : "", FL_ARG(health->card));
+}
+
 bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault)
 {
 	return fault->what == FL_FAULT_XID && fl_xid_find(fault->xid)->class == FL_XID_APPLICATION &&

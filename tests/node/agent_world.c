@@ -87,6 +87,11 @@ static int sources(struct world *w, const struct fl_agent_options *options)
 	return w->node ? tell_node(w) : 0;
 }
 
+static void changed(void *w, const struct fl_told_event *told)
+{
+	fl_agent_tell(&((struct world *)w)->agent, told);
+}
+
 int agent_up(struct world *w)
 {
 	struct fl_agent_options options = {
@@ -103,7 +108,8 @@ int agent_up(struct world *w)
 	w->root = fl_str(w->rig.root);
 	w->given.roots = (struct fl_strs){ &w->root, w->rig.roots[0] == w->rig.root, 1 };
 	w->agent = (struct fl_agent){ 0 };
-	w->loop = fl_loop_new(w->rig.io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
+	w->loop = fl_loop_new(w->rig.io, &(struct fl_loop_options){ .seed = { 1, 2 }, .event = changed, .arg = w },
+			      &w->err);
 	if (!w->loop || sources(w, &options) < 0)
 		return -FL_E_NOMEM;
 	return fl_agent_start(&w->agent, &w->err);

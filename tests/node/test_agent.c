@@ -76,15 +76,14 @@ static bool is_driver_ready(struct world *w, int arg)
 	return driver && driver->state == FL_DRIVER_READY && fl_loop_idle(w->loop);
 }
 
-static bool first_reports(struct world *w, int arg)
+static bool reports(struct world *w, int gpu)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_view view = fl_loop_view(w->loop, &arena);
 	const struct fl_card *card;
 	char address[16];
 
-	(void)arg;
-	rig_address(&w->rig, 0, address);
+	rig_address(&w->rig, gpu, address);
 	card = fl_view_get(&view, &fl_card_kind, FL_S(""), fl_str(address));
 	return card && card->events;
 }
@@ -151,10 +150,60 @@ TEST_ONCE(without_a_driver_it_waits_and_then_lists_what_comes)
 	CHECK(until(&w, both_are, 'H'));
 	CHECK(access(w.file, F_OK) == 0);
 	CHECK_INT(w.kubelet.registered, 1);
-	CHECK(until(&w, is_ready, 0) && until(&w, first_reports, 0));
+	CHECK(until(&w, is_ready, 0) && until(&w, reports, 0));
 	OK_ERR(rig_say(&w.rig, "xid 0 79", &w.err), &w.err);
 	CHECK(until(&w, first_is, 'U'));
 	CHECK_INT(listed(&w, 1), 'H');
+}
+
+enum { NODE_GPU_0, NODE_GPU_1, POD_GPU_0, NODE_READY, HEARD_COUNT };
+
+/* Of each GPU in an Event of its own, that says which one it is and refers to the Node as `kubectl describe` looks
+ * for. */
+static void hear_of_gpus(void *w_, const struct fl_told_event *event)
+{
+	struct world *w = w_;
+	bool node = event->ref.kind == &fl_own_node_kind && fl_str_eq(event->ref.name, FL_S("n1")) &&
+		    fl_str_eq(event->ref.uid, FL_S("n1"));
+
+	if (node && fl_str_eq(event->reason, FL_S("Ready")))
+		w->told |= 1u << NODE_READY;
+	for (int i = 0; i < 2 && fl_str_eq(event->reason, FL_S("Xid79")); i++) {
+		char address[16], want[200];
+
+		rig_address(&w->rig, i, address);
+		(void)snprintf(want, sizeof want, "GPU %d (%s, %s): XID 79: ", i, uuid(w, i), address);
+		if (!fl_str_starts(event->message, fl_str(want)))
+			continue;
+		if (node)
+			w->told |= 1u << (i ? NODE_GPU_1 : NODE_GPU_0);
+		else if (event->ref.kind == &fl_pod_kind && !i)
+			w->told |= 1u << POD_GPU_0;
+	}
+}
+
+static bool all_are_heard(struct world *w, int arg)
+{
+	(void)arg;
+	return w->told == (1u << HEARD_COUNT) - 1;
+}
+
+TEST_ONCE(an_event_about_a_gpu_names_it_and_is_shown_by_a_description_of_the_node)
+{
+	FL_AUTO(world) struct world w = { 0 };
+
+	w.hear = hear_of_gpus;
+	OK_ERR(world_up(&w, "two-t4", 0), &w.err);
+	w.held = w.rig.state->gpus[0].uuid;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(until(&w, reports, 0) && until(&w, reports, 1));
+	OK_ERR(rig_say(&w.rig, "xid 0 79", &w.err), &w.err);
+	OK_ERR(rig_say(&w.rig, "xid 1 79", &w.err), &w.err);
+	fl_agent_tell(&w.agent, &(struct fl_told_event){
+		.ref = { &fl_own_node_kind, FL_S(""), FL_S("n1"), FL_S("8c5f") }, .reason = FL_S("Ready") });
+	CHECK(until(&w, all_are_heard, 0));
+	CHECK_INT(w.told, (1 << HEARD_COUNT) - 1);
 }
 
 /* The one that was here before is told of nothing by the card; after a boot the CDI folder is empty as well. */

@@ -390,7 +390,7 @@ TEST_ONCE(a_reset_is_refused_while_the_agent_has_the_driver_and_the_remedy_can_b
 	NODE(n);
 	CHECK(rig_until(&n.rig, all_clean, 2));
 	CHECK(rig_say(&n.rig, "reset 0", &n.err) < 0);
-	CHECK(strstr(FL_GPU_RESET, "fairlead pause reset && nvidia-smi -r -i INDEX; fairlead resume") != NULL);
+	CHECK(strstr(FL_GPU_RESET, "fairlead pause reset && nvidia-smi -r -i ADDRESS; fairlead resume") != NULL);
 	ASKED(n, "/pause", "reset", 200, "the driver is let go of\n");
 	OK_ERR(rig_say(&n.rig, "reset 0", &n.err), &n.err);
 	ASKED(n, "/resume", "", 200, "the driver is taken up\n");

@@ -41,7 +41,7 @@ static const struct {
 	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the card: nothing, unless "
 	    "it "
 	    "comes again: then reset the card when nobody uses it: fairlead pause reset && "
-	    "nvidia-smi -r -i INDEX; fairlead resume\nagain at 130\n" },
+	    "nvidia-smi -r -i " A "; fairlead resume\nagain at 130\n" },
 	{ "an XID that nobody knows is a suspicion", READY, SOON, XID("999"), WAS("Healthy", ""), "", "",
 	  A ": Suspect Xid999 since 100, warned: XID 999: the card has reported something that is not known here: look "
 	    "the number up in NVIDIA's list of XIDs; ignore it with --disable-health-checks if it is harmless\n"
@@ -110,7 +110,7 @@ static const struct {
 	  WAS("Unhealthy", "cause: Xid48"), "", "",
 	  "gone Fault " A "/xid-48\n" A ": Unhealthy Xid48 since 50, warned: its memory had an error that could not be "
 	  "corrected, and a reset is to replace the row: drain the Pods that hold it, then "
-	  "fairlead pause reset && nvidia-smi -r -i INDEX; fairlead resume\n" },
+	  "fairlead pause reset && nvidia-smi -r -i " A "; fairlead resume\n" },
 	{ "also for an agent that comes later, and has no report", READY, FINE "remapPending: true\n", "",
 	  WAS("Recovering", "cause: Ecc"), "", "", A ": Unhealthy Ecc since 100, warned: *\n" },
 	{ "and no longer", READY, FINE, "", WAS("Unhealthy", "cause: Xid95"), "", "",

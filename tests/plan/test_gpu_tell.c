@@ -66,3 +66,30 @@ TEST(who_is_told)
 		CHECK_STR(fl_buf_view(&text), row->pods);
 	}
 }
+
+static const struct {
+	const char *says, *health, *name;
+} names[] = {
+	{ "a GPU is named by all that a person may look for", "metadata: {name: '0000:03:00.0'}\ncard: '0000:03:00.0'\n"
+	  "state: Healthy\nidentity: {uuid: GPU-2, index: 2}\n", "GPU 2 (GPU-2, 0000:03:00.0)" },
+	{ "a MIG device is named with its GPU", "metadata: {name: MIG-d}\ncard: '0000:04:00.0'\nstate: Healthy\n"
+	  "identity: {uuid: GPU-4, index: 0}\n", "MIG device MIG-d on GPU 0 (GPU-4, 0000:04:00.0)" },
+	{ "a GPU that never answered has its address", "metadata: {name: '0000:03:00.0'}\ncard: '0000:03:00.0'\n"
+	  "state: Unhealthy\n", "GPU (0000:03:00.0)" },
+};
+
+TEST(how_a_gpu_is_named)
+{
+	EACH_ROW (row, names) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		const struct fl_health *health;
+		struct fl_str name;
+		uint32_t len;
+
+		GOT(health = facts_list(&arena, fl_health_bind(), row->health, &len));
+		name = fl_gpu_tell_name(&arena, health);
+		GOT(name.p);
+		if (!test_tortured())
+			CHECK_STR(name, row->name);
+	}
+}

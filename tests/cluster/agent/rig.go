@@ -319,6 +319,26 @@ func isAbout(e *eventsv1.Event, kind, name string) bool {
 	return e.Regarding.Kind == kind && e.Regarding.Name == name
 }
 
+// described waits until kubectl describe shows the Node with these words. It asks for Events by the Node's UID, as well as
+// with its name in that place.
+func (r *rig) described(words string) {
+	r.Helper()
+	until(r, "a description of the Node with "+words, func() (bool, string) {
+		text, err := r.c.Kubectl(r.Context(), "describe", "node", r.n.Name)
+		if err != nil {
+			return false, err.Error()
+		}
+		_, events, _ := strings.Cut(text, "\nEvents:")
+		return strings.Contains(events, words), events
+	})
+}
+
+// named is how an Event names a GPU.
+func (r *rig) named(uuid string) string {
+	r.Helper()
+	return fmt.Sprintf("GPU %s (%s, %s)", r.number(uuid), uuid, r.address(uuid))
+}
+
 // condition waits until the Node has the agent's condition with a status and a reason.
 func (r *rig) condition(status corev1.ConditionStatus, reason string) {
 	r.Helper()
