@@ -337,7 +337,7 @@
 #define FL_EVENT_WORD 128                /* bytes of reason and action, as the API server has it */
 #define FL_EVENT_RATE 5                  /* Events a second of one process ... */
 #define FL_EVENT_RATE_BURST 25           /* ... and this many at once: a rack that fails is told card by card */
-#define FL_EVENT_BURST 25                /* different ones about one object, as client-go ... */
+#define FL_EVENT_BURST 25                /* about one subject: as client-go about an object ... */
 #define FL_EVENT_EVERY (30 * FL_NS_PER_S)      /* ... and one more each half minute */
 #define FL_EVENT_SERIES_EVERY (60 * FL_NS_PER_S)   /* a series that goes on is written again this often at most */
 #define FL_EVENT_SERIES_END (360 * FL_NS_PER_S)    /* nothing said for so long: the next is a new Event */

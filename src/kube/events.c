@@ -9,16 +9,17 @@ struct series {
 	uint64_t hash;             /* of all but the note and the count; 0: the place is free */
 	struct fl_str group_version, kind, space, name, uid, version, reason, action, note;
 	struct fl_str event;       /* its metadata.name */
-	char *texts;               /* that they lie in */
+	char *texts, *note_text;   /* that they lie in; the note in its own, as it may change until it is sent */
 	bool warning, created;
 	uint32_t count, written;   /* said; known to the server */
 	uint32_t lost;             /* the count of a create whose outcome is unknown; 0: none */
 	uint8_t tries;
 	int64_t first, last;       /* us since 1970 */
 	uint64_t said, wrote;      /* monotonic ns */
+	uint64_t not_before;       /* of one that goes on with another note: when it may be created */
 };
 
-/* How many different ones were said about one object. */
+/* How many Events one subject has had. */
 struct object {
 	uint64_t hash, at;
 	double tokens;
@@ -59,6 +60,7 @@ static void lose(struct fl_events *events, const char *why)
 static void forget(struct series *series)
 {
 	fl_free(series->texts);
+	fl_free(series->note_text);
 	*series = (struct series){ 0 };
 }
 
@@ -76,11 +78,13 @@ static bool take(double *tokens, uint64_t *at, uint64_t now, double burst, uint6
 	return true;
 }
 
-/* Places are shared by hash: who finds another object there takes over its place. */
-static bool object_may(struct fl_events *events, const struct series *series)
+/* A GPU that is told of again and again leaves the others of its Node, and the Node itself, their own. Places are
+ * shared by hash: who finds another there takes over its place. */
+static bool subject_may(struct fl_events *events, const struct fl_event_say *say)
 {
-	uint64_t now = fl_now(events->io), hash = fl_siphash13(events->seed, series->uid.p, series->uid.len) ^
-						  fl_siphash13(events->seed, series->name.p, series->name.len);
+	uint64_t now = fl_now(events->io), hash = fl_siphash13(events->seed, say->uid.p, say->uid.len) ^
+						  fl_siphash13(events->seed, say->name.p, say->name.len) ^
+						  3 * fl_siphash13(events->seed, say->subject.p, say->subject.len);
 	struct object *object = &events->objects[hash % FL_EVENT_MAX];
 
 	if (object->hash != hash)
@@ -234,8 +238,10 @@ static uint64_t due(const struct series *series)
 {
 	if (series->count == series->written)
 		return FL_NEVER;
+	if (!series->created)
+		return series->not_before;
 	/* What has failed once is tried again soon: mostly it was one server, or a moment. */
-	return series->created && series->tries != 1 ? series->wrote + FL_EVENT_SERIES_EVERY : 0;
+	return series->tries != 1 ? series->wrote + FL_EVENT_SERIES_EVERY : 0;
 }
 
 static void look(struct fl_events *events)
@@ -312,14 +318,25 @@ static struct fl_str keep(char **at, struct fl_str s)
 	return kept;
 }
 
+static bool set_note(struct series *series, struct fl_str note)
+{
+	char *text = fl_alloc(note.len + 1), *at = text;
+
+	if (!text)
+		return false;
+	fl_free(series->note_text);
+	series->note_text = text;
+	series->note = keep(&at, note);
+	return true;
+}
+
 static bool fill(struct series *series, const struct fl_event_say *say, struct fl_str group_version,
-		 struct fl_str event,
-		 struct fl_str note)
+		 struct fl_str event)
 {
 	struct fl_str reason = fl_str_sub(fl_str(say->reason), 0, FL_EVENT_WORD);
 	struct fl_str action = fl_str_sub(fl_str(say->action), 0, FL_EVENT_WORD);
 	size_t about = (size_t)group_version.len + strlen(say->kind->kind) + say->space.len + say->name.len;
-	char *at = fl_alloc(about + say->uid.len + say->version.len + reason.len + action.len + event.len + note.len);
+	char *at = fl_alloc(about + say->uid.len + say->version.len + reason.len + action.len + event.len);
 
 	if (!at)
 		return false;
@@ -333,7 +350,6 @@ static bool fill(struct series *series, const struct fl_event_say *say, struct f
 	series->reason = keep(&at, reason);
 	series->action = keep(&at, action);
 	series->event = keep(&at, event);
-	series->note = keep(&at, note);
 	series->warning = say->warning;
 	return true;
 }
@@ -342,8 +358,9 @@ static uint64_t hash_of(struct fl_events *events, const struct fl_event_say *say
 {
 	FL_AUTO(fl_buf) struct fl_buf key = FL_BUF(4 * FL_KIB);
 
-	fl_buf_printf(&key, "%s/%s/%.*s/%.*s/%.*s/%d/%s/%s", say->kind->group, say->kind->kind, FL_ARG(say->space),
-		      FL_ARG(say->name), FL_ARG(say->uid), say->warning, say->reason, say->action);
+	fl_buf_printf(&key, "%s/%s/%.*s/%.*s/%.*s/%d/%s/%s/%.*s", say->kind->group, say->kind->kind,
+		      FL_ARG(say->space), FL_ARG(say->name), FL_ARG(say->uid), say->warning, say->reason, say->action,
+		      FL_ARG(say->subject));
 	return key.failed ? 0 : fl_siphash13(events->seed, key.p, key.len) | 1;
 }
 
@@ -381,11 +398,13 @@ static struct series *begin(struct fl_events *events, const struct fl_event_say 
 	*series = (struct series){ 0 };
 	(void)snprintf(event, sizeof event, "%.*s.%llx", FL_ARG(label_end(fl_str_sub(say->name, 0, 230))),
 		       (unsigned long long)fl_wall(events->io));
-	if (group_version.failed || !fill(series, say, fl_buf_view(&group_version), fl_str(event), note)) {
+	if (group_version.failed || !fill(series, say, fl_buf_view(&group_version), fl_str(event)) ||
+	    !set_note(series, note)) {
 		lose(events, "memory");
+		forget(series);
 		return NULL;
 	}
-	if (!object_may(events, series)) {
+	if (!subject_may(events, say)) {
 		lose(events, "rate");
 		forget(series);
 		return NULL;
@@ -395,22 +414,48 @@ static struct series *begin(struct fl_events *events, const struct fl_event_say 
 	return series;
 }
 
+/* A text that holds a count changes whenever it is said: that must not be an Event each time. */
+static struct series *with_note(struct fl_events *events, const struct fl_event_say *say, struct series *old,
+				struct fl_str note)
+{
+	uint64_t hash = old->hash, now = fl_now(events->io), aside;
+	uint64_t since = old == events->writing ? now : old->wrote;
+	struct series *series;
+
+	if (fl_str_eq(old->note, note))
+		return old;
+	if (!old->created && !old->lost && old != events->writing) {   /* the server has nothing of it */
+		if (set_note(old, note))
+			return old;
+		lose(events, "memory");
+		return NULL;
+	}
+	/* It is not grown any more; how often it was said by now is still written. */
+	old->hash = aside = fl_siphash13(events->seed, old->event.p, old->event.len) | 1;
+	series = begin(events, say, hash, note);
+	if (series)
+		series->not_before = since + FL_EVENT_SERIES_EVERY;
+	else if (old->hash == aside)
+		old->hash = hash;
+	return series;
+}
+
 void fl_event(struct fl_events *events, const struct fl_event_say *say, const char *note, ...)
 {
 	uint64_t hash = hash_of(events, say);
 	struct series *series = hash ? find(events, hash) : NULL;
 	char text[FL_EVENT_NOTE + 1];
+	struct fl_str said;
 	va_list args;
 
 	if (!hash) {
 		lose(events, "memory");
 		return;
 	}
-	if (!series) {
-		va_start(args, note);
-		series = begin(events, say, hash, cut(text, note, args));
-		va_end(args);
-	}
+	va_start(args, note);
+	said = cut(text, note, args);
+	va_end(args);
+	series = series ? with_note(events, say, series, said) : begin(events, say, hash, said);
 	if (!series)
 		return;
 	series->count++;
@@ -422,10 +467,11 @@ void fl_event(struct fl_events *events, const struct fl_event_say *say, const ch
 
 uint32_t fl_events_waiting(const struct fl_events *events)
 {
+	uint64_t now = fl_now(events->io);
 	uint32_t waiting = 0;
 
 	for (const struct series *s = events->series; s < events->series + FL_EVENT_MAX; s++)
-		waiting += s->hash && !s->created;
+		waiting += s->hash && !s->created && s->not_before <= now;
 	return waiting;
 }
 
@@ -475,7 +521,7 @@ struct fl_events *fl_events_free(struct fl_events *events)
 		fl_timer_stop(events->io, &events->timer);
 	fl_op_cancel(&events->call.op);
 	for (struct series *s = events->series; s && s < events->series + FL_EVENT_MAX; s++)
-		fl_free(s->texts);
+		forget(s);
 	fl_free(events->series);
 	fl_free(events->objects);
 	fl_buf_free(&events->body);

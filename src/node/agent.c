@@ -230,6 +230,7 @@ static void tell_of_journal(struct fl_agent *agent, const struct fl_journal_fact
 	struct fl_told_event event = {
 		.ref = node_ref(agent), .warning = true, .type = FL_S("Restore"),
 		.reason = FL_S("JournalNotAsLeft"), .message = fl_str(fact->text), .capability = "agent",
+		.subject = fl_str(fact->text),   /* an Event for each thing that was lost */
 	};
 
 	fl_log(options->log, FL_WARN, "the journal was not as it was left", FL_KV_TEXT("what", fact->text));
@@ -396,6 +397,7 @@ static void tell_health(struct fl_agent *agent, const struct fl_told_event *told
 	struct fl_str which = health ? fl_gpu_tell_name(&arena, health) : told->ref.name;
 	struct fl_told_event event = *told;
 
+	event.subject = health ? health->card : told->ref.name;   /* its MIG devices are told of with it */
 	event.message = fl_arena_printf(&arena, "%.*s: %.*s", FL_ARG(which), FL_ARG(told->message));
 	if (!event.message.p)
 		event.message = told->message;

@@ -105,7 +105,8 @@ static char *put(char *to, struct fl_str *text)
 static struct waiting *copy(const struct fl_told_event *told, uint64_t now)
 {
 	const struct fl_ref *ref = &told->ref;
-	size_t size = (size_t)ref->name.len + told->type.len + told->reason.len + told->message.len;
+	size_t size = (size_t)ref->name.len + told->type.len + told->reason.len + told->message.len +
+		      told->subject.len;
 	struct waiting *waiting = fl_alloc(sizeof *waiting + size);
 	char *at;
 
@@ -116,7 +117,8 @@ static struct waiting *copy(const struct fl_told_event *told, uint64_t now)
 	at = put((char *)(waiting + 1), &waiting->event.ref.name);
 	at = put(at, &waiting->event.type);
 	at = put(at, &waiting->event.reason);
-	(void)put(at, &waiting->event.message);
+	at = put(at, &waiting->event.message);
+	(void)put(at, &waiting->event.subject);
 	return waiting;
 }
 
@@ -193,6 +195,7 @@ void fl_news_fault(struct fl_news *news, const struct fl_card_fault *fault)
 	if (!settings || !fl_gpu_tell_is_application(settings, fault) || told_before(news, fault))
 		return;
 	xid = fl_xid_find(fault->xid);
+	event.subject = fault->card;
 	event.reason = fl_arena_printf(&arena, "Xid%lld", (long long)fault->xid);
 	event.message = fl_arena_printf(&arena, "XID %lld on GPU %.*s: %s: look at the application of this Pod, or of "
 						"another that shares the GPU; the GPU stays healthy",

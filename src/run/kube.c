@@ -190,8 +190,8 @@ void fl_kube_event(void *events, const struct fl_told_event *event)
 	struct fl_str cut_reason = fl_str_sub(event->reason, 0, sizeof reason - 1),
 		      cut_type = fl_str_sub(event->type, 0, sizeof type - 1);
 	struct fl_event_say say = { .kind = event->ref.kind, .space = event->ref.space, .name = event->ref.name,
-				    .uid = event->ref.uid, .warning = event->warning, .reason = reason, .action =
-					    type };
+				    .uid = event->ref.uid, .subject = event->subject, .warning = event->warning,
+				    .reason = reason, .action = type };
 
 	memcpy(reason, cut_reason.len ? cut_reason.p : "", cut_reason.len);
 	reason[cut_reason.len] = '\0';

@@ -118,6 +118,7 @@ struct fl_told_event {
 	struct fl_ref ref;
 	bool warning;
 	struct fl_str type, reason, message;
+	struct fl_str subject;                 /* what of the object (kube/events.h); the loop leaves it empty */
 	const char *capability;
 };
 

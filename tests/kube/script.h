@@ -26,7 +26,7 @@ struct script {
 	struct fl_err err;
 	char socket[120], server_url[140];
 	char wrong[400];           /* what was asked that is not in the script */
-	char got_body[400], got_type[80], got_headers[200], got_auth[100];
+	char got_body[800], got_type[80], got_headers[200], got_auth[100];
 	unsigned asked;
 	struct fl_timer cut;
 };

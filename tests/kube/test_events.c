@@ -182,6 +182,7 @@ struct step {
 	unsigned say;              /* of one object, or of so many */
 	uint64_t after;            /* then so much time passes */
 	unsigned asked;            /* and there were so many requests until then */
+	const char *note;          /* NULL: "no card"; "#": a count that is never the same */
 };
 
 static const struct row {
@@ -223,6 +224,17 @@ static const struct row {
 	  { { 1, S, 1 }, { 0, 200 * S, 6 }, { 0, 100 * S, 6 } } },
 	{ "a name that is taken without a create of ours is a failure", { EXISTS }, { { 1, S, 1 }, { 0, 100 * S, 1 } },
 	  .dropped = 1 },
+	{ "another note is another Event, no sooner than a minute after the last, and the old one has its last count",
+	  { CREATED, { GROWN, 200, "{}" }, CREATED },
+	  { { 1, S, 1 }, { 1, S, 1 }, { 1, 57 * S, 1, "GPU 2" }, { 0, 2 * S, 3 }, { 0, 300 * S, 3 } },
+	  .last = "\"note\":\"GPU 2\"" },
+	{ "a note that changes later than that is an Event at once", { CREATED, CREATED },
+	  { { 1, 61 * S, 1 }, { 1, S, 2, "GPU 2" } }, .last = "\"note\":\"GPU 2\"" },
+	{ "a note that is never the same is an Event a minute, with the newest", { CREATED, CREATED, CREATED },
+	  { { 1000, 59 * S, 1, "#" }, { 1, 2 * S, 2, "#" }, { 1000, 57 * S, 2, "#" }, { 0, 3 * S, 3 } },
+	  .last = "\"note\":\"2000\"" },
+	{ "while the first is on its way too", { SILENT, EXISTS, CREATED },
+	  { { 1, S, 1 }, { 1, 15 * S, 2, "GPU 2" }, { 0, 60 * S, 3 } }, .last = "\"note\":\"GPU 2\"" },
 };
 
 static const struct row *row_exists = &rows[7];
@@ -233,6 +245,7 @@ struct world {
 	struct sim_world *sim;
 	const struct row *row;
 	const struct step *step;   /* what is said next */
+	unsigned count;
 	struct fl_timer talk;
 	struct script script;
 	struct fl_events *events;
@@ -260,11 +273,14 @@ static void talk(struct fl_timer *timer)
 	const struct step *step = world->step++;
 
 	for (unsigned i = 0; i < step->say; i++) {
-		char name[16] = "a";
+		char name[16] = "a", count[16] = "";
+		const char *note = step->note && step->note[0] == '#' ? count : step->note;
 
-		if (step->say > 1)
+		if (step->say > 1 && !step->note)
 			(void)snprintf(name, sizeof name, "a%u", i);
-		tell_of(world->events, name, "Low", "no card");
+		if (note == count)
+			(void)snprintf(count, sizeof count, "%u", world->count++);
+		tell_of(world->events, name, "Low", note ? note : "no card");
 	}
 	if (step->after)
 		fl_timer_set(world->script.io, timer, fl_now(world->script.io) + step->after);
@@ -352,4 +368,59 @@ TEST(an_outage_of_minutes_loses_no_event)
 TEST(a_name_that_is_taken)
 {
 	run(row_taken);
+}
+
+TEST(another_note)
+{
+	run(&rows[10]);
+}
+
+TEST(another_note_later)
+{
+	run(&rows[11]);
+}
+
+TEST(a_note_that_is_never_the_same)
+{
+	run(&rows[12]);
+}
+
+TEST(another_note_while_the_first_is_on_its_way)
+{
+	run(&rows[13]);
+}
+
+static void tell_of_gpu(struct fl_events *events, int gpu, int reason)
+{
+	char subject[16], word[16], note[32];
+
+	(void)snprintf(subject, sizeof subject, "GPU-%d", gpu);
+	(void)snprintf(word, sizeof word, "R%d", reason);
+	(void)snprintf(note, sizeof note, "GPU %d has failed", gpu);
+	fl_event(events,
+		 &(struct fl_event_say){ .kind = &fl_config_map_kind, .space = FL_S("s"), .name = FL_S("a"),
+					 .uid = FL_S("u"), .subject = fl_str(subject), .reason = word, .action = "x" },
+		 "%s", note);
+}
+
+/* The same fault of two GPUs of a Node is two Events, and one GPU that is told of for ever takes nothing from the
+ * other. */
+TEST(each_subject_has_its_own_events_and_its_own_limit)
+{
+	static const struct exchange exchanges[] = { { 0 } };
+	FL_AUTO(script) struct script script = { 0 };
+	FL_AUTO(fl_events) struct fl_events *events = NULL;
+
+	OK_ERR(script_open(&script, exchanges), &script.err);
+	events = reporter(&script);
+	GOT(events);
+	for (int i = 0; i < 40; i++)
+		tell_of_gpu(events, 1, i);
+	CHECK(test_tortured() || fl_events_waiting(events) == FL_EVENT_BURST);
+	for (int i = 0; i < 40; i++)
+		tell_of_gpu(events, 2, i);
+	if (test_tortured())
+		return;
+	CHECK_INT(fl_events_waiting(events), 2 * FL_EVENT_BURST);
+	CHECK_INT(fl_events_dropped(events), 80 - 2 * FL_EVENT_BURST);
 }

@@ -172,6 +172,8 @@ static void hear_of_gpus(void *w_, const struct fl_told_event *event)
 		char address[16], want[200];
 
 		rig_address(&w->rig, i, address);
+		if (!fl_str_eq(event->subject, fl_str(address)))
+			continue;
 		(void)snprintf(want, sizeof want, "GPU %d (%s, %s): XID 79: ", i, uuid(w, i), address);
 		if (!fl_str_starts(event->message, fl_str(want)))
 			continue;
