@@ -304,7 +304,7 @@ static int take_server(const struct fl_kube_where *where, struct fl_kube_config 
 			       "--kubeconfig",
 			       option, where->server);
 	config->server = fl_arena_printf(&config->arena, "%s%s", bare ? "http://" : "", where->server);
-	config->source = fl_arena_printf(&config->arena, "--server %s", where->server);
+	config->source = fl_arena_printf(&config->arena, "%s %s", option, where->server);
 	config->space = fl_arena_str(&config->arena, fl_str(where->space ? where->space : "default"));
 	config->as = fl_arena_str(&config->arena, fl_str(where->as));
 	if (!config->server.p || !config->source.p || !config->space.p)
