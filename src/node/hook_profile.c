@@ -15,8 +15,9 @@ static bool is_gpu(const char *name)
 	return strncmp(name, prefix, len) == 0 && name[len] && strspn(name + len, "0123456789") == strlen(name + len);
 }
 
-/* By the numbers of the nodes, which are the kernel's; the mask has 64 bits. */
-static int add_nodes(const struct fl_hooking *h, int dev, uint64_t *ret_mask)
+/* By the numbers of the nodes, which are the kernel's; the mask has 64 bits. A mask of none lists no GPU, and no
+ * profile lists all: so `ret_any` tells a container whose GPUs have no bit from one without a GPU. */
+static int add_nodes(const struct fl_hooking *h, int dev, uint64_t *ret_mask, bool *ret_any)
 {
 	char buf[4096];
 	const char *name;
@@ -33,6 +34,7 @@ static int add_nodes(const struct fl_hooking *h, int dev, uint64_t *ret_mask)
 				return r;
 			if (!S_ISCHR(stat.mode))
 				continue;
+			*ret_any = true;
 			if (minor(stat.rdev) < 64)
 				*ret_mask |= 1ull << minor(stat.rdev);
 			else if (h->hook->warn)
@@ -48,14 +50,15 @@ int fl_hook_profile(const struct fl_hooking *h, struct fl_err *err)
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_KIB);
 	int dev = fl_hook_open(h, "/dev", O_DIRECTORY), r;
 	uint64_t mask = 0;
+	bool any = false;
 
 	if (dev < 0)
 		return fl_hook_failed(h, dev, "look for GPUs in", "/dev", err);
-	r = add_nodes(h, dev, &mask);
+	r = add_nodes(h, dev, &mask, &any);
 	h->fs->close(h->fs, dev);
 	if (r < 0)
 		return fl_hook_failed(h, r, "look for GPUs in", "/dev", err);
-	if (!mask)
+	if (!any)
 		return 0;
 	fl_buf_printf(&text,
 		      "{\"profiles\":[{\"name\":\"container\",\"settings\":[\"EGLVisibleDGPUDevices\",0x%llx]}],"

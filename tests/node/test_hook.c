@@ -288,6 +288,7 @@ TEST(a_profile_names_the_gpus_of_the_container)
 		{ "two of them, by their minor numbers", "nvidia1=195:1 nvidia9=195:9", "", MASK("0x202"), "" },
 		{ "the last one that fits", "nvidia63=195:63", "", MASK("0x8000000000000000"), "" },
 		{ "one beyond is told", "nvidia2=195:2 nvidia64=195:64", "", MASK("0x4"), "above 63" },
+		{ "where all are beyond, none is listed", "nvidia64=195:64", "", MASK("0x0"), "above 63" },
 		{ "no GPU, no profile", "nvidiactl=195:255 null=1:3", "", NULL, "" },
 		{ "a file is no GPU", "nvidia0", "", NULL, "" },
 		{ "what the image has in its place goes", "nvidia0=195:0",
