@@ -16,7 +16,7 @@ static int make(const struct fl_fs *fs, int dir, const char *name, uint64_t rdev
 	(void)snprintf(temp, sizeof temp, ".%s.fairlead", name);
 	r = fs->unlink(fs, dir, temp, 0);
 	if (r == 0 || r == -ENOENT)
-		r = fs->mknod(fs, dir, temp, 0666, rdev);
+		r = fs->mknod(fs, dir, temp, FL_HOST_UVM_MODE, rdev);
 	if (r == 0)
 		r = fs->rename(fs, dir, temp, dir, name, RENAME_NOREPLACE);
 	if (r < 0)
@@ -32,8 +32,13 @@ static int make_one(const struct fl_fs *fs, int dir, const char *path, const cha
 
 	if (r == -ENOENT) {
 		r = make(fs, dir, name, rdev);
+		if (r == 0)
+			return 0;
 		if (r != -EEXIST)
-			return r < 0 ? fl_fail_sys(err, -r, "make the device node '%s/%s'", path, name) : 0;
+			return fl_fail_sys(err, -r,
+					   "make the device node '%s/%s' (needs a writable /dev and CAP_MKNOD; or run "
+					   "nvidia-modprobe -u -c 0)",
+					   path, name);
 		r = fs->stat(fs, dir, name, 0, &stat);   /* a link to nothing, or somebody was faster */
 	}
 	if (r < 0 && r != -ENOENT)
@@ -46,7 +51,6 @@ static int make_one(const struct fl_fs *fs, int dir, const char *path, const cha
 
 int fl_host_make_nodes(const struct fl_fs *fs, const struct fl_host_scan *scan, struct fl_err *err)
 {
-	static const char *const names[] = { "nvidia-uvm", "nvidia-uvm-tools" };   /* by their minor numbers */
 	char path[PATH];
 	int dir, r = 0;
 
@@ -57,8 +61,8 @@ int fl_host_make_nodes(const struct fl_fs *fs, const struct fl_host_scan *scan, 
 	dir = fs->open(fs, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (dir < 0)
 		return fl_fail_sys(err, -dir, "open '%s'", path);
-	for (uint32_t i = 0; i < FL_LEN(names) && r == 0; i++)
-		r = make_one(fs, dir, path, names[i], makedev(scan->uvm_major, i), err);
+	for (uint32_t i = 0; i < FL_LEN(fl_host_uvm_nodes) && r == 0; i++)
+		r = make_one(fs, dir, path, fl_host_uvm_nodes[i], makedev(scan->uvm_major, i), err);
 	fs->close(fs, dir);
 	return r;
 }

@@ -233,6 +233,8 @@ static bool has_node(const struct looking *l, const char *path)
 	return false;
 }
 
+const char *const fl_host_uvm_nodes[] = { "nvidia-uvm", "nvidia-uvm-tools" };
+
 /* Nobody makes the nodes of unified memory before the first program uses CUDA, and a container cannot: what the kernel
  * has registered is told as if they were there already. */
 static void memory_nodes(struct looking *l)
@@ -254,10 +256,11 @@ static void memory_nodes(struct looking *l)
 		return;
 	}
 	l->scan->uvm_major = major = major_of((struct fl_str){ text, (uint32_t)n }, FL_S("nvidia-uvm"));
-	if (major && !has_node(l, "/dev/nvidia-uvm"))
-		add_node(l, "/dev", "nvidia-uvm", makedev(major, 0), 0666, 0);
-	if (major && !has_node(l, "/dev/nvidia-uvm-tools"))
-		add_node(l, "/dev", "nvidia-uvm-tools", makedev(major, 1), 0666, 0);
+	for (uint32_t i = 0; major && i < FL_LEN(fl_host_uvm_nodes); i++) {
+		(void)snprintf(path, sizeof path, "/dev/%s", fl_host_uvm_nodes[i]);
+		if (!has_node(l, path))
+			add_node(l, "/dev", fl_host_uvm_nodes[i], makedev(major, i), FL_HOST_UVM_MODE, 0);
+	}
 }
 
 /* ---- all of it ---- */

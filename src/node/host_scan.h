@@ -60,6 +60,9 @@ struct fl_host_scan {
 	struct fl_host_node_found nodes[FL_HOST_NODES_MAX];
 };
 
+#define FL_HOST_UVM_MODE 0666
+extern const char *const fl_host_uvm_nodes[2];   /* names of unified memory's device nodes, by minor number */
+
 /* Makes unified memory's device nodes that are missing after a scan. 0, also where the kernel has none: each is there
  * with the kernel's numbers. What lies in the place of one is never touched: FL_E_EXISTS. */
 int fl_host_make_nodes(const struct fl_fs *fs, const struct fl_host_scan *scan, struct fl_err *err) FL_MUSTUSE;

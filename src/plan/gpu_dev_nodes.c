@@ -13,9 +13,8 @@ void fl_gpu_dev_nodes_plan(const void *facts, struct fl_plan *plan)
 	if (f->host->nodes_message.len)
 		fl_want_condition(plan, &fl_gpu_dev_nodes_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_WARNING,
 				  type, FL_CONDITION_TRUE, "NotMade",
-				  "%.*s. Pods in user namespaces (hostUsers: false) do not start with a GPU "
-				  "without it: give the agent a writable /dev and CAP_MKNOD, or make the node by "
-				  "`nvidia-modprobe -u -c 0`; --make-device-nodes=false if no Pod needs it",
+				  "%.*s. Without it, Pods in user namespaces (hostUsers: false) do not start with a "
+				  "GPU. If there are none, set --make-device-nodes=false",
 				  FL_ARG(f->host->nodes_message));
 	else if (fl_condition_find(&f->node->status.conditions, fl_str(type)))
 		fl_want_condition(plan, &fl_gpu_dev_nodes_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_NOBODY,

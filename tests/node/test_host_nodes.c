@@ -180,7 +180,7 @@ TEST_ONCE(what_is_in_the_place_of_a_node_is_told_and_not_touched)
 		OK_ERR(begin(&w, true, DEVICES), &w.err);
 		CHECK(comes(&w));
 		CHECK(node_is(&w, UVM, row->left));
-		CHECK(nodes_say(&w, "'" UVM "' is not the character device 511:0: remove it"));
+		CHECK(nodes_say(&w, "'" UVM "' is not the character device 511:0: remove it, and the agent makes it"));
 		CHECK_INT(fs->unlink(fs, AT_FDCWD, UVM, 0), 0);
 		node_pass(&w.node, FL_NS_PER_S);
 		CHECK(node_is(&w, UVM, "c 666 511:0"));
@@ -196,7 +196,7 @@ TEST_ONCE(a_dev_that_cannot_be_written_is_told_and_the_rest_goes_on)
 	sim_faults(w.node.host)->read_only = true;
 	CHECK(comes(&w));
 	CHECK(node_is(&w, UVM, ""));
-	CHECK(nodes_say(&w, "make the device node '" UVM "'"));
+	CHECK(nodes_say(&w, "make the device node '" UVM "' (needs a writable /dev and CAP_MKNOD;"));
 	sim_faults(w.node.host)->read_only = false;
 	node_pass(&w.node, FL_HOST_POLL + FL_NS_PER_S);
 	CHECK(node_is(&w, UVM, "c 666 511:0"));

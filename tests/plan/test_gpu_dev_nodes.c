@@ -13,9 +13,8 @@ static const struct {
 } rows[] = {
 	{ "all are there: nothing is said", SEEN, NODE, "" },
 	{ "one could not be made: what that means, and what to do", SEEN FAILED, NODE,
-	  "True NotMade! make the device node /dev/nvidia-uvm: read-only. Pods in user namespaces (hostUsers: false) "
-	  "do not start with a GPU without it: give the agent a writable /dev and CAP_MKNOD, or make the node by "
-	  "`nvidia-modprobe -u -c 0`; --make-device-nodes=false if no Pod needs it" },
+	  "True NotMade! make the device node /dev/nvidia-uvm: read-only. Without it, Pods in user namespaces "
+	  "(hostUsers: false) do not start with a GPU. If there are none, set --make-device-nodes=false" },
 	{ "and still not", SEEN FAILED, BEFORE, "True NotMade! make *" },
 	{ "it is there again", SEEN, BEFORE, "False None no device node is missing that the agent is to make" },
 	{ "nobody has looked yet: what was said stays", FAILED, BEFORE, "" },
