@@ -98,8 +98,8 @@ struct fl_str fl_gpu_flap_words(struct fl_plan *plan, const struct fl_settings *
 {
 	bool more = health->breaks > FL_FLAP_TOLD;
 
-	return fl_plan_printf(plan, "it has broken %s%d times, each within %.*s of the last: it is handed out again "
-				    "after %.*s without a fault",
+	return fl_plan_printf(plan, "break count %s%d, one less after each %.*s without a break: it is handed out "
+				    "again after %.*s without a fault",
 			      more ? "more than " : "", more ? FL_FLAP_TOLD : (int)health->breaks,
 			      FL_ARG(duration(plan, FL_FLAP_WINDOW)),
 			      FL_ARG(duration(plan, fl_gpu_flap_wait(settings, health))));

@@ -2,8 +2,8 @@
  *
  * A break is a fault of a GPU that was well by the look before. From FL_FLAP_BREAKS on the GPU is Flapping: it is
  * handed out again when it has been well for twice `recoveryWait`, and for twice as long after each return that did not
- * last, up to `recoveryWaitMax`. Each FL_FLAP_WINDOW without a break takes one back. A setting `recoveryWaitMax` that
- * is not longer than `recoveryWait` turns all of this off. What is counted is part of Health, and so outlives the
+ * last, up to `recoveryWaitMax`. Each FL_FLAP_WINDOW without a break takes one back. A `recoveryWait` of 0, or a
+ * `recoveryWaitMax` that is not longer, turns all of this off. What is counted is part of Health, and so outlives the
  * agent, but not the boot: that is what most remedies end with.
  */
 #pragma once

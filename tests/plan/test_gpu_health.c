@@ -359,7 +359,8 @@ static int gather(struct fl_arena *arena, const char *driver, const char *card, 
 #define DAMPED "recoveryWaitMax: 600000000000\n"
 #define BROKE(n, relapses) "breaks: " n "\nrelapses: " relapses "\nbroke: 95000000000\n"
 #define BROKEN(n, wait) \
-	", flapping: it has broken " n " times, each within 10m0s of the last: it is handed out again after " wait " *"
+	", flapping: break count " n ", one less after each 10m0s without a break: it is handed out again after " wait \
+	" *"
 #define RETURNED "returned: 99000000000\n"
 #define LOST "metadata: {name: " A "}\nanswer: Lost\nmessage: it is lost\nuuid: GPU-a\n"
 #define SINCE(state, since, more) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\nsince: " since \
@@ -382,8 +383,8 @@ static const struct {
 	  DAMPED, A ": Unhealthy Lost since 100 broke 2/1 at 100 returned 99, warned: it is lost: *\n" },
 	{ "the third one flaps, and says how often and how long, to its holders too", LOST, "",
 	  WAS("Healthy", BROKE("2", "1") RETURNED), HELD, DAMPED,
-	  A ": Unhealthy Lost since 100 broke 3/2 at 100 returned 99, warned, flapping: it has broken 3 times, each "
-	    "within 10m0s of the last: it is handed out again after 1m0s without a fault: "
+	  A ": Unhealthy Lost since 100 broke 3/2 at 100 returned 99, warned, flapping: break count 3, one "
+	    "less after each 10m0s without a break: it is handed out again after 1m0s without a fault: "
 	    "fairlead_gpu_faults_total counts its faults; if it goes on, drain the node, reset the card or have it "
 	    "replaced; held by team/job\nagain at 130\n" },
 	{ "each relapse doubles the wait", LOST, "", WAS("Healthy", BROKE("3", "2") RETURNED), "", DAMPED,
