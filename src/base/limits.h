@@ -485,11 +485,13 @@
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
-/* An eviction that a PodDisruptionBudget refuses is asked for again no sooner than this, whatever changes meanwhile,
- * and no later than the other while nothing does. As many Pods are remembered as may have a dead GPU at once. */
+/* Time between two requests for an eviction that a PodDisruptionBudget refuses: at least, and at most unless the API
+ * server's Retry-After is longer. */
 #define FL_EVICT_AGAIN (5 * FL_NS_PER_S)
 #define FL_EVICT_RETRY_LAST (10 * FL_NS_PER_S)
-#define FL_EVICT_REFUSED 16
+/* So many refusals are remembered: the kubelet's default of Pods, which may share GPUs. When more are, the oldest is
+ * forgotten, and that Pod is asked for at the next change. */
+#define FL_EVICT_REFUSED 110
 /* What the kubelet and the API server say of a Pod must contradict the book for so long: the kubelet tells the API
  * server within its sync period of 10 s how a Pod is. */
 #define FL_BOOK_SURE (15 * FL_NS_PER_S)

@@ -119,9 +119,9 @@ static void tell_refused(const struct fl_pods *pods, const struct evicting *evic
 		.capability = "node-pods",
 	};
 
-	(void)snprintf(words, sizeof words, "its GPU %.*s is dead, and the API server refuses to evict it: %s: it is "
-					    "asked again every %d s until it agrees",
-		       FL_ARG(eviction->card), evicting->err.text, (int)(FL_EVICT_RETRY_LAST / FL_NS_PER_S));
+	(void)snprintf(words, sizeof words, "its GPU %.*s is dead; the API server refuses the eviction: %s: the "
+					    "agent retries",
+		       FL_ARG(eviction->card), evicting->err.text);
 	event.message = fl_str(words);
 	if (pods->event)
 		pods->event(pods->event_arg, &event);
