@@ -66,9 +66,10 @@ bool role_ready(void *run_, struct fl_buf *words)
 		fl_buf_str(words, FL_S("is ending"));
 		return false;
 	}
-	if (!capabilities_know(run, words) || !webhooks_know(run, words))
-		return false;
+	/* The role first: it names what a person can mend, and the kinds that wait for that are its own. */
 	if (run->role->ready && !run->role->ready(run, words))
+		return false;
+	if (!capabilities_know(run, words) || !webhooks_know(run, words))
 		return false;
 	tell_absent(run, words);
 	return true;

@@ -624,7 +624,8 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 	if (agent->open_why.code)
 		fl_buf_str(words, fl_str(open_words(agent).text));
 	else if (!agent->records)
-		fl_buf_printf(words, "waits for the agent that is still there and has %s", agent->options.state_dir);
+		fl_buf_printf(words, "waits for the end of the agent that holds the state directory %s",
+			      agent->options.state_dir);
 	else if (fl_records_behind(agent->records, &why) || fl_records_behind(agent->bookings, &why))
 		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
 	else if (unwatched)

@@ -354,6 +354,27 @@ static struct fl_str ready(struct fixture *f, struct fl_buf *words)
 		CHECK(fl_str_starts(ready(&f, &words_), fl_str(want))); \
 	} while (0)
 
+static bool not_mended(const struct fl_running *run, struct fl_buf *words)
+{
+	(void)run;
+	fl_buf_str(words, FL_S("mount it"));
+	return false;
+}
+
+/* What waits for the role's own is told by the role, and not by the name of a kind. */
+TEST(what_a_person_can_mend_is_told_before_kinds_that_are_not_known)
+{
+	FL_AUTO(fixture) struct fixture f = { 0 };
+
+	f.flags = flags_of(&f);
+	OK_ERR(begin(&f), &f.err);
+	READY("waits for lamps.test.fairlead.dev: starting");
+	f.role = lamp_role;
+	f.role.ready = not_mended;
+	f.run.role = &f.role;
+	READY("mount it");
+}
+
 TEST(what_is_missing_is_told_one_after_another)
 {
 	FL_AUTO(fixture) struct fixture f = { 0 };

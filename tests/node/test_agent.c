@@ -47,7 +47,7 @@ static bool says(struct world *w, int which)
 		{ "cannot write a CDI file", w->file, ": take away what lies there" },
 		{ "cannot see what lies in the CDI directory", w->cdi, "Not a directory" },
 		{ "serves nothing", "there is no file at '", "at-all.yaml'" },
-		{ "waits for the agent that is still there", w->state, "" },
+		{ "waits for the end of the agent that holds the state directory", w->state, "" },
 		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },
 	};
 	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
