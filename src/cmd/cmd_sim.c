@@ -60,7 +60,7 @@ static const char about[] =
 	"ecc NODE GPU uncorrected, recovery NODE GPU reset, reset NODE GPU: memory errors; what the driver wants done; "
 	"doing it.\n\n"
 	"driver NODE absent, driver NODE loaded: it is unloaded by force, and is there again.\n\n"
-	"heal NODE [GPU]: all of this is undone. show NODE: the cards.";
+	"heal NODE: all of this is undone; heal NODE GPU: what concerns that GPU. show NODE: the driver and the GPUs.";
 
 /* ---- where it is ---- */
 

@@ -358,6 +358,20 @@ TEST_ONCE(errors_that_were_ordered)
 	REFUSED(fake_say(n.state, "dance", stderr, &err), FL_E_INVALID);
 }
 
+static bool shows(struct node *n, const char *words)
+{
+	struct fl_err err = { 0 };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	bool has = out && fake_say(n->state, "show", out, &err) == 0 && fflush(out) == 0 && strstr(text, words);
+
+	if (out)
+		(void)fclose(out);
+	free(text);
+	return has;
+}
+
 TEST_ONCE(a_driver_that_comes_and_goes)
 {
 	struct fl_err err = { 0 };
@@ -366,6 +380,16 @@ TEST_ONCE(a_driver_that_comes_and_goes)
 
 	OK_ERR(node_up(&n, "two-t4", &err), &err);
 	REFUSED(fake_say(n.state, "driver unload", stderr, &err), FL_E_RETRY);
+	CHECK(shows(&n, " driver 535.247.01 loaded\n") && shows(&n, " mig off\n"));
+	SAY(n, "driver absent");
+	SAY(n, "lose 0");
+	CHECK(shows(&n, " driver 535.247.01 absent\n") && shows(&n, " mig off lost\n"));
+	SAY(n, "heal 0");
+	CHECK(shows(&n, " absent\n"));                    /* a GPU is healed: the driver is none */
+	SAY(n, "heal");
+	CHECK(shows(&n, " loaded\n") && !shows(&n, " lost"));
+	CHECK_INT(n.nv.shutdown(), 0);
+	CHECK_INT(n.nv.init(), 0);
 	SAY(n, "driver mismatch");
 	CHECK_INT(n.nv.count(&got), 0);                   /* who has it open keeps it */
 	CHECK_INT(n.nv.shutdown(), 0);

@@ -49,6 +49,14 @@ func TestSimBreaksAndHealsACard(t *testing.T) {
 		t.Error(said)
 	}
 	r.within(time.Minute).hasGPUs(8, 8)
+	if said, status := sim("driver", "node-1", "absent"); status != 0 {
+		t.Error(said)
+	}
+	r.hasGPUs(0, 8)
+	if said, status := sim("heal", "node-1"); status != 0 {
+		t.Error(said)
+	}
+	r.within(time.Minute).hasGPUs(8, 8)
 	said, err := exec.Command(program, "sim", "--cluster=nowhere", "heal", "node-1").CombinedOutput()
 	if err == nil || !strings.Contains(string(said), "./dev up starts one") {
 		t.Errorf("without a cluster: %v %q", err, said)

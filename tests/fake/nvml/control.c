@@ -271,6 +271,13 @@ static void heal_gpu(struct fake_gpu *g)
 		g->fabric.summary = FL_NV_FABRIC_HEALTHY;
 }
 
+static void set_driver(struct fake_state *state, uint32_t code)
+{
+	if (state->driver && code == 0)
+		state->driver_epoch++;
+	state->driver = code;
+}
+
 static void say_heal(struct say *s)
 {
 	int32_t no = gpu_or_any(s);
@@ -283,8 +290,10 @@ static void say_heal(struct say *s)
 	for (uint32_t i = 0; i < FAKE_FAULTS; i++)
 		if (no < 0 || s->state->faults[i].gpu == no)
 			s->state->faults[i].used = 0;
-	if (no < 0)
+	if (no < 0) {
 		memset(s->state->missing, 0, sizeof(s->state->missing));
+		set_driver(s->state, 0);
+	}
 	__atomic_add_fetch(&s->state->heals, 1, __ATOMIC_RELEASE);
 	fake_ring(s->state);
 }
@@ -384,9 +393,7 @@ static void say_driver(struct say *s)
 		s->failed = fl_fail(s->err, FL_E_RETRY, "unload: the driver is in use");
 	if (s->failed)
 		return;
-	if (s->state->driver && codes[state] == 0)
-		s->state->driver_epoch++;
-	s->state->driver = codes[state];
+	set_driver(s->state, codes[state]);
 	if (version)
 		snprintf(s->state->driver_version, sizeof(s->state->driver_version), "%s", version);
 	fake_ring(s->state);
@@ -467,21 +474,35 @@ static void say_mig(struct say *s)
 
 /* ---- looking ---- */
 
+/* As `driver` takes it. */
+static const char *driver_word(uint32_t code)
+{
+	return code == 0 ? "loaded" : code == FL_NV_DRIVER_NOT_LOADED ? "absent" : "mismatch";
+}
+
+/* The mode changes at a reset. */
+static const char *mig_word(const struct fake_gpu *g)
+{
+	if (g->mig == g->mig_pending)
+		return g->mig ? "on" : "off";
+	return g->mig ? "on-until-reset" : "off-until-reset";
+}
+
 static void say_show(struct say *s)
 {
 	char uuid[48];
 
-	fprintf(s->out, "node %s driver %s state %u\n", s->state->name, s->state->driver_version, s->state->driver);
+	fprintf(s->out, "node %s driver %s %s\n", s->state->name, s->state->driver_version,
+		driver_word(s->state->driver));
 	for (uint32_t i = 0; i < s->state->gpus_n; i++) {
 		const struct fake_gpu *g = &s->state->gpus[i];
 		char mode[32] = "";
 
 		if (g->compute_mode)
 			snprintf(mode, sizeof(mode), " compute-mode %u", g->compute_mode);
-		fprintf(s->out, "gpu %u %s %08x:%02x:%02x.0 minor %u numa %d %s mig %u/%u lost %u%s%s\n", i, g->uuid,
-			g->domain, g->bus,
-			g->slot, g->minor, g->numa, g->model.key, g->mig, g->mig_pending, g->lost,
-			g->gone ? " pulled" : "", mode);
+		fprintf(s->out, "gpu %u %s %08x:%02x:%02x.0 minor %u numa %d model %s mig %s%s%s%s\n", i, g->uuid,
+			g->domain, g->bus, g->slot, g->minor, g->numa, g->model.key, mig_word(g),
+			g->lost ? " lost" : "", g->gone ? " pulled" : "", mode);
 		for (uint32_t k = 0; k < FAKE_GIS; k++)
 			for (uint32_t c = 0; g->gis[k].used && c < FAKE_CIS; c++) {
 				const struct fake_ci *ci = &g->gis[k].cis[c];
