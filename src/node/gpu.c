@@ -153,9 +153,7 @@ static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 	card->enrolled = false;
 	card->asked = true;
 	(void)snprintf(message, sizeof message,
-		       "%s; it is left out until a process of its own has seen it answer; if it stays so, reset the "
-		       "card or restart the machine",
-		       why);
+		       "%s; it is left out until a process of its own has seen it answer", why);
 	fl_log(gpu->options.log, FL_WARN, "a card is left out", FL_KV_TEXT("card", card->address),
 	       FL_KV_TEXT("why", why));
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)

@@ -152,6 +152,7 @@ struct fl_holding_ask {
 	bool begun;                            /* what is carried out now was wanted after it came */
 	struct fl_gpu_pause again;             /* of one who asks for what was asked for before: is it so by now? */
 	struct fl_err why;
+	char kept[200];                        /* the first reason, if another was given now; "": none was */
 };
 
 /* With who else has the driver open. */
@@ -209,17 +210,20 @@ static void looked_again(struct fl_op *op)
 	struct fl_http_req *req = ask->req;
 	struct fl_holding *holding = ask->holding;
 	struct fl_err why = op->result < 0 ? ask->why : (struct fl_err){ 0 };
+	char words[280];
 
+	(void)snprintf(words, sizeof words, "the driver is let go of already%s%s",
+		       ask->kept[0] ? "; the reason stays as first given: " : "", ask->kept);
 	fl_gpu_resume(*holding->gpu);     /* the pause that was asked for first stays */
 	forget(ask);
 	if (why.code)
 		fl_http_req_say(req, 504, "%s", why.text);
 	else
-		say_done(holding, req, "the driver is let go of already");
+		say_done(holding, req, words);
 }
 
 /* What was asked for before may be on its way still, or have failed: a process that hung there may have ended since. */
-static void look_again(struct fl_holding *holding, struct fl_http_req *req, struct fl_str words)
+static void look_again(struct fl_holding *holding, struct fl_http_req *req, struct fl_str words, struct fl_str kept)
 {
 	struct fl_holding_ask *ask = wait_for_it(holding, req, true);
 	char why[200];
@@ -227,6 +231,7 @@ static void look_again(struct fl_holding *holding, struct fl_http_req *req, stru
 	if (!ask)
 		return;
 	(void)snprintf(why, sizeof why, "%.*s", FL_ARG(words));
+	(void)snprintf(ask->kept, sizeof ask->kept, "%.*s", FL_ARG(kept));
 	ask->again = (struct fl_gpu_pause){ .op = { .done = looked_again, .err = &ask->why }, .users = true };
 	fl_gpu_pause(*holding->gpu, &ask->again, why);
 }
@@ -247,21 +252,35 @@ static struct fl_holding_ask *next_ask(const struct fl_holding *holding)
 	return ask;
 }
 
-/* Has the operator asked for a pause that still holds? */
+/* Why the operator has asked for a pause that still holds; empty: there is none. */
+static struct fl_str asked_why(struct fl_view *view)
+{
+	struct facts facts = { .word = fl_view_get(view, &fl_word_kind, FL_S(""), operator_name),
+			       .by_operator = fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name) };
+
+	return operators(&facts);
+}
+
 static bool has_asked(const struct fl_holding *holding)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_view view = fl_loop_view(holding->loop, &arena);
-	const struct fl_word *word = fl_view_get(&view, &fl_word_kind, FL_S(""), operator_name);
 
-	if (word)
-		return word->pause;
-	return fl_view_get(&view, &fl_pause_kind, FL_S(""), operator_name);
+	return asked_why(&view).len;
 }
 
 static const char the_opposite[] = "somebody asked for the opposite at the same time";
-static const char of_the_node[] = "a label of the Node asks for it: take away its nvidia.com/gpu.deploy.* = "
-				  "paused-for-...";
+
+/* The label, as the Node has it, is in the reason of the hold. */
+static void say_of_the_node(const struct fl_holding *holding, struct fl_http_req *req)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(holding->loop, &arena);
+	const struct fl_hold *hold = fl_view_get(&view, &fl_hold_kind, FL_S(""), driver_name);
+
+	fl_http_req_say(req, 409, "the pause is not of fairlead pause: %.*s: remove that label to take up the driver",
+			FL_ARG(hold && hold->why.len ? hold->why : FL_S("a label of the Node asks for it")));
+}
 
 static void answer(const struct fl_holding *holding, struct fl_http_req *req, bool pause, const struct fl_err *why)
 {
@@ -271,8 +290,10 @@ static void answer(const struct fl_holding *holding, struct fl_http_req *req, bo
 		fl_http_req_say(req, 504, "%s", why->text);
 	else if (pause == held)
 		say_done(holding, req, held ? "the driver is let go of" : "the driver is taken up");
+	else if (by_node)
+		say_of_the_node(holding, req);
 	else
-		fl_http_req_say(req, 409, "%s", by_node ? of_the_node : the_opposite);
+		fl_http_req_say(req, 409, "%s", the_opposite);
 }
 
 static void answer_all(struct fl_holding *holding, const struct fl_err *why)
@@ -372,15 +393,21 @@ static int say(struct fl_holding *holding, bool pause, struct fl_str why, struct
 static void asked_to_pause(struct fl_http_req *req)
 {
 	struct fl_holding *holding = fl_http_req_service(req);
-	struct fl_str words = fl_str_trim(fl_http_req_body(req));
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(holding->loop, &arena);
+	struct fl_str words = fl_str_trim(fl_http_req_body(req)), first = asked_why(&view), kept = FL_S("");
 	struct fl_err err = { 0 };
 
-	if (!words.len)
+	if (first.len && words.len && !fl_str_eq(first, words))
+		kept = first;
+	if (first.len)
+		words = first;
+	else if (!words.len)
 		words = FL_S("asked for by the operator");
 	if (say(holding, true, words, &err) < 0)
 		fl_http_req_say(req, 503, "%s", err.text);
 	else if (holding->held && *holding->gpu)
-		look_again(holding, req, words);
+		look_again(holding, req, words, kept);
 	else
 		(void)wait_for_it(holding, req, true);
 }
@@ -396,7 +423,7 @@ static void asked_to_resume(struct fl_http_req *req)
 	else if (asked)
 		(void)wait_for_it(holding, req, false);
 	else if (holding->held)
-		fl_http_req_say(req, 409, "%s", of_the_node);
+		say_of_the_node(holding, req);
 	else
 		fl_http_req_say(req, 200, "nobody has asked for a pause");
 }

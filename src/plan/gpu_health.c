@@ -55,8 +55,10 @@ static void look_at_driver(const struct fl_driver *driver, struct verdict *v)
 		      "install or load the driver; it is taken up by itself");
 		return;
 	case FL_DRIVER_PAUSED:
-		worse(v, SURE, false, FL_S("Paused"), FL_S("we were asked to let go of the driver"),
-		      "resume; see the operator's labels nvidia.com/gpu.deploy.*");
+		worse(v, SURE, false, FL_S("Paused"),
+		      FL_S("the GPU driver is paused, as fairlead pause or a label of the Node asks"),
+		      "run fairlead resume on the node, or remove the label nvidia.com/gpu.deploy.* whose value "
+		      "begins with paused-for-");
 		return;
 	case FL_DRIVER_MISMATCH:
 		worse(v, SURE, false, FL_S("DriverMismatch"), FL_S("the driver's library and its kernel module differ"),

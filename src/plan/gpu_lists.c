@@ -483,7 +483,8 @@ static void keep_held(struct lists *l)
 			fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), held->resource, FL_S("") },
 			       "NotOurs",
 			       "%.*s/%.*s holds %.*s of it, and neither a pool nor --unpooled has that name: it may be "
-			       "another plugin's; if this one gave it, set what did so again until that Pod has ended",
+			       "another plugin's; if Fairlead allocated it under earlier settings, restore them until "
+			       "that Pod has ended",
 			       FL_ARG(held->holder->pod_space), FL_ARG(held->holder->pod), FL_ARG(held->id));
 	}
 }

@@ -24,6 +24,7 @@ struct mps {
 	const char *reason;                    /* of the first problem; NULL: there is none */
 	bool quiet;                            /* no problem but a step that takes a moment */
 	struct fl_str problems;
+	struct fl_str daemon;                  /* the resource of the first one that has trouble; empty: none has */
 };
 
 static void FL_PRINTF(4, 5) problem(struct mps *m, bool quiet, const char *reason, const char *fmt, ...)
@@ -406,6 +407,8 @@ static void judge(struct daemon *d)
 
 	if (why.len) {
 		unhealthy(d, why);
+		if (!d->m->daemon.len)
+			d->m->daemon = d->name;
 		problem(d->m, strcmp(reason, "MPSStarts") == 0, reason, "%.*s: %.*s", FL_ARG(d->name), FL_ARG(why));
 		return;
 	}
@@ -467,6 +470,13 @@ static void serve(struct mps *m, struct fl_str name)
 
 /* ---- what is said on the Node ---- */
 
+/* Of the daemon that has trouble; a GPU that is refused has none. */
+static struct fl_str logs(const struct mps *m)
+{
+	return m->daemon.len ? fl_plan_printf(m->plan, ". Log: %.*s/%.*s/log/control.log",
+					      FL_ARG(m->facts->settings->mps_root), FL_ARG(m->daemon)) : FL_S("");
+}
+
 static void tell(struct mps *m)
 {
 	const struct fl_own_node *node = m->facts->node;
@@ -477,8 +487,8 @@ static void tell(struct mps *m)
 	ref = FL_REF(&fl_own_node_kind, node);
 	if (m->reason)
 		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, m->quiet ? FL_TELL_NOBODY : FL_TELL_WARNING,
-				  "MPSReady", FL_CONDITION_FALSE, m->reason, "%.*s%s", FL_ARG(m->problems),
-				  m->quiet ? "" : ". Log: log/control.log of the resource below --mps-root");
+				  "MPSReady", FL_CONDITION_FALSE, m->reason, "%.*s%.*s", FL_ARG(m->problems),
+				  FL_ARG(m->quiet ? FL_S("") : logs(m)));
 	else if (m->asked && m->facts->driver->state == FL_DRIVER_READY)
 		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, FL_TELL_NORMAL, "MPSReady", FL_CONDITION_TRUE,
 				  "Ready", "%u GPUs are shared, %d clients each", m->shared, (int)m->replicas);

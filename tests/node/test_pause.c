@@ -109,11 +109,19 @@ TEST_ONCE(a_request_is_answered_when_the_driver_is_free_and_when_it_is_taken_up)
 	CHECK(!fake_in_use(n.rig.state->path));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade");
-	ASKED(n, "/pause", "", 200, "the driver is let go of already");
+	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
+	ASKED(n, "/pause", "an upgrade", 200, "the driver is let go of already\n");
+	ASKED(n, "/pause", "a reset", 200,
+	      "the driver is let go of already; the reason stays as first given: an upgrade\n");
+	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade");
 	ASKED(n, "/resume", "", 200, "the driver is taken up");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
 }
+
+#define OF_THE_LABEL \
+	"the pause is not of fairlead pause: the Node's label nvidia.com/gpu.deploy.dcgm is paused-for-mig-change: " \
+	"remove that label"
 
 TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
 {
@@ -127,9 +135,9 @@ TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
 	node.meta.has.labels = 1;
 	OK(know(n.rig.loop, &fl_own_node_kind, &node));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
-	ASKED(n, "/resume", "", 409, "a label of the Node asks for it");
+	ASKED(n, "/resume", "", 409, OF_THE_LABEL);
 	ASKED(n, "/pause", "", 200, "the driver is let go of already");
-	ASKED(n, "/resume", "", 409, "a label of the Node asks for it");
+	ASKED(n, "/resume", "", 409, OF_THE_LABEL);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 }
 

@@ -207,7 +207,9 @@ static const struct {
 	  WAS("Unhealthy", "cause: DriverAbsent"), "", "", A ": Healthy since 100 returned 100, told\n" },
 	{ "we were asked to let go of it", "metadata: {name: driver}\nstate: Paused\n", SOON, "", WAS("Healthy", ""),
 	  "",
-	  "", A ": Unhealthy Paused since 100, warned: we were asked to let go of the driver: *\n" },
+	  "", A ": Unhealthy Paused since 100, warned: the GPU driver is paused, as fairlead pause or a "
+	  "label of the Node asks: run fairlead resume on the node, or remove the label nvidia.com/gpu.deploy.* whose "
+	  "value begins with paused-for-\n" },
 	{ "an upgrade is under way", "metadata: {name: driver}\nstate: Mismatch\n", SOON, "", WAS("Healthy", ""), "",
 	  "",
 	  A ": Unhealthy DriverMismatch since 100, warned: the driver's library and its kernel module differ: *\n" },

@@ -70,7 +70,7 @@ static const struct {
 	{ "a client's fault makes all shares sick, and the daemon stays", ON, TAKEN,
 	  DAEMON("Ready") SET "fault: true\nfails: 1\nmessage: delete the Pods\nhealthy: true\n", HOLD("GPU-1::2"),
 	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 sick: delete the Pods\n"
-	  "MPSReady False MPSFault: nvidia.com/gpu: delete the Pods*\n" },
+	  "MPSReady False MPSFault: nvidia.com/gpu: delete the Pods. Log: /m/nvidia.com/gpu/log/control.log\n" },
 	{ "I3: a deaf daemon whose shares are held stays", ON, TAKEN,
 	  DAEMON("Deaf") SET "fails: 1\nmessage: deaf\nhealthy: true\n", HOLD("GPU-1::2"),
 	  "mode 1 3\nmode 2 3\ndaemon Deaf 1=10000M 2=10000M 25% cards 2 sick: deaf\nMPSReady False MPSDaemon*\n" },
