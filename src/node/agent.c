@@ -52,15 +52,17 @@ static void log_settings(struct fl_agent *agent, const struct fl_settings *setti
 {
 	static const uint64_t seed[2] = { 0x6661697267707521u, 0x73657474696e6773u };
 	struct fl_str message = settings->message, untaken = settings->untaken;
-	uint64_t said = fl_siphash13(seed, message.len ? message.p : "", message.len) ^
-			~fl_siphash13(seed, untaken.len ? untaken.p : "", untaken.len);
+	uint64_t wrong = message.len ? fl_siphash13(seed, message.p, message.len) : 0;
+	uint64_t left = untaken.len ? fl_siphash13(seed, untaken.p, untaken.len) : 0;
+	bool wrong_too = wrong != agent->wrong_said, left_too = left != agent->untaken_said;
 
-	if (said == agent->settings_said || (!agent->settings_said && !message.len && !untaken.len))
+	agent->wrong_said = wrong;
+	agent->untaken_said = left;
+	if (!wrong_too && !left_too)
 		return;
-	agent->settings_said = said;
-	if (message.len)
+	if (message.len && wrong_too)
 		fl_log(agent->options.log, FL_WARN, "the configuration is wrong", FL_KV_STR("message", message));
-	if (untaken.len)
+	if (untaken.len && (left_too || !message.len))
 		fl_log(agent->options.log, FL_WARN, "not all of the configuration is taken",
 		       FL_KV_STR("message", untaken));
 	if (!message.len && !untaken.len)

@@ -72,7 +72,7 @@ struct fl_agent {
 	struct fl_err open_why;                /* why the journal is not open: FL_OK when it is, or is on its way */
 	struct fl_timer open_again;
 	uint64_t open_delay;
-	uint64_t settings_said;                /* a digest of what was logged of Settings; 0: nothing was */
+	uint64_t wrong_said, untaken_said;     /* digests of what was logged of Settings; 0: nothing was */
 	bool ends;
 	struct fl_gpu_pause let_go;            /* of the children, at the end */
 	struct fl_timer end_by;

@@ -363,6 +363,46 @@ static int check_mps(const struct fl_settings *s, struct fl_err *err)
 	return 0;
 }
 
+/* ---- time-slicing and MPS of what this node cannot have ---- */
+
+/* NVIDIA's plugin takes such a file and shares nothing; so the rest of it counts here too, and what is left out is
+ * told. A profile that no GPU has now may come. */
+static const char *why_unshared(const struct fl_settings *s, struct fl_str resource)
+{
+	for (uint32_t i = 0; i < s->pools.len; i++)
+		if (fl_str_eq(s->pools.at[i].resource, resource))
+			return "it is a pool: write --pool RESOURCE=GPU,GPU;slices=N";
+	if (!s->unpooled)
+		return "--unpooled=false offers none of it: leave one of the two out";
+	if (fl_str_eq(resource, FL_S("nvidia.com/gpu")))
+		return NULL;
+	if (!fl_str_starts(resource, FL_S("nvidia.com/mig-")))
+		return "this agent has no such resource: write nvidia.com/gpu or nvidia.com/mig-PROFILE";
+	if (s->mig == FL_MIG_MIXED)
+		return NULL;
+	return s->mig == FL_MIG_SINGLE ? "MIG devices are nvidia.com/gpu with the MIG strategy single: write that, or "
+					 "choose mixed" :
+					 "no MIG device is offered with the MIG strategy none: choose mixed";
+}
+
+static int check_sharing(struct laying *l)
+{
+	const struct fl_settings_at at = { "", "sharing" };
+	struct fl_settings *s = l->settings;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < s->sharing.len; i++) {
+		const char *why = why_unshared(s, s->sharing.at[i].resource);
+		struct fl_str text;
+
+		if (!why)
+			continue;
+		text = fl_arena_printf(l->arena, "'%.*s' is not shared: %s", FL_ARG(s->sharing.at[i].resource), why);
+		r = text.p ? fl_settings_warn(s, l->arena, &at, text.p, l->err) : no_memory(l->err);
+	}
+	return r;
+}
+
 /* ---- rows of one kind ---- */
 
 #define LAY_ENUM(given_, member, name, names) \
@@ -564,6 +604,8 @@ static int read_all(const struct fl_settings_from *from, struct fl_arena *arena,
 		r = lay_given(&l, from->given ? from->given : &nothing);
 	if (r == 0 && (r = check_mps(ret, err)) < 0)
 		return fl_wrap(err, "%.*s", FL_ARG(shown(from)));
+	if (r == 0)
+		r = check_sharing(&l);
 	if (from->node.len)
 		FL_SET(ret, node, from->node);
 	if (from->boot.len)

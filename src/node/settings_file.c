@@ -416,7 +416,10 @@ static int get_resource(struct reader *r, yyjson_val *val, struct fl_str *ret)
 	if (!name.p)
 		return no_memory(r->err);
 	if (!fl_name_ok(FL_NAME_QUALIFIED, name) || name.len > 63)
-		return REFUSE(r, val, "no name of a resource with at most 63 characters");
+		return REFUSE(r, val,
+			      "'%.*s' is no name of a resource: write at most 63 letters, digits, '-', '_' and '.', "
+			      "with a letter or digit at both ends",
+			      FL_ARG(fl_str_sub(name, 0, 80)));
 	*ret = name;
 	return 0;
 }
@@ -666,7 +669,7 @@ static int take_version(struct reader *r, yyjson_val *val)
 	if (result < 0 || !text.len || fl_str_eq(text, FL_S("v1")))
 		return result;
 	text = fl_str_sub(text, 0, 40);
-	return REFUSE(r, val, "unknown version: %.*s", FL_ARG(text));
+	return REFUSE(r, val, "unknown version: %.*s: write v1", FL_ARG(text));
 }
 
 int fl_settings_file(struct fl_str text, struct fl_arena *arena, struct fl_settings *settings, struct fl_err *err)

@@ -485,6 +485,29 @@ TEST_ONCE(no_root_is_searched_before_the_configuration_is_known_and_none_is_no_r
 	CHECK(until(&w, says, 2) && w.warned == 1);
 }
 
+static bool has_warned(struct world *w, int times)
+{
+	return w->warned == times;
+}
+
+TEST_ONCE(each_mistake_is_logged_once_and_what_is_left_out_is_not_logged_with_it)
+{
+	char file[120];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(file, sizeof file, "%s/c.yaml", w.pod_dir);
+	CHECK(test_write_file(file, "version: v1\nsharng: {}\n"));
+	w.config = file;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK_INT(w.untaken, 1);
+	CHECK(test_write_file(file, "version: v2\n"));
+	CHECK(until(&w, has_warned, 1));
+	CHECK(test_write_file(file, "version: v3\n"));
+	CHECK(until(&w, has_warned, 2));
+	CHECK_INT(w.untaken, 1);
+}
+
 static bool node_says_of_cdi(struct world *w, int arg)
 {
 	(void)arg;

@@ -148,9 +148,10 @@ static const struct {
 	  SHARING "{renameByDefault: true, failRequestsGreaterThanOne: true, " GPU4 "}}",
 	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"renamed\":\"nvidia.com/gpu.shared\","
 	  "\"replicas\":4}],\"failRequestsGreaterThanOne\":true}" },
-	{ "a resource without its domain is NVIDIA's", "", "",
+	{ "a resource without its domain is NVIDIA's", "--mig-strategy=mixed", "",
 	  SHARING "{resources: [{name: mig-1g.10gb, devices: all, replicas: 2}]}}",
-	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/mig-1g.10gb\",\"replicas\":2}],"
+	  "{\"unpooled\":true,\"migStrategy\":\"mixed\","
+	  "\"sharing\":[{\"resource\":\"nvidia.com/mig-1g.10gb\",\"replicas\":2}],"
 	  "\"failRequestsGreaterThanOne\":false}" },
 	{ "what NVIDIA's plugin resets is told and not taken", "", "",
 	  SHARING "{resources: [{name: nvidia.com/gpu, rename: x, devices: [0, '1:2', GPU-1], replicas: 2}]}}",
@@ -222,6 +223,41 @@ static const struct {
 	  "DP_DISABLE_HEALTHCHECKS: 'x' is no XID: write numbers, or all" },
 };
 
+/* Of the resources to be shared, those that this node cannot have; the file counts. */
+static const struct {
+	const char *says, *args, *name, *why;  /* how the words begin; NULL: it is shared */
+} shared[] = {
+	{ "a misspelt one", "", "nvidia.com/gpus", "this agent has no such resource: write nvidia.com/gpu or "
+						   "nvidia.com/mig-PROFILE" },
+	{ "that of another vendor", "", "amd.com/gpu", "this agent has no such resource:" },
+	{ "that which renaming makes", "", "nvidia.com/gpu.shared", "this agent has no such resource:" },
+	{ "GPUs", "", "gpu", NULL },
+	{ "GPUs that are not offered", "--unpooled=false", "gpu", "--unpooled=false offers none of it:" },
+	{ "a pool", "--pool=a.io/b=0", "a.io/b", "it is a pool: write --pool RESOURCE=GPU,GPU;slices=N" },
+	{ "MIG devices, which may come", "--mig-strategy=mixed", "mig-1g.5gb", NULL },
+	{ "MIG devices that are GPUs", "--mig-strategy=single", "mig-1g.5gb", "MIG devices are nvidia.com/gpu with" },
+	{ "MIG devices that are not offered", "", "mig-1g.5gb", "no MIG device is offered with the MIG strategy none" },
+};
+
+TEST(what_cannot_be_shared_is_told)
+{
+	EACH_ROW (row, shared) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf got = FL_BUF(4 * FL_KIB);
+		struct fl_str file =
+			fl_arena_printf(&arena, SHARING "{resources: [{name: %s, replicas: 2}]}}", row->name);
+		const char *told;
+
+		OK(file.p ? 0 : -FL_E_NOMEM);
+		OK(read_settings(row->args, "", file.p, &got));
+		OK(fl_buf_check(&got, "settings", NULL));
+		CHECK(strstr(got.p, "\"replicas\":2"));
+		told = strstr(got.p, "' is not shared: ");
+		CHECK_INT(told != NULL, row->why != NULL);
+		CHECK(!told || !row->why || strncmp(told + 17, row->why, strlen(row->why)) == 0);
+	}
+}
+
 TEST(what_is_given_is_what_is_so)
 {
 	EACH_ROW (row, cases) {
@@ -266,7 +302,7 @@ static const struct {
 	{ "Tegra", "--device-discovery-strategy=tegra", NULL,
 	  "--device-discovery-strategy: 'tegra' is not supported (Tegra, WSL and vfio are not): write auto or nvml" },
 
-	{ "another version", "", "version: v2", "config.yaml: version: unknown version: v2" },
+	{ "another version", "", "version: v2", "config.yaml: version: unknown version: v2: write v1" },
 	{ "an empty list of strategies", "", "flags: {plugin: {deviceListStrategy: []}}",
 	  "config.yaml: flags.plugin.deviceListStrategy: an empty list hands out nothing: name a strategy, as cdi-cri, "
 	  "or leave it out" },
@@ -311,7 +347,8 @@ static const struct {
 	{ "two channels", "", "version: v1\nimex: {channelIDs: [0, 0]}",
 	  "config.yaml: imex.channelIDs: '[0,0]' is neither [] nor [0]: the device plugin knows channel 0 only" },
 	{ "a new name that is none", "", SHARING "{resources: [{name: gpu, replicas: 2, rename: 'a b'}]}}",
-	  "config.yaml: sharing.timeSlicing.resources[0].rename: no name of a resource with at most 63 characters" },
+	  "config.yaml: sharing.timeSlicing.resources[0].rename: 'nvidia.com/a b' is no name of a resource: write at "
+	  "most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends" },
 	{ "a device that is none", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: [0, first]}]}}",
 	  "config.yaml: sharing.timeSlicing.resources[0].devices[1]: an index (1, '0:1') or a UUID is wanted" },
 	{ "a device below zero", "", SHARING "{resources: [{name: gpu, replicas: 2, devices: [-1]}]}}",
@@ -568,8 +605,8 @@ TEST(the_last_good_settings_stay_in_force)
 	CHECK(!first.unpooled);
 	CHECK_STR(first.node, "n1");
 	CHECK_STR(first.boot, "b1");
-	CHECK_STR(first.message, "c: version: unknown version: v2; until it is right, the command line and the "
-				 "environment alone are in force");
+	CHECK_STR(first.message, "c: version: unknown version: v2: write v1; until it is right, the command line "
+				   "and the environment alone are in force");
 	/* The same words when what was made at the start is what is in force. */
 	from.last = &first;
 	OK(fl_settings_make(&from, &arena, &second, NULL));
