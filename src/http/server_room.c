@@ -63,18 +63,18 @@ static uint64_t last_sign(const struct fl_sconn *conn)
 	return conn->conn.last_read > conn->conn.last_sent ? conn->conn.last_read : conn->conn.last_sent;
 }
 
-/* `of` NULL: of all peers. */
-static bool among(const struct fl_sconn *conn, const struct fl_origin *of, bool extra)
+/* `origin` NULL: all peers. */
+static bool among(const struct fl_sconn *conn, const struct fl_origin *origin, bool extra)
 {
-	return conn->extra == extra && (!of || fl_origin_eq(&conn->origin, of));
+	return conn->extra == extra && (!origin || fl_origin_eq(&conn->origin, origin));
 }
 
-static uint32_t count(const struct fl_http_server *server, const struct fl_origin *of, bool extra)
+static uint32_t count(const struct fl_http_server *server, const struct fl_origin *origin, bool extra)
 {
 	uint32_t count = 0;
 
 	for (const struct fl_sconn *conn = server->conns; conn; conn = conn->next)
-		count += among(conn, of, extra);
+		count += among(conn, origin, extra);
 	return count;
 }
 
@@ -85,13 +85,13 @@ static void earlier(struct fl_sconn **best, struct fl_sconn *conn)
 }
 
 /* Which ordinary place is to be given up; NULL: none. */
-static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_origin *of)
+static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_origin *origin)
 {
 	struct fl_sconn *longest_idle = NULL, *slow = NULL;
 	uint64_t now = fl_now(server->io);
 
 	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next) {
-		if (!among(conn, of, false))
+		if (!among(conn, origin, false))
 			continue;
 		if (idle(conn))
 			earlier(&longest_idle, conn);
@@ -102,12 +102,12 @@ static struct fl_sconn *victim(const struct fl_http_server *server, const struct
 }
 
 /* The same of those for probes, which is the oldest one: a probe and its answer take no time. */
-static struct fl_sconn *extra_victim(const struct fl_http_server *server, const struct fl_origin *of)
+static struct fl_sconn *extra_victim(const struct fl_http_server *server, const struct fl_origin *origin)
 {
 	struct fl_sconn *oldest = NULL;
 
 	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next)
-		if (among(conn, of, true) && (idle(conn) || waits_since(conn) != FL_NEVER))
+		if (among(conn, origin, true) && (idle(conn) || waits_since(conn) != FL_NEVER))
 			earlier(&oldest, conn);
 	return oldest;
 }
@@ -140,14 +140,14 @@ bool fl_sconn_extra(struct fl_sconn *conn)
 	return false;
 }
 
-static bool extra_room(struct fl_http_server *server, const struct fl_origin *peer)
+static bool extra_room(struct fl_http_server *server, const struct fl_origin *origin)
 {
-	bool own_full = count(server, peer, true) >= FL_HTTP_PROBE_SHARE;
+	bool own_full = count(server, origin, true) >= FL_HTTP_PROBE_SHARE;
 	struct fl_sconn *gone;
 
 	if (!own_full && server->extra_count < max_extra(server))
 		return true;
-	gone = extra_victim(server, own_full ? peer : NULL);
+	gone = extra_victim(server, own_full ? origin : NULL);
 	if (gone)
 		evict(gone);
 	return gone != NULL;
@@ -156,18 +156,18 @@ static bool extra_room(struct fl_http_server *server, const struct fl_origin *pe
 enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *addr)
 {
 	uint32_t taken = ordinary(server), most = max_conns(server);
-	struct fl_origin peer = fl_addr_origin(addr);
+	struct fl_origin origin = fl_addr_origin(addr);
 	struct fl_sconn *gone;
 	bool own_full;
 
-	if (taken < most && taken < share(server))
+	if (taken < share(server))
 		return FL_ROOM;
-	own_full = count(server, &peer, false) >= share(server);
+	own_full = count(server, &origin, false) >= share(server);
 	if (!own_full && taken < most)
 		return FL_ROOM;
-	gone = victim(server, own_full ? &peer : NULL);
+	gone = victim(server, own_full ? &origin : NULL);
 	if (!gone)
-		return extra_room(server, &peer) ? FL_ROOM_PROBE : FL_ROOM_NONE;
+		return extra_room(server, &origin) ? FL_ROOM_PROBE : FL_ROOM_NONE;
 	evict(gone);
 	return FL_ROOM;
 }
