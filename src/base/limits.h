@@ -148,8 +148,8 @@
 #define FL_HTTP_UNCONSUMED (64 * FL_KIB)    /* HTTP/1.1: of a streamed body, before its handler has taken it */
 #define FL_HTTP_LISTENERS_MAX 4             /* IPv4 or both, a unix socket, plain for probes, one to spare */
 #define FL_HTTP_CONNS_MAX 10000             /* open connections of one server: 15 KiB each with TLS is 150 MiB */
-#define FL_HTTP_PROBE_CONNS 8               /* beyond that, for probes: a kubelet has three, each a connection ... */
-#define FL_HTTP_PROBE_SHARE 3               /* ... and no address more, so that two leave room for a third */
+#define FL_HTTP_PROBE_CONNS 8               /* beyond that, for probes: a kubelet has three, each a connection */
+#define FL_HTTP_PROBE_SHARE 3               /* of those, for one address: two addresses leave 2 for a third */
 /* A handshake, a head, a body or the taking of an answer that takes longer may have to make room. */
 #define FL_HTTP_ROOM_AFTER (2 * FL_NS_PER_S)
 #define FL_HTTP_HANDSHAKES_MAX 64           /* at once: 0.5 ms each, so the last one of them waits 32 ms */
@@ -362,7 +362,8 @@
 #define FL_GUARD_KEPT_MAX 64                   /* verdicts on tokens: some scrapers, and a few tokens of each hour */
 #define FL_GUARD_ALLOWED (60 * FL_NS_PER_S)    /* ... before the API server is asked again: a revoked token lives on */
 #define FL_GUARD_DENIED (10 * FL_NS_PER_S)     /* ... where it said no: a right that is missing may be given */
-#define FL_GUARD_STALE (600 * FL_NS_PER_S)     /* one that allowed, while the API server is away */
+/* An allowed token is served at most so long without a new review, and its address is trusted so long. */
+#define FL_GUARD_STALE (600 * FL_NS_PER_S)
 #define FL_GUARD_TIMEOUT (5 * FL_NS_PER_S)     /* of both reviews: a scrape has ten */
 #define FL_GUARD_AGAIN (2 * FL_NS_PER_S)       /* ... of a token that was allowed: some scrapers wait for 3 s only */
 #define FL_GUARD_ASKS 16                       /* reviews at once ... */

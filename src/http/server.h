@@ -7,8 +7,8 @@
  *
  * At max_conns the connection that has been idle for longest is closed for the next one (HTTP/2: GOAWAY), then one
  * that has waited for its peer for FL_HTTP_ROOM_AFTER: for a handshake, a head, a body, or for it to take its answer;
- * of these the one whose peer has given no sign for longest. Half of the places are the most for one peer address
- * (IPv6: a /64). Routes that are probes are answered beyond the limit, too; of those places each peer has a share.
+ * of these the one whose peer has given no sign for longest. One peer address (IPv6: one /64) gets at most half of the
+ * places. Probe routes are answered beyond the limit; each address has a share of those places.
  * max_handshakes paces handshakes and closes nothing: one that has taken FL_HTTP_ROOM_AFTER stops counting.
  *
  * Limits and deadlines that end what the client does wrong: FL_HTTP_* of base/limits.h, some by the options.

@@ -9,8 +9,8 @@
  * server's audience in Authorization or, as the API server's proxy takes that away, one for FL_GUARD_AUDIENCE in
  * Fairlead-Authorization. The second is refused by every API server, so the Pod that gets it can do nothing with it.
  * The token's user needs the verb get on the path as a nonResourceURL. Verdicts are kept: FL_GUARD_ALLOWED,
- * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE. What it says
- * counts at once.
+ * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE. A new verdict
+ * replaces a kept one at once.
  *
  * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it, strangers have a half
  * together. A token that was allowed is asked about again from all of it.
