@@ -368,13 +368,13 @@
 #define FL_GUARD_AGAIN (2 * FL_NS_PER_S)       /* ... of a token that was allowed: some scrapers wait for 3 s only */
 #define FL_GUARD_ASKS 16                       /* reviews at once ... */
 #define FL_GUARD_REVIEWS 40                    /* ... and begun in a second */
-/* An address that has shown a token that was allowed in the last FL_GUARD_STALE has a half of both: behind the API
- * server's proxy are many people, each with new tokens. Others are strangers, who have a quarter each and a half
- * together: whoever guesses tokens, from many addresses, leaves a half to those that scrape. */
+/* An address that has shown a token that was allowed in the last FL_GUARD_STALE is trusted and has a half of both:
+ * behind the API server's proxy are many people, each with new tokens. Others have a quarter each and a half together:
+ * whoever guesses tokens, from many addresses, leaves a half to those that scrape. */
 #define FL_GUARD_ASKS_HALF (FL_GUARD_ASKS / 2)
-#define FL_GUARD_ASKS_STRANGER (FL_GUARD_ASKS / 4)
+#define FL_GUARD_ASKS_UNTRUSTED (FL_GUARD_ASKS / 4)
 #define FL_GUARD_REVIEWS_HALF (FL_GUARD_REVIEWS / 2)
-#define FL_GUARD_REVIEWS_STRANGER (FL_GUARD_REVIEWS / 4)
+#define FL_GUARD_REVIEWS_UNTRUSTED (FL_GUARD_REVIEWS / 4)
 #define FL_GUARD_USER 128                      /* of a user's name in a refusal */
 #define FL_REVIEW_WARNINGS 8                   /* the API server shows 4 KiB of them all together ... */
 #define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */

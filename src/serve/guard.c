@@ -13,6 +13,23 @@ FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served",
 
 /* ---- the decision ---- */
 
+/* May no more be begun? Whoever guesses tokens asks the API server through us. A token that was allowed is asked about
+ * again whatever the shares of others and of its own address are. */
+static bool busy(const struct fl_guard_facts *facts)
+{
+	const struct fl_guard_load *asks = &facts->asks, *lately = &facts->lately;
+	bool own_full, untrusted_full;
+
+	if (asks->all >= FL_GUARD_ASKS || lately->all >= FL_GUARD_REVIEWS)
+		return true;
+	if (facts->kept == FL_GUARD_KEPT_OLD)
+		return false;
+	own_full = asks->own >= (facts->trusted ? FL_GUARD_ASKS_HALF : FL_GUARD_ASKS_UNTRUSTED) ||
+		   lately->own >= (facts->trusted ? FL_GUARD_REVIEWS_HALF : FL_GUARD_REVIEWS_UNTRUSTED);
+	untrusted_full = asks->untrusted >= FL_GUARD_ASKS_HALF || lately->untrusted >= FL_GUARD_REVIEWS_HALF;
+	return own_full || (!facts->trusted && untrusted_full);
+}
+
 static enum fl_guard_step before_a_review(const struct fl_guard_facts *facts)
 {
 	switch (facts->kept) {
@@ -22,7 +39,7 @@ static enum fl_guard_step before_a_review(const struct fl_guard_facts *facts)
 	case FL_GUARD_KEPT_OLD:
 	case FL_GUARD_NOT_KEPT: break;
 	}
-	if (!facts->busy)
+	if (!busy(facts))
 		return FL_GUARD_ASK_TOKEN;
 	return facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_SERVE_STALE : FL_GUARD_BUSY;
 }
@@ -116,8 +133,8 @@ static struct fl_guard_verdict *place_for(struct fl_guard *guard, const uint64_t
 	return best;
 }
 
-/* Has the peer shown a token that was allowed in the last FL_GUARD_STALE? */
-static bool known(const struct fl_guard *guard, const struct fl_origin *peer)
+/* Has it shown a token that was allowed in the last FL_GUARD_STALE? */
+static bool trusted(const struct fl_guard *guard, const struct fl_origin *origin)
 {
 	uint64_t now = fl_now(guard->io);
 
@@ -125,7 +142,7 @@ static bool known(const struct fl_guard *guard, const struct fl_origin *peer)
 		const struct fl_guard_verdict *each = &guard->verdicts[i];
 
 		if (each->kept == FL_GUARD_KEPT_YES && now - each->since < FL_GUARD_STALE &&
-		    fl_origin_eq(&each->peer, peer))
+		    fl_origin_eq(&each->origin, origin))
 			return true;
 	}
 	return false;
@@ -245,7 +262,7 @@ static void keep(struct fl_guard_ask *ask, enum fl_guard_kept what)
 	struct fl_guard_verdict *verdict = place_for(ask->guard, ask->key);
 
 	*verdict = (struct fl_guard_verdict){ .key = { ask->key[0], ask->key[1] }, .kept = what,
-					      .since = fl_now(ask->guard->io), .peer = ask->review.peer };
+					      .since = fl_now(ask->guard->io), .origin = ask->review.origin };
 }
 
 static void go_on(struct fl_guard_ask *ask);
@@ -386,37 +403,22 @@ static void go_on(struct fl_guard_ask *ask)
 		handle(req);
 }
 
-/* ---- the budget: whoever guesses tokens asks the API server through us ---- */
+/* ---- the budget ---- */
 
-struct load {
-	uint32_t all, strangers, own;
-};
-
-static void add(struct load *load, const struct fl_guard_review *each, const struct fl_guard_review *review)
+static void add(struct fl_guard_load *load, const struct fl_guard_review *each, const struct fl_guard_review *review)
 {
 	load->all++;
-	load->strangers += each->stranger;
-	load->own += fl_origin_eq(&each->peer, &review->peer);
+	load->untrusted += !each->trusted;
+	load->own += fl_origin_eq(&each->origin, &review->origin);
 }
 
-/* May one more be begun? `again`: of a token that was allowed, which no share of others holds up. */
-static bool busy(const struct fl_guard *guard, const struct fl_guard_review *review, bool again)
+static void add_loads(const struct fl_guard *guard, const struct fl_guard_review *review, struct fl_guard_facts *facts)
 {
-	struct load asks = { 0 }, lately = { 0 };
-	bool own_full, strangers_full;
-
 	for (const struct fl_guard_ask *ask = guard->asks; ask; ask = ask->next)
-		add(&asks, &ask->review, review);
+		add(&facts->asks, &ask->review, review);
 	for (size_t i = 0; i < FL_LEN(guard->reviewed); i++)
 		if (guard->reviewed[i].begun && review->begun < guard->reviewed[i].begun + FL_NS_PER_S)
-			add(&lately, &guard->reviewed[i], review);
-	if (asks.all >= FL_GUARD_ASKS || lately.all >= FL_GUARD_REVIEWS)
-		return true;
-	own_full = asks.own >= (review->stranger ? FL_GUARD_ASKS_STRANGER : FL_GUARD_ASKS_HALF) ||
-		   lately.own >= (review->stranger ? FL_GUARD_REVIEWS_STRANGER : FL_GUARD_REVIEWS_HALF);
-	strangers_full = review->stranger &&
-			 (asks.strangers >= FL_GUARD_ASKS_HALF || lately.strangers >= FL_GUARD_REVIEWS_HALF);
-	return !again && (own_full || strangers_full);
+			add(&facts->lately, &guard->reviewed[i], review);
 }
 
 static void begin(struct fl_guard *guard, struct fl_http_req *req, void (*handle)(struct fl_http_req *req),
@@ -467,7 +469,7 @@ void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*hand
 	struct shown shown = { bearer(req, FL_S("authorization")), "" };
 	struct fl_guard_facts facts = { .open = guard->open, .local = fl_addr_local(&peer.addr),
 					.has_api = guard->kube != NULL };
-	struct fl_guard_review review = { fl_now(guard->io), fl_addr_origin(&peer.addr), true };
+	struct fl_guard_review review = { fl_now(guard->io), fl_addr_origin(&peer.addr), false };
 	enum fl_guard_step step;
 	uint64_t key[2];
 
@@ -477,8 +479,8 @@ void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*hand
 	if (facts.token) {
 		key_of(guard, shown, fl_http_req_path(req), key);
 		facts.kept = kept(guard, key);
-		review.stranger = !known(guard, &review.peer);
-		facts.busy = busy(guard, &review, facts.kept == FL_GUARD_KEPT_OLD);
+		facts.trusted = review.trusted = trusted(guard, &review.origin);
+		add_loads(guard, &review, &facts);
 	}
 	step = fl_guard_next(&facts);
 	if (step == FL_GUARD_ASK_TOKEN) {

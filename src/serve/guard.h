@@ -12,8 +12,8 @@
  * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE. A new verdict
  * replaces a kept one at once.
  *
- * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it, strangers have a half
- * together. A token that was allowed is asked about again from all of it.
+ * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it; addresses that are not
+ * trusted have a half together. A token that was allowed is asked about again from all of it.
  */
 #pragma once
 #include "base/metrics.h"
@@ -34,12 +34,19 @@ enum fl_guard_kept {
 	FL_GUARD_KEPT_NO,          /* its user may not, lately */
 };
 
+/* Reviews that count against the budget: of all, of addresses that are not trusted, of this one. */
+struct fl_guard_load {
+	uint32_t all, untrusted, own;
+};
+
 struct fl_guard_facts {
 	bool open;                 /* told to ask nobody */
 	bool local;                /* the peer is on this machine */
 	bool has_api;              /* there is an API server to ask */
 	bool token;                /* one was shown */
-	bool busy;                 /* the budget of reviews has nothing left for this peer and token */
+	bool trusted;              /* its address has lately shown a token that was allowed */
+	struct fl_guard_load asks; /* reviews under way */
+	struct fl_guard_load lately;   /* begun in the last second */
 	enum fl_guard_kept kept;
 	enum fl_guard_said token_review, access_review;
 };
@@ -66,14 +73,13 @@ struct fl_guard_verdict {
 	uint64_t key[2];           /* hashes of token and path under two secrets; 0, 0: the place is free */
 	uint64_t since;            /* monotonic ns */
 	enum fl_guard_kept kept;   /* YES, NOBODY or NO */
-	struct fl_origin peer;     /* who has shown the token */
+	struct fl_origin origin;   /* who has shown the token */
 };
 
-/* A review counts against the budgets: of all, of strangers and of its peer. */
 struct fl_guard_review {
 	uint64_t begun;            /* monotonic ns; 0: none */
-	struct fl_origin peer;
-	bool stranger;             /* no token that this address has shown was allowed lately */
+	struct fl_origin origin;
+	bool trusted;              /* as in struct fl_guard_facts */
 };
 
 struct fl_guard_ask;

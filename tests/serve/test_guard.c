@@ -10,6 +10,7 @@
 /* ---- the decision ---- */
 
 #define ASKED .has_api = true, .token = true
+#define TRUSTED ASKED, .trusted = true
 
 static const struct {
 	const char *says;
@@ -44,10 +45,39 @@ static const struct {
 	{ "a right that was taken away counts, whatever was before",
 	  { ASKED, .kept = FL_GUARD_KEPT_OLD, .token_review = FL_GUARD_YES, .access_review = FL_GUARD_NO },
 	  FL_GUARD_FORBIDDEN },
-	{ "there is a limit to reviews", { ASKED, .busy = true }, FL_GUARD_BUSY },
-	{ "who was allowed does not wait for it", { ASKED, .busy = true, .kept = FL_GUARD_KEPT_OLD },
-	  FL_GUARD_SERVE_STALE },
-	{ "nor who was allowed lately", { ASKED, .busy = true, .kept = FL_GUARD_KEPT_YES }, FL_GUARD_SERVE },
+	{ "one review fewer than the limit under way", { TRUSTED, .asks.all = FL_GUARD_ASKS - 1 }, FL_GUARD_ASK_TOKEN },
+	{ "the limit of reviews under way", { TRUSTED, .asks.all = FL_GUARD_ASKS }, FL_GUARD_BUSY },
+	{ "one fewer than the limit in the last second", { TRUSTED, .lately.all = FL_GUARD_REVIEWS - 1 },
+	  FL_GUARD_ASK_TOKEN },
+	{ "the limit of reviews in the last second", { TRUSTED, .lately.all = FL_GUARD_REVIEWS }, FL_GUARD_BUSY },
+	{ "a token that was allowed is served while all reviews are taken",
+	  { ASKED, .asks.all = FL_GUARD_ASKS, .kept = FL_GUARD_KEPT_OLD }, FL_GUARD_SERVE_STALE },
+	{ "a fresh verdict counts while all reviews are taken",
+	  { ASKED, .asks.all = FL_GUARD_ASKS, .kept = FL_GUARD_KEPT_YES }, FL_GUARD_SERVE },
+	{ "an address that is not trusted, with less than its quarter",
+	  { ASKED, .asks.own = FL_GUARD_ASKS_UNTRUSTED - 1, .lately.own = FL_GUARD_REVIEWS_UNTRUSTED - 1 },
+	  FL_GUARD_ASK_TOKEN },
+	{ "one with its quarter under way", { ASKED, .asks.own = FL_GUARD_ASKS_UNTRUSTED }, FL_GUARD_BUSY },
+	{ "one with its quarter in the last second", { ASKED, .lately.own = FL_GUARD_REVIEWS_UNTRUSTED },
+	  FL_GUARD_BUSY },
+	{ "a trusted address, with less than its half",
+	  { TRUSTED, .asks.own = FL_GUARD_ASKS_HALF - 1, .lately.own = FL_GUARD_REVIEWS_HALF - 1 },
+	  FL_GUARD_ASK_TOKEN },
+	{ "a trusted one with its half under way", { TRUSTED, .asks.own = FL_GUARD_ASKS_HALF }, FL_GUARD_BUSY },
+	{ "a trusted one with its half in the last second", { TRUSTED, .lately.own = FL_GUARD_REVIEWS_HALF },
+	  FL_GUARD_BUSY },
+	{ "addresses that are not trusted, with less than their half together",
+	  { ASKED, .asks.untrusted = FL_GUARD_ASKS_HALF - 1, .lately.untrusted = FL_GUARD_REVIEWS_HALF - 1 },
+	  FL_GUARD_ASK_TOKEN },
+	{ "their half under way is the most", { ASKED, .asks.untrusted = FL_GUARD_ASKS_HALF }, FL_GUARD_BUSY },
+	{ "their half in the last second is the most", { ASKED, .lately.untrusted = FL_GUARD_REVIEWS_HALF },
+	  FL_GUARD_BUSY },
+	{ "they leave the other half to those that are trusted",
+	  { TRUSTED, .asks.untrusted = FL_GUARD_ASKS_HALF, .lately.untrusted = FL_GUARD_REVIEWS_HALF },
+	  FL_GUARD_ASK_TOKEN },
+	{ "a token that was allowed is reviewed again though the share of its address is taken",
+	  { ASKED, .asks.own = FL_GUARD_ASKS_HALF, .lately.own = FL_GUARD_REVIEWS_HALF, .kept = FL_GUARD_KEPT_OLD },
+	  FL_GUARD_ASK_TOKEN },
 };
 
 TEST(who_may_see_a_page)

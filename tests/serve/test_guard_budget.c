@@ -197,8 +197,8 @@ TEST_ONCE(one_address_that_guesses_leaves_reviews_for_others)
 	found(&town, says);
 	guess(&town.guessers[0], GUESSES);
 	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(answered(&town.guessers[0], 401), FL_GUARD_REVIEWS_STRANGER);
-	CHECK_INT(answered(&town.guessers[0], 503), GUESSES - FL_GUARD_REVIEWS_STRANGER);
+	CHECK_INT(answered(&town.guessers[0], 401), FL_GUARD_REVIEWS_UNTRUSTED);
+	CHECK_INT(answered(&town.guessers[0], 503), GUESSES - FL_GUARD_REVIEWS_UNTRUSTED);
 	scrape = show(&town.scraper, "good");
 	pass(&town, 200 * FL_NS_PER_MS);
 	CHECK_INT(scrape->call.op.result, 200);
