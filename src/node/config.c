@@ -324,7 +324,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	fl_say(plan, ref, settings.message.len ? "Invalid" : choice.waits ? "Waits" : "Read", "%.*s",
 	       FL_ARG(settings.message.len ? settings.message :
 		      choice.waits         ? settings.waits :
-					     settings.untaken));
+		      settings.untaken.len ? settings.untaken :
+					     FL_S("what was given is in force")));
 }
 
 static const struct fl_watched watches[] = {

@@ -550,6 +550,23 @@ static bool host_known(const struct lists *l)
 	return l->facts->host && l->facts->host->has.seen;
 }
 
+/* For who asks why fewer are allocatable than there are. */
+static void say_units(struct lists *l, const struct list *list, struct fl_ref ref)
+{
+	uint32_t not_well = 0;
+
+	for (uint32_t i = 0; i < list->len; i++) {
+		const struct fl_unit *unit = &list->units[i];
+
+		if ((unit->healthy && !unit->leaving) || not_well++ >= FL_LISTS_NAMED)
+			continue;
+		fl_say(l->plan, ref, unit->leaving ? "Leaving" : "Unhealthy", "%.*s: %.*s", FL_ARG(unit->id),
+		       FL_ARG(unit->why));
+	}
+	if (not_well > FL_LISTS_NAMED)
+		fl_say(l->plan, ref, "Unhealthy", "%u more devices", not_well - FL_LISTS_NAMED);
+}
+
 static void want_list(struct lists *l, const struct list *list, struct fl_str refused)
 {
 	const struct fl_settings *s = l->facts->settings;
@@ -580,6 +597,7 @@ static void want_list(struct lists *l, const struct list *list, struct fl_str re
 	if (refused.len)
 		FL_SET(&resource, refused, refused);
 	fl_want(l->plan, &fl_gpu_lists_owner, ref, &resource);
+	say_units(l, list, ref);
 }
 
 /* Is it to be served? What is not, and is, goes. */

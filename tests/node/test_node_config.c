@@ -375,6 +375,21 @@ TEST(nothing_is_served_while_the_configuration_is_not_known)
 	CHECK_INT(settings->pools.len, 0);
 }
 
+TEST(what_is_in_force_as_it_was_given_is_explained_as_that)
+{
+	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(16 * FL_KIB);
+	FL_AUTO(world) struct world w = { 0 };
+
+	OK(world_init(&w));
+	OK(put(&w, &fl_own_node_kind, NULL));
+	OK(put(&w, &fl_config_file_kind, NULL));
+	OK(put(&w, &fl_memo_kind, NULL));
+	OK(put(&w, &fl_given_kind, GIVEN("")));
+	pass(&w);
+	OK(fl_loop_explain(w.loop, &fl_settings_kind, FL_S(""), FL_S("settings"), &words, NULL));
+	CHECK(test_tortured() || strstr(words.p, "Read: what was given is in force"));
+}
+
 TEST(no_change_is_missed)
 {
 	FL_AUTO(fl_buf) struct fl_buf missed = FL_BUF(16 * FL_KIB);

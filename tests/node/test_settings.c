@@ -606,7 +606,7 @@ TEST(the_last_good_settings_stay_in_force)
 	CHECK_STR(first.node, "n1");
 	CHECK_STR(first.boot, "b1");
 	CHECK_STR(first.message, "c: version: unknown version: v2: write v1; until it is right, the command line "
-				   "and the environment alone are in force");
+				 "and the environment alone are in force");
 	/* The same words when what was made at the start is what is in force. */
 	from.last = &first;
 	OK(fl_settings_make(&from, &arena, &second, NULL));

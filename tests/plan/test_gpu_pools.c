@@ -100,6 +100,39 @@ static void expect(struct fl_buf *got, const char *wanted)
 	"nodes: [{path: /dev/nvidiactl, major: 195, minor: 255}]\n"
 #define WELL(n) "---\nmetadata: {name: '0000:0" n ":00.0'}\ncard: '0000:0" n ":00.0'\nstate: Healthy\n"
 
+/* With four replicas on two GPUs of which one is held whole, four are allocatable and not eight. */
+TEST(why_a_device_is_not_allocatable_is_explained)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_gpu_lists_facts f = { 0 };
+	uint32_t said = 0;
+	struct fl_plan plan;
+
+	GOT(f.settings = facts_object(&arena, fl_settings_bind(),
+				      FL_S("metadata: {name: settings}\ndeviceListStrategy: [envvar]\nunpooled: true\n"
+					   "sharing: [{resource: nvidia.com/gpu, replicas: 4}]\n")));
+	GOT(f.driver = facts_object(&arena, fl_driver_bind(), FL_S(UP)));
+	GOT(f.host = facts_object(&arena, fl_host_bind(), FL_S(HOST)));
+	GOT(f.cards = facts_list(&arena, fl_card_bind(), TWO, &f.card_len));
+	GOT(f.health = facts_list(&arena, fl_health_bind(), WELL("1") WELL("2"), &f.health_len));
+	GOT(f.holders = facts_list(&arena, fl_holder_bind(),
+				   "metadata: {name: t/j/c/nvidia.com/gpu}\nresource: nvidia.com/gpu\n"
+				   "devices: [GPU-1]\npodNamespace: t\npod: j\ncontainer: c\n",
+				   &f.holder_len));
+	fl_plan_init(&plan, &arena);
+	fl_gpu_lists_plan(&f, &plan);
+	OK(plan.failed ? -FL_E_NOMEM : 0);
+	for (const struct fl_said *one = plan.said; one; one = one->next) {
+		if (one->ref.kind != &fl_resource_kind)
+			continue;
+		said++;
+		CHECK_STR(one->reason, "Leaving");
+		CHECK_STR(one->message,
+			  "GPU-1: it is held as it was handed out before; it is over when t/j has ended");
+	}
+	CHECK_INT(said, 1);
+}
+
 TEST(what_pools_name)
 {
 	EACH_ROW_ALONE (row, rows) {
