@@ -291,6 +291,27 @@ static const char *not_for(enum fl_gpu_platform platform)
 	return NULL;
 }
 
+/* What a child has said, without the child's name. */
+static const char *said_of(const struct fl_gpu *gpu)
+{
+	const char *name = fl_name(&gpu_role_names, GPU_CALLS), *text = gpu->said.text;
+	size_t len = strlen(name);
+
+	return strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2 : text;
+}
+
+/* The driver's own words, and what to do. */
+static void say_refusal(const struct fl_gpu *gpu, struct fl_buf *why)
+{
+	const char *remedy = "look for NVRM in the kernel's log (dmesg); reload the driver, or reboot";
+
+	if (gpu->word == GPU_WORD_NO_DRIVER)
+		remedy = "load its kernel module (modprobe nvidia); if that fails, install the driver again";
+	else if (gpu->word == GPU_WORD_MISMATCH)
+		remedy = "load the kernel module of the library's version, or reboot";
+	fl_buf_printf(why, "%s: %s", said_of(gpu), remedy);
+}
+
 /* How we get on with it, and words for a person. */
 static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 {
@@ -330,9 +351,9 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 			return FL_DRIVER_SICK;
 	}
 	switch (gpu->word) {
-	case GPU_WORD_NO_DRIVER: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_ABSENT;
-	case GPU_WORD_MISMATCH: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_MISMATCH;
-	case GPU_WORD_SICK: fl_buf_str(why, fl_str(gpu->said.text)); return FL_DRIVER_SICK;
+	case GPU_WORD_NO_DRIVER: say_refusal(gpu, why); return FL_DRIVER_ABSENT;
+	case GPU_WORD_MISMATCH: say_refusal(gpu, why); return FL_DRIVER_MISMATCH;
+	case GPU_WORD_SICK: say_refusal(gpu, why); return FL_DRIVER_SICK;
 	case GPU_WORD_NONE:
 	case GPU_WORD_FINE: break;
 	}
@@ -340,10 +361,10 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 		if (gpu->unstarted)
 			fl_buf_printf(why, "its process cannot be started: %s: if a limit refuses it, raise that one: "
 					   "pids.max of the control group, LimitNOFILE, fs.file-max, memory",
-				      gpu->said.text);
+				      said_of(gpu));
 		else
 			fl_buf_printf(why, "its library hangs or crashes: %s",
-				      gpu->said.code ? gpu->said.text : "see the log");
+				      gpu->said.code ? said_of(gpu) : "see the log");
 		return FL_DRIVER_SICK;
 	}
 	return gpu->ready ? FL_DRIVER_READY : FL_DRIVER_STARTING;

@@ -226,13 +226,26 @@ static int take(const struct look *look)
 
 static void watch(const struct look *look);
 
+static void cannot_read(const struct fl_host_scan *scan, struct fl_op *op)
+{
+	char dev[FL_HOST_PATH_MAX + 8];
+	bool nodes;
+
+	(void)snprintf(dev, sizeof dev, "%s/dev", strcmp(scan->nodes_root, "/") == 0 ? "" : scan->nodes_root);
+	nodes = scan->nodes_root[0] && fl_str_starts(fl_str(scan->where), fl_str(dev));
+	fl_op_fail(op, fl_code_of_errno(scan->error),
+		   "cannot read '%s', where the driver's %s should be: %s: name their root by %s", scan->where,
+		   nodes ? "device nodes" : "files", strerrordesc_np(scan->error),
+		   nodes ? "--dev-root" : "--driver-root");
+}
+
 static void finish(struct fl_job *job, struct fl_op *op)
 {
 	struct look *look = fl_container(job, struct look, job);
 	const struct fl_host_scan *scan = &look->scan;
 
 	if (scan->error) {
-		fl_op_fail_sys(op, scan->error, "look for the driver's files and device nodes: '%s'", scan->where);
+		cannot_read(scan, op);
 	} else if (take(look) < 0) {
 		fl_op_fail(op, FL_E_NOMEM, "no memory for the driver's files");
 	} else {
@@ -354,7 +367,7 @@ static void came_to_nothing(struct writing *writing)
 	struct fl_host host = { 0 };
 
 	if (err.code == FL_E_TIMEOUT)
-		(void)fl_fail(&err, err.code, "look for the driver's files and device nodes: '%.*s' does not answer",
+		(void)fl_fail(&err, err.code, "cannot read the driver's files and device nodes: '%.*s' does not answer",
 			      FL_ARG(wanted->root));
 	fl_write_failed(writing->write, &err);
 	FL_SET(FL_IN(&host, meta), name, FL_S("host"));

@@ -146,8 +146,13 @@ static void tell_served(struct lists *l, uint32_t served, struct fl_ref ref)
 	struct fl_str of = listed < cards ? fl_plan_printf(l->plan, "%u of ", listed) : FL_S("");
 
 	fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady", FL_CONDITION_TRUE,
-			  "Ready", "%.*s%u cards, %u resources", FL_ARG(of), cards, served);
+			  "Ready", "%.*s%u card%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s", served,
+			  served == 1 ? "" : "s");
 }
+
+static const char none_asked[] =
+	"no GPU is served: no pool has one, and GPUs without a pool are off: set --unpooled=true, or name GPUs with "
+	"--pool";
 
 static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
 {
@@ -173,8 +178,7 @@ static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
 	else if (!served)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
 				  FL_CONDITION_TRUE, "NothingAsked", "%s",
-				  f->card_len ? "no card is in a pool and nvidia.com/gpu is off: nothing is exposed" :
-						"there is no card");
+				  f->card_len ? none_asked : "there is no card");
 	else
 		tell_served(l, served, ref);
 }

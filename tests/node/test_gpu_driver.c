@@ -84,11 +84,12 @@ TEST_ONCE(before_a_look_has_succeeded_nothing_is_known)
 static const struct {
 	const char *says, *words;
 	enum fl_driver_state state;
+	const char *remedy;
 } refusals[] = {
-	{ "the kernel's part says that it is not there", "driver absent", FL_DRIVER_ABSENT },
-	{ "library and kernel are of two versions", "driver mismatch", FL_DRIVER_MISMATCH },
-	{ "we have no right to it", "fail init 4", FL_DRIVER_SICK },
-	{ "it fails for no reason", "fail init 999", FL_DRIVER_SICK },
+	{ "the kernel's part says that it is not there", "driver absent", FL_DRIVER_ABSENT, "modprobe nvidia" },
+	{ "library and kernel are of two versions", "driver mismatch", FL_DRIVER_MISMATCH, "or reboot" },
+	{ "we have no right to it", "fail init 4", FL_DRIVER_SICK, "dmesg" },
+	{ "it fails for no reason", "fail init 999", FL_DRIVER_SICK, "dmesg" },
 };
 
 static bool is_unused(struct gpu_rig *rig, int arg)
@@ -104,7 +105,8 @@ TEST_ONCE(a_driver_that_refuses_is_told_and_tried_again)
 		SAY(row->words);
 		OK_ERR(rig_start(&rig, 0, &err), &err);
 		CHECK(rig_driver(&rig, row->state));
-		CHECK(rig_see_driver(&rig)->message.len > 0);
+		CHECK(fl_str_starts(rig_see_driver(&rig)->message, FL_S("nvmlInit: ")));   /* no child's name */
+		CHECK(strstr(rig_see_driver(&rig)->message.p, row->remedy));
 		CHECK(rig_until(&rig, is_unused, 0));
 		SAY("heal any");
 		SAY("driver loaded");

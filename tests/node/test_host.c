@@ -611,7 +611,8 @@ TEST(a_look_that_fails_comes_again)
 	OK_ERR(put_driver(&w, "1.0"), &w.err);
 	node_pass(&w.node, 5 * FL_NS_PER_S);
 	CHECK(is_unseen(&w));   /* there is no root yet */
-	CHECK(says(&w, "/drv"));
+	CHECK(says(&w, "cannot read '/drv/'"));
+	CHECK(says(&w, "the driver's files should be: No such file or directory: name their root by --driver-root"));
 	node_pass(&w.node, 3600 * FL_NS_PER_S);
 	OK(put_file(&w, "/drv/dev/x"));
 	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));

@@ -59,7 +59,8 @@ static const struct {
 	bool on_its_way;                       /* the CDI files: another one lies in the directory, or none */
 } rows[] = {
 	{ "R61: a card of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
-	  "GPUsReady: True NothingAsked: no card is in a pool and nvidia.com/gpu is off: nothing is exposed\n" },
+	  "GPUsReady: True NothingAsked: no GPU is served: no pool has one, and GPUs without a pool are off: set "
+	  "--unpooled=true, or name GPUs with --pool\n" },
 	{ "row 8: without libcuda nothing is advertised, and the condition names where it was looked for", ON, TWO,
 	  WELL2, "", "", SPEC, "no libcuda", READY,
 	  "GPUsReady: False LibrariesMissing: libcuda.so.1, without which no program can use a GPU, is in none of "
@@ -78,19 +79,19 @@ static const struct {
 	  "[crio.runtime] in /etc/crio/crio.conf\n" },
 	{ "/var/run is /run", ON, TWO, WELL2, "", "", SPEC, "same dir", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
 	{ "row 36: without the hook's program nothing is advertised by CDI, and the condition has the remedy",
 	  ON "hook: /h\n", TWO, WELL2, "", "", SPEC, "no hook", READY,
 	  "GPUsReady: False HookMissing: '/h' is on a mount*\n" },
 	{ "cards of no pool, where somebody wants them", ON, TWO, WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
 	{ "R92: asked twice, the same", ON, TWO, WELL2, "", SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
 	{ "by index", ON "deviceIDStrategy: index\n", TWO, WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0 250) GPU-2 (2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
 	{ "where the driver tells no links, the bus does: one switch, several, one root, one node, none",
 	  ON,
 	  CARD("1", "bus: pci0/r0/u0/d0/1\nnumaNode: 0\n") CARD("2", "bus: pci0/r0/u0/d1/2\nnumaNode: 0\n")
@@ -101,7 +102,7 @@ static const struct {
 	  "", "", SPEC6, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 50 40 30 20 10) GPU-2 (GPU-2, near 50 0 40 30 20 10) GPU-3 "
 	  "(GPU-3, near 40 40 0 30 20 10) GPU-4 (GPU-4, near 30 30 30 0 20 10) GPU-5 (GPU-5, near 20 20 20 20 0 10) "
-	  "GPU-6 (GPU-6, near 10 10 10 10 10 0)\nGPUsReady: True Ready: 6 cards, 1 resources\n" },
+	  "GPU-6 (GPU-6, near 10 10 10 10 10 0)\nGPUsReady: True Ready: 6 cards, 1 resource\n" },
 	{ "what the driver tells comes first", ON,
 	  CARD("1", "bus: pci0/r0/u0/d0/1\nlinks: [{peer: '0000:02:00.0', level: 50}]\n")
 	  CARD("2", "bus: pci0/r0/u0/d1/2\n"),
@@ -122,7 +123,7 @@ static const struct {
 	  TWO,
 	  WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x4 (GPU-1) GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 "
-	    "resources\n" },
+	    "resource\n" },
 
 	{ "R95: a sick card is withdrawn, its neighbour is not", ON, TWO, WELL1 SICK("0000:02:00.0",
 	  "2"),
@@ -134,7 +135,7 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Flapping: often\n"
 	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Flapping: often\n" },
 	{ "at the start nothing is served before its health is known", ON, TWO, WELL1, "", "", SPEC,
-	  "", READY, "GPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "", READY, "GPUsReady: True Ready: 2 cards, 1 resource\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
 	{ "not even for who holds another card: its name comes in a moment", ON, TWO, WELL2,
@@ -198,7 +199,7 @@ static const struct {
 	{ "a card that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: nobody has looked "
-	    "at it yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	    "at it yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resource\n" },
 
 	{ "while the driver starts anew the list stays, as healthy as its cards", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Unasked\n---\nmetadata: {name: '0000:02:00.0'}\nanswer: "
@@ -229,21 +230,21 @@ static const struct {
 	{ "but not while its health still says that it is well", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n", WELL2, "", "", SPEC, "",
 	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 	{ "nor when its name is another card's by now", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nuuid: GPU-2\n" CARD("2", ""),
 	  SICK1 WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 	{ "one that is not asked yet is not", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Unasked\n", WELL1, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 	{ "a card of a virtual machine is in no list", ON, CARD("1", "") CARD("2", "boundTo: vfio-pci\n"), WELL2, "",
 	  "", SPEC,
 	  "", READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 
 	{ "MIG none: cards, cut or not", ON, CUT, WELLCUT, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "MIG mixed: parts by their profile, cards by theirs; parts of a GPU instance have no name",
 	  ON "migStrategy: mixed\n", CUT CARD("2", ""), WELLCUT, "", "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1)\nnvidia.com/mig-1g.10gb.me cdi-cri: MIG-2 (MIG-2)\n"
@@ -252,11 +253,11 @@ static const struct {
 	  SPEC,
 	  "", READY, "GPUsReady: False NoPartitions: card 0000:01:00.0 is in MIG mode and has no partitions: *\n" },
 	{ "MIG single: cards where none is cut", ON "migStrategy: single\n", CARD("1", ""), WELL2, "", "", SPEC, "",
-	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "MIG single: parts are the cards", ON "migStrategy: single\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT, "",
 	    "",
-	  SPEC, "", READY, "nvidia.com/gpu cdi-cri: MIG-1 (MIG-1)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  SPEC, "", READY, "nvidia.com/gpu cdi-cri: MIG-1 (MIG-1)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "MIG single: one cut and one not", ON "migStrategy: single\n", CUT CARD("2", ""), WELLCUT, "", "", SPEC, "",
 	  READY,
 	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): more than one MIG device type present on "
@@ -273,7 +274,7 @@ static const struct {
 	{ "a pool of parts",
 	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 1g.10gb, slicesPerUnit: 2}]\n",
 	  CUT, WELLCUT, "", "", SPEC, "", READY,
-	  "p.io/a cdi-cri: MIG-1 x2 (MIG-1)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "p.io/a cdi-cri: MIG-1 x2 (MIG-1)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a pool of parts that there are not",
 	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 7g}]\n", CUT,
 	  WELLCUT, "", "", SPEC, "", READY,
@@ -286,7 +287,7 @@ static const struct {
 	{ "I3: a device that is gone stays in the list while somebody holds it", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
-	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "and when it is gone for good, the Node tells of it", ON, CARD("1", ""),
 	  WELL1 "---\nmetadata: {name: '0000:02:00.0'}\ncard: '0000:02:00.0'\nstate: Unhealthy\ncause: Gone\n"
 	  "identity: {uuid: GPU-2}\nstatus: {conditions: [{type: Healthy, status: 'False', reason: Gone, "
@@ -298,14 +299,14 @@ static const struct {
 	{ "also when we have just started and know of it from its holder alone", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-9"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-9 (, near 10 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a resource that nobody wants any more goes", "", TWO, WELL2, "", SERVED(U("1")), SPEC, "", READY,
 	  "gone nvidia.com/gpu\nGPUsReady: True NothingAsked: *\n" },
 	{ "and stays while somebody holds a device of it", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"),
 	  SERVED(U("1")), SPEC,
 	  "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 	{ "I1: a card goes to another pool when its holder has ended, not before",
 	  "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1")),
 	    SPEC, "",
@@ -320,16 +321,16 @@ static const struct {
 	{ "its card is no pool's until its holder has ended", "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resources\n" },
+	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 	{ "a resource of another domain is not ours, whatever its devices are called", ON, CARD("1", ""), WELL1,
 	  HOLD("amd.com/gpu", "GPU-7"), "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "nor one of that domain that is no card's", ON, CARD("1", ""), WELL1, HOLD("nvidia.com/pgpu", "GPU-7"), "",
 	  SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a pool whose cards are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
 	  WELL2, HOLD("p.io/a", "GPU-1"), "", SPEC, "", READY,
-	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 of 2 cards, 1 resources\n"
+	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n"
 	  "GPUSettingsTaken: False PoolMisconfigured: pool p.io/a: no GPU 9; *\n" },
 	{ "so does one that was taken away while we were not there, by its domain", "", TWO, WELL2,
 	  HOLD("gpu.deckhouse.io/train", "GPU-1") HOLD("cluster.gpu.deckhouse.io/all", "GPU-2"), "", SPEC, "", READY,
@@ -339,33 +340,33 @@ static const struct {
 	{ "and a part of a card that is not cut any more", ON, CARD("1", ""), WELL1,
 	  HOLD("nvidia.com/mig-1g.10gb", "MIG-9"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nnvidia.com/mig-1g.10gb cdi-cri: MIG-9 () leaving: *\n"
-	  "GPUsReady: True Ready: 1 cards, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
 	{ "and a share of what is not shared any more", ON, CARD("2", ""), WELL2,
 	  HOLD("nvidia.com/gpu.shared", "'GPU-1::0'"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\n"
 	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x1 (, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 cards, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
 	{ "and one of a name that the settings gave",
 	  ON "sharing: [{resource: nvidia.com/mig-1g.10gb, renamed: p.io/b, "
 	  "replicas: 2}]\n", CARD("2", ""), WELL2, HOLD("p.io/b", "'MIG-9::0'"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\np.io/b cdi-cri: MIG-9 x1 () leaving: *\n"
-	  "GPUsReady: True Ready: 1 cards, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
 	{ "I1: a part is nobody's while the whole card is held", ON "migStrategy: mixed\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it "
 	    "ends\n"
-	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 cards, 2 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 card, 2 resources\n" },
 	{ "I1: a card that is held whole is not shared meanwhile",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
 	  TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: it is held as it was handed out before; it is over when t/j "
 	    "has "
-	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 resources\n" },
+	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 resource\n" },
 	{ "a share that is held is listed, though there are fewer now",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 2}]\n", CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "'GPU-1::3'"), "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 x4 (GPU-1) leaving: *\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 x4 (GPU-1) leaving: *\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 
 	{ "CDI is off: device nodes instead", ON, CARD("1", ""), WELL2, "", "", "", "off", READY,
 	  "nvidia.com/gpu device-specs from /drv: /dev/nvidiactl: GPU-1 (GPU-1, near 0, /dev/nvidia1)\n"
@@ -385,27 +386,27 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: Xid79: reboot\n"
 	  "GPUsReady: False CardsUnhealthy: *: it does not answer\n" },
 	{ "a runtime that has said nothing yet is not told of", ON, CARD("1", ""), WELL1, "", "", SPEC, "silent", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "nor where nothing is handed out", "", CARD("1", ""), WELL1, "", "", SPEC, "unknown", READY,
 	  "GPUsReady: True NothingAsked: *\n" },
 	{ "nor where containers do not get CDI names", ON "deviceListStrategy: [envvar]\n", CARD("1", ""), WELL1, "",
 	  "", SPEC, "unknown", READY,
-	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "nodes of parts", ON "migStrategy: mixed\npassDeviceSpecs: true\n",
 	  CARD("1",
 	    "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, ciCap: 13}]\n"),
 	  WELLCUT, "", "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri device-specs from /drv: /dev/nvidiactl: MIG-1 (MIG-1, /dev/nvidia1, "
-	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 cards, 1 "
-	    "resources\n" },
+	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 card, 1 "
+	    "resource\n" },
 
 	{ "before the API server has told of DeviceClasses a remembered claim counts", ON, CARD("1", ""), WELL2, "", "",
 	  SPEC, "unheard, remembered", READY, "GPUsReady: False ClaimedByDeviceClass: *\n" },
 	{ "without one what was given is served", ON, CARD("1", ""), WELL2, "", "", SPEC, "unheard", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "when it has told of none a remembered claim goes", ON, CARD("1", ""), WELL2, "", "", SPEC, "remembered",
 	READY,
-	  "gone claims\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "gone claims\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "what it tells is remembered", ON, CARD("1", ""), WELL2, "", "", SPEC, "claims kept", READY,
 	  "claims: nvidia.com/gpu\nGPUsReady: False ClaimedByDeviceClass: *\n" },
 	{ "while it is not known which configuration counts, nothing is served",
@@ -457,13 +458,13 @@ static const struct {
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", "", "trouble", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: *\nGPUsReady: False CDINotWritten: *\n" },
 	{ "nobody answers at that socket: the name is free", ON, CARD("1", ""), WELL2, "", "", SPEC, "dead", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
 	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
 	  "GPUSettingsTaken: False Wrong: x is wrong\n" },
 	{ "what is not taken of it is told too, and no card is unready for that", ON "untaken: x is not taken\n",
 	  CARD("1", ""), WELL1, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 cards, 1 resources\n"
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n"
 	  "GPUSettingsTaken: False NotTaken: x is not taken\n" },
 };
 
