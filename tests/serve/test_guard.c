@@ -1,10 +1,8 @@
 /* Who may see pages that name Pods: the decision, and a guard between a client on another host and an API server that
  * says what is written down here. */
 #include "base/limits.h"
+#include "guard_house.h"
 #include "http/client.h"
-#include "script.h"
-#include "serve/guard.h"
-#include "sim/sim.h"
 #include "test.h"
 
 /* ---- the decision ---- */
@@ -150,53 +148,6 @@ static const struct row {
 	  "cannot check the token:" },
 };
 
-struct house {
-	const struct row *row;
-	struct script script;
-	struct fl_guard guard;
-	struct fl_http_server *server;
-	struct fl_err err;
-	bool alone;                /* without an API server */
-};
-
-static void serve(struct fl_http_req *req)
-{
-	fl_http_req_answer(req, 200, FL_NO_HEADERS, FL_S("secret"));
-}
-
-static void ask(struct fl_http_req *req)
-{
-	fl_guard_serve(&((struct house *)fl_http_req_service(req))->guard, req, serve);
-}
-
-static const struct fl_http_route routes[] = { { "GET", "/metrics", ask } };
-
-static void house_gone(void *self)
-{
-	struct house *house = self;
-
-	fl_guard_stop(&house->guard);
-	house->server = fl_http_server_free(house->server);
-	script_close(&house->script);
-}
-
-static int boot_house(struct sim_process *process)
-{
-	struct house *house = sim_arg(process);
-	struct fl_http_server_options options = { .routes = routes, .route_count = 1, .service = house };
-	struct fl_addr addr = sim_addr(sim_host_of(process), 80);
-
-	sim_own(process, house, house_gone);
-	house->script.io = sim_io(process);
-	if (script_open(&house->script, house->row->script) < 0)
-		return -FL_E_NOMEM;
-	house->guard = (struct fl_guard){ .io = sim_io(process), .kube = house->alone ? NULL : house->script.kube };
-	house->server = fl_http_server_new(sim_io(process), &options, &house->err);
-	if (!house->server || fl_guard_start(&house->guard, &house->err) < 0)
-		return -FL_E_NOMEM;
-	return fl_http_server_listen(house->server, &addr, 0, NULL, NULL, &house->err);
-}
-
 #define LOOK (6 * FL_NS_PER_S)     /* from one look to what passes before the next */
 
 struct guest {
@@ -258,7 +209,7 @@ static int boot_guest(struct sim_process *process)
 
 struct town {
 	struct sim_world *world;
-	struct house house;
+	struct guard_house house;
 	struct guest guest;
 };
 
@@ -271,9 +222,10 @@ static void found(struct town *town, const struct row *row)
 {
 	struct sim_config config = { .seed = test_random(), .refuse = test_refuse_io };
 
-	town->house.row = town->guest.row = row;
+	town->house.says = row->script;
+	town->guest.row = row;
 	town->world = sim_world_new(&config);
-	(void)sim_host_new(town->world, "server", boot_house, &town->house);
+	(void)sim_host_new(town->world, "server", guard_house_boot, &town->house);
 	(void)sim_host_new(town->world, "guest", boot_guest, &town->guest);
 	sim_run(town->world, FL_NS_PER_MS);
 }

@@ -2,10 +2,8 @@
  * what is written down here. It knows no guess: who asks it more often than the script has answers has failed. Not
  * tortured: what is refused on the way changes how many reviews there are. */
 #include "base/limits.h"
+#include "guard_house.h"
 #include "http/client.h"
-#include "script.h"
-#include "serve/guard.h"
-#include "sim/sim.h"
 #include "test.h"
 #include <stdio.h>
 
@@ -16,52 +14,6 @@ enum { GUESSERS = 4, GUESSES = 30 };
 #define KNOWN { REVIEW, 201, "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"prom\"}}}" }
 #define MAY { "/apis/authorization.k8s.io/v1/subjectaccessreviews*", 201, "{\"status\":{\"allowed\":true}}" }
 #define HELD { REVIEW, 201, "{}", .held = true }
-
-struct house {
-	struct script script;
-	struct fl_guard guard;
-	struct fl_http_server *server;
-	struct fl_err err;
-	const struct exchange *says;
-};
-
-static void serve(struct fl_http_req *req)
-{
-	fl_http_req_answer(req, 200, FL_NO_HEADERS, FL_S("secret"));
-}
-
-static void ask(struct fl_http_req *req)
-{
-	fl_guard_serve(&((struct house *)fl_http_req_service(req))->guard, req, serve);
-}
-
-static const struct fl_http_route routes[] = { { "GET", "/metrics", ask } };
-
-static void house_gone(void *self)
-{
-	struct house *house = self;
-
-	fl_guard_stop(&house->guard);
-	house->server = fl_http_server_free(house->server);
-	script_close(&house->script);
-}
-
-static int boot_house(struct sim_process *process)
-{
-	struct house *house = sim_arg(process);
-	struct fl_http_server_options options = { .routes = routes, .route_count = 1, .service = house };
-	struct fl_addr addr = sim_addr(sim_host_of(process), 80);
-
-	sim_own(process, house, house_gone);
-	house->script.io = sim_io(process);
-	if (script_open(&house->script, house->says) < 0)
-		return -FL_E_NOMEM;
-	house->guard = (struct fl_guard){ .io = sim_io(process), .kube = house->script.kube };
-	house->server = fl_http_server_new(sim_io(process), &options, &house->err);
-	if (!house->server || fl_guard_start(&house->guard, &house->err) < 0)
-		return -FL_E_NOMEM;
-	return fl_http_server_listen(house->server, &addr, 0, NULL, NULL, &house->err);
-}
 
 /* ---- those who come ---- */
 
@@ -156,7 +108,7 @@ static unsigned answered(const struct guest *guest, int status)
 
 struct town {
 	struct sim_world *world;
-	struct house house;
+	struct guard_house house;
 	struct guest scraper, guessers[GUESSERS];
 };
 
@@ -172,7 +124,7 @@ static void found(struct town *town, const struct exchange *says)
 
 	town->house.says = says;
 	town->world = sim_world_new(&config);
-	(void)sim_host_new(town->world, "server", boot_house, &town->house);
+	(void)sim_host_new(town->world, "server", guard_house_boot, &town->house);
 	(void)sim_host_new(town->world, "scraper", boot_guest, &town->scraper);
 	for (int i = 0; i < GUESSERS; i++) {
 		(void)snprintf(name, sizeof name, "guesser-%d", i);
@@ -186,22 +138,28 @@ static void pass(struct town *town, uint64_t time)
 	sim_run(town->world, sim_now(town->world) + time);
 }
 
+/* The status that the scraper has after `time`; 0: none yet. */
+static int64_t scrape(struct town *town, const char *token, uint64_t time)
+{
+	struct visit *visit = show(&town->scraper, token);
+
+	pass(town, time);
+	return fl_op_busy(&visit->call.op) ? 0 : visit->call.op.result;
+}
+
 /* ---- what is so ---- */
 
 TEST_ONCE(one_address_that_guesses_leaves_reviews_for_others)
 {
 	static const struct exchange says[] = { TEN_NONE, KNOWN, MAY, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
-	struct visit *scrape;
 
 	found(&town, says);
 	guess(&town.guessers[0], GUESSES);
 	pass(&town, 200 * FL_NS_PER_MS);
 	CHECK_INT(answered(&town.guessers[0], 401), FL_GUARD_REVIEWS_UNTRUSTED);
 	CHECK_INT(answered(&town.guessers[0], 503), GUESSES - FL_GUARD_REVIEWS_UNTRUSTED);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(scrape->call.op.result, 200);
+	CHECK_INT(scrape(&town, "good", 200 * FL_NS_PER_MS), 200);
 	CHECK_STR(fl_str(town.house.script.wrong), "");
 }
 
@@ -210,7 +168,6 @@ TEST_ONCE(one_address_that_guesses_leaves_room_for_reviews_of_others)
 {
 	static const struct exchange says[] = { HELD, HELD, HELD, HELD, KNOWN, MAY, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
-	struct visit *scrape;
 
 	found(&town, says);
 	guess(&town.guessers[0], 4);
@@ -218,9 +175,7 @@ TEST_ONCE(one_address_that_guesses_leaves_room_for_reviews_of_others)
 	guess(&town.guessers[0], 4);
 	pass(&town, 200 * FL_NS_PER_MS);
 	CHECK_INT(answered(&town.guessers[0], 503), 4);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(scrape->call.op.result, 200);
+	CHECK_INT(scrape(&town, "good", 200 * FL_NS_PER_MS), 200);
 	CHECK_STR(fl_str(town.house.script.wrong), "");
 }
 
@@ -228,13 +183,10 @@ TEST_ONCE(many_addresses_that_guess_leave_reviews_for_one_that_was_allowed)
 {
 	static const struct exchange says[] = { KNOWN, MAY, TEN_NONE, TEN_NONE, KNOWN, MAY, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
-	struct visit *scrape;
 	unsigned reviewed = 0;
 
 	found(&town, says);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 2 * FL_NS_PER_S);
-	CHECK_INT(scrape->call.op.result, 200);
+	CHECK_INT(scrape(&town, "good", 2 * FL_NS_PER_S), 200);
 	for (int i = 0; i < GUESSERS; i++)
 		guess(&town.guessers[i], GUESSES);
 	pass(&town, 200 * FL_NS_PER_MS);
@@ -242,12 +194,8 @@ TEST_ONCE(many_addresses_that_guess_leave_reviews_for_one_that_was_allowed)
 		reviewed += answered(&town.guessers[i], 401);
 	CHECK_INT(reviewed, FL_GUARD_REVIEWS_HALF);
 	/* Its token was renewed; and the one that is kept needs none of the budget. */
-	scrape = show(&town.scraper, "renewed");
-	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(scrape->call.op.result, 200);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(scrape->call.op.result, 200);
+	CHECK_INT(scrape(&town, "renewed", 200 * FL_NS_PER_MS), 200);
+	CHECK_INT(scrape(&town, "good", 200 * FL_NS_PER_MS), 200);
 	CHECK_STR(fl_str(town.house.script.wrong), "");
 	CHECK_INT(town.house.script.asked, FL_LEN(says) - 1);
 }
@@ -257,18 +205,13 @@ TEST_ONCE(a_token_that_was_allowed_is_asked_about_again_though_its_address_guess
 {
 	static const struct exchange says[] = { KNOWN, MAY, TEN_NONE, TEN_NONE, NONE, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
-	struct visit *scrape;
 
 	found(&town, says);
-	scrape = show(&town.scraper, "good");
-	pass(&town, FL_GUARD_ALLOWED + FL_NS_PER_S);
-	CHECK_INT(scrape->call.op.result, 200);
+	CHECK_INT(scrape(&town, "good", FL_GUARD_ALLOWED + FL_NS_PER_S), 200);
 	guess(&town.scraper, FL_GUARD_REVIEWS_HALF + 4);
 	pass(&town, 200 * FL_NS_PER_MS);
 	CHECK_INT(answered(&town.scraper, 401), FL_GUARD_REVIEWS_HALF);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 200 * FL_NS_PER_MS);
-	CHECK_INT(scrape->call.op.result, 401);
+	CHECK_INT(scrape(&town, "good", 200 * FL_NS_PER_MS), 401);
 	CHECK_STR(fl_str(town.house.script.wrong), "");
 }
 
@@ -277,18 +220,11 @@ TEST_ONCE(a_token_that_was_allowed_is_served_in_time_while_the_api_server_does_n
 {
 	static const struct exchange says[] = { KNOWN, MAY, HELD, HELD, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
-	struct visit *scrape;
 
 	found(&town, says);
-	scrape = show(&town.scraper, "good");
-	pass(&town, FL_GUARD_ALLOWED + FL_NS_PER_S);
-	CHECK_INT(scrape->call.op.result, 200);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 5 * FL_NS_PER_S / 2);
-	CHECK_INT(scrape->call.op.result, 200);
+	CHECK_INT(scrape(&town, "good", FL_GUARD_ALLOWED + FL_NS_PER_S), 200);
+	CHECK_INT(scrape(&town, "good", 5 * FL_NS_PER_S / 2), 200);
 	pass(&town, FL_GUARD_STALE - FL_GUARD_ALLOWED);
-	scrape = show(&town.scraper, "good");
-	pass(&town, 11 * FL_NS_PER_S / 2);
-	CHECK_INT(scrape->call.op.result, 503);
+	CHECK_INT(scrape(&town, "good", 11 * FL_NS_PER_S / 2), 503);
 	CHECK_STR(fl_str(town.house.script.wrong), "");
 }
