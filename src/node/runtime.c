@@ -12,22 +12,19 @@
 
 static const char *const sockets[] = { "/run/containerd/containerd.sock", "/run/crio/crio.sock" };
 
-/* What containerd tells of its configuration, of all that only this. */
-#define FL_CRI_CONFIG(X) \
-	X(BOOL, cdi, "enableCDI", .help = "Are names of CDI devices heeded?") \
-	X(STRS, dirs, "cdiSpecDirs", .help = "Where its CDI files are.")
-FL_STRUCT(fl_cri_config, FL_CRI_CONFIG);
-FL_BIND(fl_cri_config, FL_CRI_CONFIG)
-
-/* And what CRI-O tells, as it names its own variables. */
+/* What CRI-O tells, as it names its own variables. */
 #define FL_CRIO_RUNNING(X) \
 	X(STRS, dirs, "CDISpecDirs", .help = "Where its CDI files are.")
 FL_STRUCT(fl_crio_running, FL_CRIO_RUNNING);
 FL_BIND(fl_crio_running, FL_CRIO_RUNNING)
-#define FL_CRIO_CONFIG(X) \
-	X(OBJ(fl_crio_running), crio, "crio", .help = "What is in force.")
-FL_STRUCT(fl_crio_config, FL_CRIO_CONFIG);
-FL_BIND(fl_crio_config, FL_CRIO_CONFIG)
+
+/* What a runtime tells of its configuration, of all that only this: containerd beside each other, CRI-O inside. */
+#define FL_CRI_CONFIG(X) \
+	X(BOOL, cdi, "enableCDI", .help = "Are names of CDI devices heeded?") \
+	X(STRS, dirs, "cdiSpecDirs", .help = "Where its CDI files are.") \
+	X(OBJ(fl_crio_running), crio, "crio", .help = "CRI-O: what is in force.")
+FL_STRUCT(fl_cri_config, FL_CRI_CONFIG);
+FL_BIND(fl_cri_config, FL_CRI_CONFIG)
 
 static const char *const crio_usual[] = { "/etc/cdi", "/var/run/cdi" };
 
@@ -142,6 +139,10 @@ int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runt
 	FL_SET(ret, cdi_known, config.has.cdi);
 	if (config.has.cdi)
 		FL_SET(ret, cdi, config.cdi);
+	if (config.crio.dirs.len) {
+		config.dirs = config.crio.dirs;
+		config.has.dirs = 1;
+	}
 	if (config.has.dirs) {
 		ret->cdi_dirs = config.dirs;
 		ret->has.cdi_dirs = 1;
@@ -149,28 +150,12 @@ int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runt
 	return 0;
 }
 
-int fl_runtime_crio_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret, struct fl_err *err)
-{
-	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	struct fl_crio_config config = { 0 };
-	int r = fl_json_read(NULL, text, 0, &doc, err);
-
-	if (r == 0)
-		r = fl_decode(fl_crio_config_bind(), yyjson_doc_get_root(doc), arena, 0, &config, err);
-	if (r == 0 && config.crio.dirs.len) {
-		ret->cdi_dirs = config.crio.dirs;
-		ret->has.cdi_dirs = 1;
-	}
-	return r == -FL_E_NOMEM ? r : 0;
-}
-
 static int read_config(const Runtime__V1__StatusResponse *reply, struct fl_arena *arena, struct fl_runtime *ret,
-		       bool crio, struct fl_err *err)
+		       struct fl_err *err)
 {
 	for (size_t i = 0; i < reply->n_info; i++)
 		if (strcmp(reply->info[i]->key, "config") == 0)
-			return (crio ? fl_runtime_crio_config : fl_runtime_config)(fl_str(reply->info[i]->value), arena,
-										   ret, err);
+			return fl_runtime_config(fl_str(reply->info[i]->value), arena, ret, err);
 	return 0;
 }
 
@@ -254,7 +239,7 @@ static void look_release(struct fl_job *job)
 	fl_free(fl_container(job, struct crio_look, job));
 }
 
-/* What CRI-O has is then not known, and CDI is on all the same. */
+/* On failure: directories unknown, CDI on. */
 static void looked(struct fl_op *op)
 {
 	struct fl_runtime_feed *runtime = fl_container(op, struct fl_runtime_feed, files);
@@ -299,10 +284,9 @@ static void told_status(struct fl_op *op)
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_runtime now = { 0 };
 	struct fl_err err = { 0 };
-	bool crio = is_crio(runtime);
-	int r = op->result < 0 ? -1 : read_config((const void *)runtime->status.reply, &arena, &now, crio, &err);
+	int r = op->result < 0 ? -1 : read_config((const void *)runtime->status.reply, &arena, &now, &err);
 
-	if (r == 0 && crio && !now.cdi_dirs.len) {
+	if (r == 0 && is_crio(runtime) && !now.cdi_dirs.len) {
 		fl_arena_free(&runtime->status.arena);
 		look_at_files(runtime);
 		return;

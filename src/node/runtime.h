@@ -29,10 +29,8 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime);   /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_runtime, struct fl_runtime_feed *, fl_runtime_free);
 
-/* What containerd says of its configuration, in JSON: whether CDI is on and where its files are, as far as it is told;
- * what cannot be understood tells nothing. Texts lie in the arena. FL_E_NOMEM only. For the feed, and for fuzzing. */
+/* What a runtime says of its configuration, in JSON: whether CDI is on (CRI-O never does: it always is) and where its
+ * files are, as far as it is told; what cannot be understood tells nothing. Texts lie in the arena. FL_E_NOMEM only.
+ * For the feed, and for fuzzing. */
 int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret,
 		      struct fl_err *err) FL_MUSTUSE;
-/* The same of what CRI-O says, which is never whether CDI is on: it always is. */
-int fl_runtime_crio_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret,
-			   struct fl_err *err) FL_MUSTUSE;

@@ -19,11 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_str text = { (const char *)data, (uint32_t)size };
-	struct fl_runtime now = { 0 }, crio = { 0 };
+	struct fl_runtime now = { 0 };
 	uint32_t bytes = 0;
 
-	if (fl_runtime_config(text, &arena, &now, NULL) < 0 ||
-	    fl_runtime_crio_config(text, &arena, &crio, NULL) < 0)
+	if (fl_runtime_config(text, &arena, &now, NULL) < 0)
 		abort();
 	if (now.has.cdi != now.cdi_known)
 		abort();

@@ -267,6 +267,7 @@ TEST(where_containerd_is_not_there_crio_is_asked_at_once)
 
 	w.name = "cri-o";
 	w.version = "1.34.0";
+	w.config = "{\"sandboxImage\":\"x\"}";
 	OK_ERR(serve(&w, CRIO), &w.err);
 	OK_ERR(begin(&w), &w.err);
 	CHECK(comes(&w, "cri-o 1.34.0 on", FL_NS_PER_S));
