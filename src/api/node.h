@@ -192,7 +192,8 @@ FL_STRUCT(fl_booking_status, FL_BOOKING_STATUS);
 	X(STR, pod, "pod", .required = true, .help = "Its name.") \
 	X(STR, container, "container", .required = true, .help = "Which container.") \
 	X(I64, since, "since", .required = true, .help = "When it was seen first: microseconds since 1970.") \
-	X(I64, doubted, "doubted", .help = "Since when the kubelet counts other devices for its Pod, or none.") \
+	X(I64, doubted, "doubted", .help = \
+	  "Since when the kubelet counts other devices for its Pod, or none: microseconds since 1970.") \
 	X(OBJ(fl_booking_status), status, "status", .help = "Does the kubelet count the same?")
 FL_STRUCT(fl_booking, FL_BOOKING);
 extern const struct fl_kind fl_booking_kind;
@@ -571,9 +572,9 @@ FL_STRUCT(fl_identity, FL_IDENTITY);
 	X(STR, cause, "cause", .help = "In one word: Xid79, Lost, Hung.") \
 	X(I64, since, "since", .help = "When the state came: ns of the loop's clock.") \
 	X(I64, returned, "returned", .help = "When it came back last.") \
-	X(I32, breaks, "breaks", .help = "How often it broke, without a long time between.") \
-	X(I32, relapses, "relapses", .help = "How many of those times it had just come back.") \
-	X(I64, broke, "broke", .help = "When it broke last.") \
+	X(I32, breaks, "breaks", .help = "Break count; decays without breaks.") \
+	X(I32, relapses, "relapses", .help = "Breaks soon after a return; decays likewise.") \
+	X(I64, broke, "broke", .help = "When it broke last: ns of the loop's clock.") \
 	X(BOOL, well, "well", .help = "Has it been well by a look since it broke last?") \
 	X(STR, boot, "boot", .help = "The boot whose clock that is.") \
 	X(OBJ(fl_identity), identity, "identity", .help = "What it was when it answered last.") \

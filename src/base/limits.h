@@ -241,8 +241,8 @@
 /* A GPU flaps from so many breaks on: two may be one fault and its remedy. */
 #define FL_FLAP_BREAKS 3
 #define FL_FLAP_WINDOW (600 * FL_NS_PER_S)    /* so long without a break takes one back */
-#define FL_FLAP_TOLD 10                       /* counted exactly so far: more is many */
-#define FL_FLAP_RELAPSES_MAX 32               /* no wait doubles oftener before FL_SETTINGS_WAIT_MAX */
+#define FL_FLAP_TOLD 10                       /* break counts are exact up to this; above it: "more than" */
+#define FL_FLAP_RELAPSES_MAX 32               /* doublings: they exceed FL_SETTINGS_WAIT_MAX from 1 us on */
 
 /* ---- run ---- */
 
@@ -486,6 +486,7 @@
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
+#define FL_POD_UID 40                                /* room for the uid of a Pod: 36 characters */
 /* Time between two requests for an eviction that a PodDisruptionBudget refuses: at least, and at most unless the API
  * server's Retry-After is longer. */
 #define FL_EVICT_AGAIN (5 * FL_NS_PER_S)
@@ -543,6 +544,8 @@
 #define FL_CRIO_DIRS_MAX 16                      /* directories of CDI files; there are two */
 #define FL_CRIO_FILES_MAX 64                     /* of crio.conf.d; OpenShift writes a dozen */
 #define FL_CRIO_FILE_MAX (256 * FL_KIB)          /* of one: a crio.conf with all its comments is 40 KiB */
+#define FL_CRIO_KEY_MAX 128                      /* of a key: a longer one is cut, for it is not looked for */
+#define FL_CRIO_DEPTH_MAX 16                     /* of arrays and tables: each is a call on the stack */
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)
 #define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */

@@ -47,7 +47,7 @@ struct fl_fs {
 	int (*unlink)(const struct fl_fs *fs, int dir, const char *path, int flags);
 	int (*mkdir)(const struct fl_fs *fs, int dir, const char *path, unsigned mode);
 	int (*symlink)(const struct fl_fs *fs, const char *target, int dir, const char *path);
-	/* A character device with exactly this mode, whatever the umask. */
+	/* A character device with exactly this mode, whatever the umask. On failure one may be left. */
 	int (*mknod)(const struct fl_fs *fs, int dir, const char *path, unsigned mode, uint64_t rdev);
 	/* Bytes of the target, cut at len, not terminated. */
 	int64_t (*readlink)(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len);

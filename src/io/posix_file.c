@@ -148,12 +148,7 @@ static int make_node(const struct fl_fs *fs, int dir, const char *path, unsigned
 	int r = (int)fl_sys_result(FL_SYS_RETRY(mknodat(dir, path, S_IFCHR | mode, rdev)));
 
 	UNUSED_FS;
-	if (r < 0)
-		return r;
-	r = (int)fl_sys_result(FL_SYS_RETRY(fchmodat(dir, path, mode, 0)));
-	if (r < 0)
-		(void)unlinkat(dir, path, 0);
-	return r;
+	return r < 0 ? r : (int)fl_sys_result(FL_SYS_RETRY(fchmodat(dir, path, mode, 0)));
 }
 
 static int64_t read_symlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)

@@ -5,8 +5,6 @@
 
 #define SETTING "crio.runtime.cdi_spec_dirs"
 
-enum { KEY = 128, DEPTH = 16 };
-
 /* ---- TOML, as far as one setting needs it ---- */
 
 struct toml {
@@ -16,7 +14,7 @@ struct toml {
 };
 
 struct key {
-	char text[KEY];   /* "crio.runtime"; what is longer is cut, for it is not looked for */
+	char text[FL_CRIO_KEY_MAX];   /* "crio.runtime"; what is longer is cut, for it is not looked for */
 };
 
 static char peek(const struct toml *t)
@@ -42,7 +40,7 @@ static void blanks(struct toml *t)
 static void gap(struct toml *t)
 {
 	for (blanks(t); peek(t) == '\n' || peek(t) == '#'; blanks(t)) {
-		while (peek(t) == '#' && t->p < t->end && *t->p != '\n')
+		if (peek(t) == '#')
 			t->p = memchr(t->p, '\n', (size_t)(t->end - t->p)) ?: t->end;
 		(void)take(t, '\n');
 	}
@@ -95,7 +93,7 @@ static void append(struct key *key, const char *part)
 static void read_key(struct toml *t, struct key *key)
 {
 	do {
-		char part[KEY] = "";
+		char part[FL_CRIO_KEY_MAX] = "";
 		size_t len = 0;
 
 		blanks(t);
@@ -159,7 +157,7 @@ static void value(struct toml *t, const struct key *key, int depth)
 	bool wanted = strcmp(key->text, SETTING) == 0;
 	const char *from = t->p;
 
-	if (depth == DEPTH || (wanted && peek(t) != '[')) {
+	if (depth == FL_CRIO_DEPTH_MAX || (wanted && peek(t) != '[')) {
 		t->wrong = true;
 	} else if (peek(t) == '"' || peek(t) == '\'') {
 		string(t, NULL, 0);
@@ -261,12 +259,6 @@ static int list_names(const struct fl_fs *fs, const char *dir, struct fl_crio_co
 	return len < 0 ? (int)len : count;
 }
 
-static const char *path_of(char *path, size_t size, const char *dir, const char *name)
-{
-	(void)snprintf(path, size, "%s/%s", dir, name);
-	return path;
-}
-
 void fl_crio_conf_read(const struct fl_fs *fs, const char *dir, struct fl_crio_conf *ret)
 {
 	char path[2 * FL_CRIO_PATH_MAX], drop_ins[FL_CRIO_PATH_MAX + 32];
@@ -286,7 +278,9 @@ void fl_crio_conf_read(const struct fl_fs *fs, const char *dir, struct fl_crio_c
 		(void)snprintf(ret->path, sizeof ret->path, "%s", drop_ins);
 		return;
 	}
-	for (int i = 0; i < count; i++)
-		if (!read_one(fs, path_of(path, sizeof path, drop_ins, ret->names[i]), ret))
+	for (int i = 0; i < count; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", drop_ins, ret->names[i]);
+		if (!read_one(fs, path, ret))
 			return;
+	}
 }

@@ -9,7 +9,7 @@
 #include "io/fs.h"
 
 struct fl_crio_conf {
-	char path[2 * FL_CRIO_PATH_MAX];           /* the file with the setting, "": none; or the one that is wrong */
+	char path[2 * FL_CRIO_PATH_MAX];         /* the file with the setting, "": none; or the one that is wrong */
 	char dirs[FL_CRIO_DIRS_MAX][FL_CRIO_PATH_MAX];
 	uint32_t dir_count;                      /* none, and `seen`: CRI-O's own choice */
 	bool seen;                               /* there is a configuration that can be read */

@@ -1,7 +1,7 @@
 #include "node/decide_pods.h"
 #include "node/one_key.h"
-#include "plan/gpu_inside.h"
 #include "plan/gpu_dev_nodes.h"
+#include "plan/gpu_inside.h"
 #include "plan/gpu_links.h"
 #include "plan/gpu_pods.h"
 #include "plan/gpu_taint.h"
@@ -49,7 +49,7 @@ static bool pods_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	facts->evictions = all(view, &fl_eviction_kind, &facts->eviction_len);
 	watch = one(view, &fl_pod_watch_kind, FL_S("pods"));
 	facts->failed_known = !fl_view_absent(view, &fl_own_pod_kind);
-	facts->watched = facts->failed_known && !(watch && watch->failed_only);
+	facts->all_known = facts->failed_known && !(watch && watch->failed_only);
 	if (facts->failed_known)
 		facts->pods = all(view, &fl_own_pod_kind, &facts->pod_len);
 	facts->now = view->now;

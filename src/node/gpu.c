@@ -369,7 +369,7 @@ void gpu_news(struct gpu_kid *kid, enum fl_supervisor_news what, const char *tex
 			if (!gpu->out)
 				gpu->out_at = fl_now(gpu->io);
 			gpu->out = true;
-			gpu->unstarted = what == FL_CHILD_FAILED;
+			gpu->start_failed = what == FL_CHILD_FAILED;
 		}
 		if (kid->role == GPU_EVENTS)
 			fl_vec_each (card, &gpu->cards)
@@ -510,7 +510,7 @@ static void pause_dropped(struct fl_op *op)
 
 static void end_pauses(struct fl_gpu *gpu)
 {
-	bool names_due = !gpu->users_known && fl_now(gpu->io) < gpu->users_until;
+	bool names_awaited = !gpu->users_known && fl_now(gpu->io) < gpu->users_until;
 
 	if (!gpu->waiting)
 		return;
@@ -520,7 +520,7 @@ static void end_pauses(struct fl_gpu *gpu)
 	for (struct fl_gpu_pause **from = &gpu->waiting; *from;) {
 		struct fl_gpu_pause *pause = *from;
 
-		if (pause->users && names_due) {
+		if (pause->users && names_awaited) {
 			from = &pause->next;
 			continue;
 		}

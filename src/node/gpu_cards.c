@@ -358,7 +358,7 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 	case GPU_WORD_FINE: break;
 	}
 	if (gpu->out && fl_now(gpu->io) >= gpu->out_at + gpu->pace.grace) {
-		if (gpu->unstarted)
+		if (gpu->start_failed)
 			fl_buf_printf(why, "its process cannot be started: %s: if a limit refuses it, raise that one: "
 					   "pids.max of the control group, LimitNOFILE, fs.file-max, memory",
 				      said_of(gpu));

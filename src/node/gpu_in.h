@@ -111,7 +111,7 @@ struct fl_gpu {
 	bool known;                    /* this child has answered for the driver */
 	bool ready;                    /* all cards have been asked once */
 	bool out;                      /* the child for calls died and has not answered since */
-	bool unstarted;                /* ... and no other can be started: by no fault of the driver's */
+	bool start_failed;             /* ... and no other can be started: by no fault of the driver's */
 	uint64_t out_at, retry_at, retry_delay;
 	char version[FL_GPU_VERSION_MAX];
 	int32_t cuda;

@@ -2,7 +2,7 @@
 #include "base/metrics.h"
 #include "node/gpu_in.h"
 
-enum { CALLS, SECONDS, STARTS, UNSTARTED, CRASHES, ABANDONED, FAULTS, STUCK, REPORTING, COUNT_ };
+enum { CALLS, SECONDS, STARTS, START_FAILURES, CRASHES, ABANDONED, FAULTS, STUCK, REPORTING, COUNT_ };
 
 _Static_assert((int)COUNT_ <= (int)(sizeof((struct fl_gpu *)0)->families / sizeof(struct fl_family *)),
 	       "a place for each");
@@ -28,8 +28,8 @@ static const struct fl_metric rows[] = {
 	[SECONDS] = { "fairlead_gpu_call_seconds", "Their time.", FL_HISTOGRAM, { "call" },
 		      FL_METRIC_BUCKETS(fl_latency_buckets) },
 	[STARTS] = { "fairlead_gpu_child_starts_total", "Children that were started.", FL_COUNTER, { "child" } },
-	[UNSTARTED] = { "fairlead_gpu_child_start_failures_total", "Children that could not be started.", FL_COUNTER,
-			{ "child" } },
+	[START_FAILURES] = { "fairlead_gpu_child_start_failures_total", "Children that could not be started.",
+			     FL_COUNTER, { "child" } },
 	[CRASHES] = { "fairlead_gpu_child_crashes_total", "Children that ended by themselves.", FL_COUNTER,
 		      { "child" } },
 	[ABANDONED] = { "fairlead_gpu_child_abandoned_total", "Children that did not answer in time.", FL_COUNTER,
@@ -73,7 +73,7 @@ void gpu_count_news(struct fl_gpu *gpu, enum gpu_role role, enum fl_supervisor_n
 	case FL_CHILD_READY: count(gpu, STARTS, role); return;
 	case FL_CHILD_ENDED: count(gpu, CRASHES, role); return;
 	case FL_CHILD_ABANDONED: count(gpu, ABANDONED, role); return;
-	case FL_CHILD_FAILED: count(gpu, UNSTARTED, role); return;
+	case FL_CHILD_FAILED: count(gpu, START_FAILURES, role); return;
 	case FL_CHILD_STUCK:
 	case FL_CHILD_REAPED:
 	case FL_CHILD_CEILING:

@@ -46,22 +46,21 @@ static void switched(struct fl_op *op)
 		fl_write_done(switching->write, NULL);
 }
 
-/* What the cache shows of PodWatch changes right before this: so long as Pods are known, they are those that it
- * says. */
-static void start_switch(void *pods, struct fl_write *write)
+/* The plan reads PodWatch to know which Pods the cache holds. The old watch closes before a new selector counts. */
+static void start_switch(void *self, struct fl_write *write)
 {
 	const struct fl_pod_watch *wanted = write->what == FL_WANT_OBJECT ? write->object : NULL;
 	struct switching *switching = write->held;
-	const struct fl_pods *watched = pods;
+	struct fl_pods *pods = self;
 	struct fl_err err = { 0 };
 	int r = 0;
 
 	*switching = (struct switching){ .op = { .done = switched, .err = &switching->err }, .write = write };
-	if (!wanted || !wanted->wanted || wanted->failed_only != watched->failed_only)
+	if (!wanted || !wanted->wanted || wanted->failed_only != pods->failed_only)
 		close_watch(pods);
 	if (wanted && wanted->wanted)
 		r = open_watch(pods, wanted->failed_only, &err);
-	fl_op_begin(&switching->op, ((struct fl_pods *)pods)->io, NULL);
+	fl_op_begin(&switching->op, pods->io, NULL);
 	if (r < 0)
 		fl_op_fail(&switching->op, err.code, "%s", err.text);
 	else
@@ -95,7 +94,7 @@ static struct fl_pods_refusal *refusal_of(struct fl_pods *pods, struct fl_str ui
 	return NULL;
 }
 
-/* Whatever has the plan made anew, the server is not asked of this Pod sooner. */
+/* Limits requests for this Pod, however often the plan wants the eviction. */
 static void remember(struct fl_pods *pods, const struct evicting *evicting)
 {
 	const struct fl_eviction *eviction = evicting->write->object;
@@ -103,7 +102,7 @@ static void remember(struct fl_pods *pods, const struct evicting *evicting)
 	uint64_t after = evicting->call.answer.retry_after;
 
 	if (!refusal)
-		refusal = &pods->refused[pods->refusals++ % FL_LEN(pods->refused)];
+		refusal = &pods->refused[pods->refused_next++ % FL_LEN(pods->refused)];
 	(void)snprintf(refusal->uid, sizeof refusal->uid, "%.*s", FL_ARG(eviction->uid));
 	refusal->until = fl_now(pods->io) + (after > FL_EVICT_AGAIN ? after : FL_EVICT_AGAIN);
 	refusal->why = evicting->err;
@@ -127,7 +126,7 @@ static void tell_refused(const struct fl_pods *pods, const struct evicting *evic
 		pods->event(pods->event_arg, &event);
 }
 
-/* 409: the Pod has changed, or is another by now. Once more tells which; then the watch does. */
+/* 409: the Pod changed or was replaced. Retry once; if that fails too, wait for the watch. */
 static void evicted(struct fl_op *op)
 {
 	struct evicting *evicting = fl_container(op, struct evicting, call.op);
@@ -201,7 +200,7 @@ static int fill_call(struct fl_kube_call *call, struct fl_write *write, struct f
 	return write_body(eviction, &write->arena, &call->body, err);
 }
 
-static void refused(struct fl_op *op)
+static void not_asked(struct fl_op *op)
 {
 	const struct evicting *evicting = fl_container(op, struct evicting, call.op);
 
@@ -233,7 +232,7 @@ static void start_eviction(void *self, struct fl_write *write)
 		fl_kube_start(pods->kube, call);
 		return;
 	}
-	call->op.done = refused;
+	call->op.done = not_asked;
 	fl_op_begin(&call->op, pods->io, NULL);
 	fl_op_fail(&call->op, why.code, "%s", why.text);
 }

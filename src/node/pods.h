@@ -23,7 +23,7 @@
 
 /* An eviction that the API server has refused. */
 struct fl_pods_refusal {
-	char uid[40];                  /* of the Pod; empty: none */
+	char uid[FL_POD_UID];          /* of the Pod; empty: none */
 	uint64_t until;                /* it is not asked for again before */
 	struct fl_err why;
 };
@@ -37,7 +37,7 @@ struct fl_pods {
 	void *event_arg;
 	struct fl_watch *watch;        /* NULL: not watched */
 	struct fl_pods_refusal refused[FL_EVICT_REFUSED];
-	uint32_t refusals;
+	uint32_t refused_next;
 	bool failed_only;              /* it tells only of those that Failed */
 	char fields[sizeof "spec.nodeName=" + 256], failed[sizeof "spec.nodeName=,status.phase=Failed" + 256];
 };

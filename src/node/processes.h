@@ -3,10 +3,10 @@
  * Straight-line code over struct fl_fs, for a job. A process may end at any time: what cannot be read is empty.
  */
 #pragma once
+#include "base/limits.h"
 #include "base/str.h"
 #include "io/fs.h"
 
-#define FL_POD_UID 40
 #define FL_POD_NAME (FL_NAME_MAX + 8)
 #define FL_PROCESS_NAME 64
 

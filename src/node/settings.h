@@ -91,7 +91,8 @@ struct fl_settings_given {
 		   "Vendor and class of the CDI devices: k8s.device-plugin.nvidia.com/gpu."), \
 	FL_OPT_STR(type, m.recovery_wait, "recovery-wait", "Between two returns of a card, at least: 30s."), \
 	FL_OPT_STR(type, m.recovery_wait_max, "recovery-wait-max", \
-		   "Time that a card must be well that breaks again and again, at most: 10m. It doubles up to that."), \
+		   "Longest time without a fault before a flapping GPU returns, 0s to 1h: 10m. Not above " \
+		   "--recovery-wait: off."), \
 	FL_OPT_STR(type, m.clean_looks, "clean-looks", "Looks without a fault before a card comes back."), \
 	FL_OPT_STR(type, m.startup_taint, "startup-taint", "Taint the Node until its GPUs are ready: false.", \
 		   FL_SETTINGS_TRUTH), \

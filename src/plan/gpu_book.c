@@ -70,8 +70,8 @@ static const struct fl_booking *booked(const struct book *book, struct fl_str na
 }
 
 /* Is it the Pod that it was when the entry was made? The kubelet stamps the start with this machine's clock, and an
- * entry is younger than its Pod's start and older than its Pod's end. An entry that is yet to come was made before the
- * clock was set back: it says nothing of who is older. */
+ * entry is younger than its Pod's start and older than its Pod's end. An entry dated in the future predates a clock
+ * change: its age proves nothing. */
 static bool same_pod(const struct book *book, const struct fl_booking *booking, const struct fl_own_pod *pod)
 {
 	return pod->status.has.start && pod->status.start <= booking->since && booking->since <= book->facts->wall;
@@ -118,7 +118,7 @@ static void read_holder(struct book *book, const struct fl_holder *holder)
 	*entry = (struct entry){ .holder = holder, .verdict = AGREES };
 	if (!before || same_devices(&before->devices, &holder->devices)) {
 		entry->booking = before ? *before : new_booking(book, holder);
-		entry->booking.has.doubted = 0;
+		FL_UNSET(&entry->booking, doubted);
 		return;
 	}
 	entry->booking = *before;
@@ -223,7 +223,8 @@ static struct claim *claims_of(const struct book *book, uint32_t *ret_len)
 	return claims;
 }
 
-/* Those who claim one device: each has the last one of another Pod as its rival, by the first device of theirs. */
+/* For one device: each claim's rival is the last claim by another Pod. A rival found for an earlier device stays unless
+ * this one comes later. */
 static void set_rivals(struct book *book, const struct claim *claims, uint32_t len)
 {
 	struct entry *last = &book->at[claims[len - 1].entry], *other = NULL;

@@ -72,7 +72,7 @@ static bool keep(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 		const struct fl_eviction *made = &f->evictions[i];
 		const struct fl_own_pod *pod = pods_find(f, made->pod_space, made->pod);
 
-		if (!f->watched || (pod && fl_str_eq(pod->meta.uid, made->uid)))
+		if (!f->all_known || (pod && fl_str_eq(pod->meta.uid, made->uid)))
 			fl_want(plan, &fl_gpu_evict_owner, FL_REF(&fl_eviction_kind, made), made);
 		else
 			fl_want_gone(plan, FL_REF(&fl_eviction_kind, made));

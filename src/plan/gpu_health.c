@@ -414,13 +414,13 @@ static bool was_away(const struct fl_health *before)
 static enum fl_health_state good_state(const struct subject *s, const struct fl_health *before)
 {
 	const struct fl_gpu_health_facts *facts = s->facts;
-	uint64_t until, flaps;
+	uint64_t until, flap_wait;
 
 	if (!before || before->state == FL_HEALTHY)
 		return FL_HEALTHY;
-	flaps = same_boot(facts, before) ? fl_gpu_flap_wait(facts->settings, before) : 0;
-	if (flaps && !fl_gpu_cause_is_driver(before->cause) &&
-	    !has_lasted(s, before->state == FL_RECOVERING ? before : NULL, flaps))
+	flap_wait = same_boot(facts, before) ? fl_gpu_flap_wait(facts->settings, before) : 0;
+	if (flap_wait && !fl_gpu_cause_is_driver(before->cause) &&
+	    !has_lasted(s, before->state == FL_RECOVERING ? before : NULL, flap_wait))
 		return FL_RECOVERING;
 	if (!was_away(before) && facts->card->clean < facts->settings->clean_looks)
 		return FL_RECOVERING;
@@ -458,7 +458,7 @@ static void set_identity(const struct subject *s, const struct fl_health *before
 		FL_SET(identity, part, *s->part);
 }
 
-/* A fault that stays for longer than a flapping GPU does is what people must know of, with its remedy. */
+/* After `recoveryWait` a lasting fault is shown with its own remedy instead of Flapping. */
 static bool tells_flapping(const struct subject *s, const struct verdict *v, const struct fl_health *health)
 {
 	uint64_t until = (uint64_t)health->broke + (uint64_t)s->facts->settings->recovery_wait;

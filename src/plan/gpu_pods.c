@@ -6,7 +6,7 @@ const struct fl_owner fl_gpu_pod_watch_owner = { "fairlead-pods", &fl_pod_watch_
 
 const struct fl_own_pod *pods_find(const struct fl_gpu_pods_facts *facts, struct fl_str space, struct fl_str name)
 {
-	uint32_t from = 0, to = facts->watched ? facts->pod_len : 0;
+	uint32_t from = 0, to = facts->all_known ? facts->pod_len : 0;
 
 	while (from < to) {
 		uint32_t at = from + (to - from) / 2;

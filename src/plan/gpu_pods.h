@@ -17,8 +17,8 @@ struct fl_gpu_pods_facts {
 	const struct fl_driver *driver;        /* NULL: nobody has looked yet */
 	const struct fl_active *active;        /* NULL: the kubelet has not answered yet */
 	const struct fl_own_node *node;        /* NULL: no API server, or not known yet */
-	const struct fl_own_pod *pods;         /* sorted by namespace and name; counts only if `watched` or
-						  `failed_known` */
+	const struct fl_own_pod *pods;         /* sorted by namespace and name; counts only if `failed_known`;
+						  without `all_known` only Failed ones are in it */
 	const struct fl_booking *bookings;     /* the book, sorted by name */
 	const struct fl_holder *holders;       /* sorted by name */
 	const struct fl_health *healths;
@@ -26,7 +26,7 @@ struct fl_gpu_pods_facts {
 	const struct fl_resource *resources;   /* that are served */
 	const struct fl_eviction *evictions;   /* that were made */
 	uint32_t pod_len, booking_len, holder_len, health_len, card_len, resource_len, eviction_len;
-	bool watched;                          /* all Pods of this node are known */
+	bool all_known;                        /* all Pods of this node are known */
 	bool failed_known;                     /* those that Failed are */
 	uint64_t now;                          /* loop clock, ns */
 	int64_t wall;                          /* microseconds since 1970 */

@@ -143,8 +143,8 @@ static struct fl_str kept_out(const struct lists *l, const struct fl_card *card,
 	return missing.len ? fl_plan_printf(l->plan, "%.*s is not there", FL_ARG(missing)) : missing;
 }
 
-/* A container that is given a GPU without them starts, and fails. */
-static void check_libraries(const struct lists *l, struct list *list, struct fl_unit *unit)
+/* A container that gets a GPU without these fails. */
+static void check_needs(const struct lists *l, struct list *list, struct fl_unit *unit)
 {
 	if (!unit->healthy || (!l->lacks.len && !l->required.len))
 		return;
@@ -269,7 +269,7 @@ void list_add(struct lists *l, struct list *list, const struct fl_card *card, co
 	set_shown(l, unit, card, part);
 	set_nodes(l, unit, card, part);
 	set_health(l, list, unit);
-	check_libraries(l, list, unit);
+	check_needs(l, list, unit);
 	check_cdi(l, list, unit, card, part);
 	check_mps(l, list, unit, card);
 }

@@ -260,7 +260,7 @@ static int gather(struct fl_arena *arena, const char *settings, const char *acti
 	ret->failed_known = true;
 	if (strcmp(pods, FAILED_ONLY) == 0)
 		return 0;
-	ret->watched = true;
+	ret->all_known = true;
 	return (ret->pods = facts_list(arena, fl_own_pod_bind(), pods, &ret->pod_len)) ? 0 : -FL_E_NOMEM;
 }
 
@@ -447,7 +447,7 @@ static int some_world(struct world *w)
 {
 	fl_arena_reset(&w->arena);
 	w->facts = (struct fl_gpu_pods_facts){ .active = &w->active, .holders = w->holders, .bookings = w->bookings,
-					       .pods = w->pods, .pod_len = PODS, .watched = test_random() % 4 != 0,
+					       .pods = w->pods, .pod_len = PODS, .all_known = test_random() % 4 != 0,
 					       .failed_known = true,
 					       .wall = 1000000000 };
 	w->active = (struct fl_active){ .settled = true };
