@@ -79,8 +79,8 @@ static const struct fl_owner owner = {
 		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
 		"lookRoots", "lookDev", "driverRoot", "devRoot", "cdiFeatureFlags", "cdiDisableHooks", "cdiKind",
 		"cdiAnnotationPrefix", "hook", "recoveryWait", "recoveryWaitMax", "cleanLooks", "extras",
-		"imexRequired", "startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks", "mps",
-		"mpsRoot", "started", "waits", "file", "message", "untaken",
+		"imexRequired", "startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks",
+		"makeDeviceNodes", "mps", "mpsRoot", "started", "waits", "file", "message", "untaken",
 		NULL,
 	},
 };

@@ -390,6 +390,23 @@ TEST(what_is_in_force_as_it_was_given_is_explained_as_that)
 	CHECK(test_tortured() || strstr(words.p, "Read: what was given is in force"));
 }
 
+/* What a plan wants and does not own is left out of what is written, as another owner's would be. */
+TEST(every_setting_is_written)
+{
+	const struct fl_owner *owner = fl_node_config.owners[0];
+	const struct fl_bind *bind = fl_settings_bind();
+
+	for (uint32_t i = 0; i < bind->len; i++) {
+		bool written = bind->fields[i].local || fl_str_eq(bind->fields[i].json, FL_S("metadata"));
+
+		for (const char *const *path = owner->paths; *path && !written; path++)
+			written = fl_str_eq(bind->fields[i].json, fl_str(*path));
+		if (!written)
+			(void)fprintf(stderr, "# %.*s\n", FL_ARG(bind->fields[i].json));
+		CHECK(written);
+	}
+}
+
 TEST(no_change_is_missed)
 {
 	FL_AUTO(fl_buf) struct fl_buf missed = FL_BUF(16 * FL_KIB);
