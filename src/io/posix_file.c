@@ -145,10 +145,25 @@ static int make_symlink(const struct fl_fs *fs, const char *target, int dir, con
 
 static int make_node(const struct fl_fs *fs, int dir, const char *path, unsigned mode, uint64_t rdev)
 {
-	int r = (int)fl_sys_result(FL_SYS_RETRY(mknodat(dir, path, S_IFCHR | mode, rdev)));
+	int r = (int)fl_sys_result(FL_SYS_RETRY(mknodat(dir, path, S_IFCHR | mode, rdev))), fd;
+	char opened[32];
+	struct stat is;
 
 	UNUSED_FS;
-	return r < 0 ? r : (int)fl_sys_result(FL_SYS_RETRY(fchmodat(dir, path, mode, 0)));
+	if (r < 0)
+		return r;
+	/* Past the umask; and not by its name, where a link may stand by now. */
+	fd = (int)fl_sys_result(FL_SYS_RETRY(openat(dir, path, O_PATH | O_NOFOLLOW | O_CLOEXEC)));
+	if (fd < 0)
+		return fd;
+	(void)snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
+	r = (int)fl_sys_result(FL_SYS_RETRY(fstat(fd, &is)));
+	if (r == 0 && (!S_ISCHR(is.st_mode) || is.st_rdev != rdev))
+		r = -EEXIST;
+	if (r == 0)
+		r = (int)fl_sys_result(FL_SYS_RETRY(chmod(opened, mode)));
+	(void)close(fd);
+	return r;
 }
 
 static int64_t read_symlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)

@@ -117,7 +117,8 @@ static void say_unknown(const struct fl_gpu *gpu, struct fl_buf *ret)
 	else if (users->error)
 		fl_buf_printf(ret, ": read '%s': %s", gpu->options.proc, strerror(users->error));
 	else if (users->unread)
-		fl_buf_printf(ret, ": the open files of %u process%s cannot be read: give the agent CAP_SYS_PTRACE",
+		fl_buf_printf(ret, ": the open files of %u process%s cannot be read: give the agent CAP_SYS_PTRACE and "
+				   "CAP_DAC_READ_SEARCH",
 			      users->unread, users->unread == 1 ? "" : "es");
 	else
 		fl_buf_str(ret, FL_S(": there are more processes, or open files, than are looked at"));

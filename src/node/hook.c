@@ -59,6 +59,8 @@ static const char *why(int sys)
 	case ENXIO:
 	case ENODEV:
 	case ENOENT:
+	case ENAMETOOLONG:
+	case EMLINK:
 		return "the image's own files are in the way";
 	case EAGAIN:
 		return "directories are moved all the time";

@@ -46,12 +46,18 @@ static void set(struct fl_health *health, int32_t breaks, int32_t relapses, int6
 		FL_SET(health, well, true);
 }
 
+/* Windows without a break until now. */
+static uint64_t windows_since(const struct fl_health *health, uint64_t now)
+{
+	uint64_t last = (uint64_t)(health->returned > health->broke ? health->returned : health->broke);
+
+	return now > last ? (now - last) / FL_FLAP_WINDOW : 0;
+}
+
 static void count_break(const struct fl_gpu_flap_facts *facts, struct fl_health *health)
 {
 	const struct fl_health *before = facts->before;
-	uint64_t now = facts->health->now;
-	uint64_t last = (uint64_t)(before->returned > before->broke ? before->returned : before->broke);
-	uint64_t windows = now > last ? (now - last) / FL_FLAP_WINDOW : 0;
+	uint64_t now = facts->health->now, windows = windows_since(before, now);
 	int32_t breaks = less(before->breaks, windows), relapses = less(before->relapses, windows);
 
 	if (before->state == FL_HEALTHY && breaks && relapses < FL_FLAP_RELAPSES_MAX)
@@ -73,13 +79,15 @@ void fl_gpu_flaps_count(const struct fl_gpu_flap_facts *facts, struct fl_health 
 		    health->state != FL_HEALTHY && (before->well || card->clean));
 }
 
-uint64_t fl_gpu_flap_wait(const struct fl_settings *settings, const struct fl_health *health)
+uint64_t fl_gpu_flap_wait(const struct fl_settings *settings, const struct fl_health *health, uint64_t now)
 {
 	uint64_t wait = 2 * (uint64_t)settings->recovery_wait, most = (uint64_t)settings->recovery_wait_max;
+	uint64_t windows = windows_since(health, now);
+	int32_t relapses = less(health->relapses, windows);
 
-	if (!is_counted(settings) || health->breaks < FL_FLAP_BREAKS)
+	if (!is_counted(settings) || less(health->breaks, windows) < FL_FLAP_BREAKS)
 		return 0;
-	for (int32_t i = FL_FLAP_BREAKS - 1; i < health->relapses && wait < most; i++)
+	for (int32_t i = FL_FLAP_BREAKS - 1; i < relapses && wait < most; i++)
 		wait *= 2;
 	return wait < most ? wait : most;
 }
@@ -94,13 +102,14 @@ static struct fl_str duration(struct fl_plan *plan, uint64_t ns)
 }
 
 struct fl_str fl_gpu_flap_words(struct fl_plan *plan, const struct fl_settings *settings,
-				const struct fl_health *health)
+				const struct fl_health *health, uint64_t now)
 {
-	bool more = health->breaks > FL_FLAP_TOLD;
+	int32_t breaks = less(health->breaks, windows_since(health, now));
+	bool more = breaks > FL_FLAP_TOLD;
 
 	return fl_plan_printf(plan, "break count %s%d, one less after each %.*s without a break: it is handed out "
 				    "again after %.*s without a fault",
-			      more ? "more than " : "", more ? FL_FLAP_TOLD : (int)health->breaks,
+			      more ? "more than " : "", more ? FL_FLAP_TOLD : (int)breaks,
 			      FL_ARG(duration(plan, FL_FLAP_WINDOW)),
-			      FL_ARG(duration(plan, fl_gpu_flap_wait(settings, health))));
+			      FL_ARG(duration(plan, fl_gpu_flap_wait(settings, health, now))));
 }

@@ -19,9 +19,9 @@ struct fl_gpu_flap_facts {
 /* Counts what is new into `health`, whose state is set. */
 void fl_gpu_flaps_count(const struct fl_gpu_flap_facts *facts, struct fl_health *health);
 
-/* How long must it be well before it is handed out again? 0: it does not flap. */
-uint64_t fl_gpu_flap_wait(const struct fl_settings *settings, const struct fl_health *health);
+/* How long must it be well before it is handed out again, as it is now? 0: it does not flap. */
+uint64_t fl_gpu_flap_wait(const struct fl_settings *settings, const struct fl_health *health, uint64_t now);
 
 /* How often it has broken and how long it waits, in words. */
 struct fl_str fl_gpu_flap_words(struct fl_plan *plan, const struct fl_settings *settings,
-				const struct fl_health *health);
+				const struct fl_health *health, uint64_t now);

@@ -418,7 +418,7 @@ static enum fl_health_state good_state(const struct subject *s, const struct fl_
 
 	if (!before || before->state == FL_HEALTHY)
 		return FL_HEALTHY;
-	flap_wait = same_boot(facts, before) ? fl_gpu_flap_wait(facts->settings, before) : 0;
+	flap_wait = same_boot(facts, before) ? fl_gpu_flap_wait(facts->settings, before, facts->now) : 0;
 	if (flap_wait && !fl_gpu_cause_is_driver(before->cause) &&
 	    !has_lasted(s, before->state == FL_RECOVERING ? before : NULL, flap_wait))
 		return FL_RECOVERING;
@@ -463,7 +463,7 @@ static bool tells_flapping(const struct subject *s, const struct verdict *v, con
 {
 	uint64_t until = (uint64_t)health->broke + (uint64_t)s->facts->settings->recovery_wait;
 
-	if (!fl_gpu_flap_wait(s->facts->settings, health) || health->state == FL_HEALTHY)
+	if (!fl_gpu_flap_wait(s->facts->settings, health, s->facts->now) || health->state == FL_HEALTHY)
 		return false;
 	if (health->state == FL_RECOVERING)
 		return true;
@@ -477,7 +477,7 @@ static bool tells_flapping(const struct subject *s, const struct verdict *v, con
 static void tell_flapping(const struct subject *s, struct fl_ref ref, const struct fl_health *health,
 			  struct fl_str holders)
 {
-	struct fl_str words = fl_gpu_flap_words(s->plan, s->facts->settings, health);
+	struct fl_str words = fl_gpu_flap_words(s->plan, s->facts->settings, health, s->facts->now);
 
 	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_TELL_WARNING, "Flapping", FL_CONDITION_TRUE,
 			  "Flapping", "%.*s: fairlead_gpu_faults_total counts its faults; if it goes on, drain the "

@@ -279,6 +279,8 @@ static bool make_dev(const char *dir, const char *nodes)
 	return true;
 }
 
+#define LONG "0123456789012345678901234567890123456789012345678"
+
 TEST(a_profile_names_the_gpus_of_the_container)
 {
 	static const struct {
@@ -295,6 +297,8 @@ TEST(a_profile_names_the_gpus_of_the_container)
 		  "etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf\n", MASK("0x1"), "" },
 		{ "a folder that leads out of the container leads nowhere", "nvidia0=195:0", "etc/nvidia > @/outside\n",
 		  NULL, "left out" },
+		{ "a link to what no file may be called", "nvidia0=195:0",
+		  "etc/nvidia > " LONG LONG LONG LONG LONG LONG "\n", NULL, "left out" },
 	};
 
 	EACH_ROW (row, profiles) {

@@ -496,6 +496,33 @@ TEST(breaks_of_long_ago_are_forgotten)
 	}
 }
 
+/* A GPU that was away for long is not made to wait by what it did before. */
+TEST(a_gpu_that_flapped_long_ago_waits_no_longer_than_another)
+{
+	static const struct {
+		const char *says;
+		uint64_t later;
+		enum fl_health_state state;
+	} rows_[] = {
+		{ "soon", 599, FL_RECOVERING },
+		{ "long ago", 86400, FL_HEALTHY },
+	};
+
+	EACH_ROW_ALONE (row, rows_) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_health_facts facts;
+		struct fl_plan plan;
+
+		OK(gather(&arena, READY, FINE, "", WAS("Unhealthy", "cause: Gone\n" BROKE("4", "3") "returned: 100000000000\n"),
+			  "", DAMPED, &facts));
+		facts.now += row->later * FL_NS_PER_S;
+		fl_plan_init(&plan, &arena);
+		fl_gpu_health_plan(&facts, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		CHECK_INT(((const struct fl_health *)plan.first->object)->state, row->state);
+	}
+}
+
 TEST(health_from_facts)
 {
 	EACH_ROW_ALONE (row, rows) {
