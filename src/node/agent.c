@@ -620,8 +620,8 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 {
-	const char *unwatched = fl_plugins_unwatched(agent->plugins, NULL);
-	struct fl_err why = { 0 };
+	struct fl_err why = { 0 }, kubelet = { 0 };
+	const char *unwatched = fl_plugins_unwatched(agent->plugins, &kubelet);
 
 	if (agent->open_why.code)
 		fl_buf_str(words, fl_str(open_words(agent).text));
@@ -631,7 +631,7 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 	else if (fl_records_behind(agent->records, &why) || fl_records_behind(agent->bookings, &why))
 		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
 	else if (unwatched)
-		fl_buf_printf(words, "waits for the kubelet to watch %s", unwatched);
+		fl_buf_printf(words, "waits for the kubelet to watch %s%s%s", unwatched, kubelet.code ? ": " : "", kubelet.text);
 	else if (!cdi_is_sick(agent, words))
 		return looked(agent, words);
 	return false;

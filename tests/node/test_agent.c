@@ -49,11 +49,21 @@ static bool says(struct world *w, int which)
 		{ "serves nothing", "there is no file at '", "at-all.yaml'" },
 		{ "waits for the end of the agent that holds the state directory", w->state, "" },
 		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },
+		{ "waits for the kubelet to watch nvidia.com/gpu: ", "/device-plugins", "No such file or directory" },
 	};
 	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
 
 	return !fl_agent_ready(&w->agent, &said) && said.p && strstr(said.p, words[which][0]) &&
 	       strstr(said.p, words[which][1]) && strstr(said.p, words[which][2]);
+}
+
+TEST_ONCE(a_kubelets_directory_that_is_not_there_is_named)
+{
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(w.plugins, sizeof w.plugins, "/proc/x/device-plugins");
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, says, 5));
 }
 
 static bool is_absent(struct world *w, int arg)
