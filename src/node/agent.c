@@ -631,7 +631,8 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 	else if (fl_records_behind(agent->records, &why) || fl_records_behind(agent->bookings, &why))
 		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
 	else if (unwatched)
-		fl_buf_printf(words, "waits for the kubelet to watch %s%s%s", unwatched, kubelet.code ? ": " : "", kubelet.text);
+		fl_buf_printf(words, "waits for the kubelet to watch %s%s%s", unwatched, kubelet.code ? ": " : "",
+			      kubelet.text);
 	else if (!cdi_is_sick(agent, words))
 		return looked(agent, words);
 	return false;

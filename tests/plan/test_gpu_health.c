@@ -513,8 +513,9 @@ TEST(a_gpu_that_flapped_long_ago_waits_no_longer_than_another)
 		struct fl_gpu_health_facts facts;
 		struct fl_plan plan;
 
-		OK(gather(&arena, READY, FINE, "", WAS("Unhealthy", "cause: Gone\n" BROKE("4", "3") "returned: 100000000000\n"),
-			  "", DAMPED, &facts));
+		OK(gather(&arena, READY, FINE, "",
+			  WAS("Unhealthy", "cause: Gone\n" BROKE("4", "3") "returned: 100000000000\n"), "", DAMPED,
+			  &facts));
 		facts.now += row->later * FL_NS_PER_S;
 		fl_plan_init(&plan, &arena);
 		fl_gpu_health_plan(&facts, &plan);
