@@ -1,7 +1,8 @@
 /* Who has a place, and who makes room. At the limit the connection that has been idle for longest goes; then, of those
- * that have waited for their peer for too long, the one whose peer has given no sign for longest. A connection waits
- * for its peer when all that is open on it does: a handshake, a head or a body that has not come whole, an answer that
- * has not been taken. What a handler works at stays. Beyond the limit a few connections are accepted for probes alone.
+ * that have waited for their peer for too long, the one whose peer has given no sign for longest; then one that has
+ * waited for less, of the peer address that has the most, if that is more than the newcomer's. A connection waits for
+ * its peer when all that is open on it does: a handshake, a head or a body that has not come whole, an answer that has
+ * not been taken. What a handler works at stays. Beyond the limit a few connections are accepted for probes alone.
  * One peer address has a share of both, and makes room for itself.
  *
  * Handshakes have a limit of their own, which only paces them: one that takes too long stops counting against it and
@@ -84,6 +85,26 @@ static void earlier(struct fl_sconn **best, struct fl_sconn *conn)
 		*best = conn;
 }
 
+/* Of those that wait for their peer, the one that has waited longest of the peer address that has most of these places.
+ * NULL: none has more than `own`, what the newcomer's has. Whoever replaces what it holds in time is never slow. */
+static struct fl_sconn *of_the_greediest(const struct fl_http_server *server, uint32_t own, bool extra)
+{
+	struct fl_sconn *best = NULL;
+	uint32_t most = own;
+
+	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next) {
+		uint32_t has;
+
+		if (!among(conn, NULL, extra) || waits_since(conn) == FL_NEVER)
+			continue;
+		has = best && fl_origin_eq(&best->origin, &conn->origin) ? most : count(server, &conn->origin, extra);
+		if (has > most || (best && has == most && waits_since(conn) < waits_since(best)))
+			best = conn;
+		most = has > most ? has : most;
+	}
+	return best;
+}
+
 /* Which ordinary place is to be given up; NULL: none. */
 static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_origin *origin)
 {
@@ -101,7 +122,7 @@ static struct fl_sconn *victim(const struct fl_http_server *server, const struct
 	return longest_idle ? longest_idle : slow;
 }
 
-/* The same of those for probes, which is the oldest one: a probe and its answer take no time. */
+/* The same of those for probes, where none is given time to be slow: a probe and its answer take no time. */
 static struct fl_sconn *extra_victim(const struct fl_http_server *server, const struct fl_origin *origin)
 {
 	struct fl_sconn *oldest = NULL;
@@ -142,12 +163,13 @@ bool fl_sconn_extra(struct fl_sconn *conn)
 
 static bool extra_room(struct fl_http_server *server, const struct fl_origin *origin)
 {
-	bool own_full = count(server, origin, true) >= FL_HTTP_PROBE_SHARE;
+	uint32_t own = count(server, origin, true);
+	bool own_full = own >= FL_HTTP_PROBE_SHARE;
 	struct fl_sconn *gone;
 
 	if (!own_full && server->extra_count < max_extra(server))
 		return true;
-	gone = extra_victim(server, own_full ? origin : NULL);
+	gone = own_full ? extra_victim(server, origin) : of_the_greediest(server, own, true);
 	if (gone)
 		evict(gone);
 	return gone != NULL;
@@ -159,13 +181,17 @@ enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *a
 	struct fl_origin origin = fl_addr_origin(addr);
 	struct fl_sconn *gone;
 	bool own_full;
+	uint32_t own;
 
 	if (taken < share(server))
 		return FL_ROOM;
-	own_full = count(server, &origin, false) >= share(server);
+	own = count(server, &origin, false);
+	own_full = own >= share(server);
 	if (!own_full && taken < most)
 		return FL_ROOM;
 	gone = victim(server, own_full ? &origin : NULL);
+	if (!gone && !own_full)
+		gone = of_the_greediest(server, own, false);
 	if (!gone)
 		return extra_room(server, &origin) ? FL_ROOM_PROBE : FL_ROOM_NONE;
 	evict(gone);
@@ -206,16 +232,13 @@ static uint64_t handshake_room(struct fl_http_server *server)
 	return 0;
 }
 
+/* As above. Who comes may have nothing yet, and then takes the place of whoever waits for its peer. */
 static uint64_t place_room(struct fl_http_server *server)
 {
-	uint64_t first = FL_NEVER;
-
 	if (ordinary(server) < max_conns(server) || server->extra_count < max_extra(server) || victim(server, NULL) ||
-	    extra_victim(server, NULL))
+	    of_the_greediest(server, 0, false) || extra_victim(server, NULL))
 		return 0;
-	for (const struct fl_sconn *conn = server->conns; conn; conn = conn->next)
-		first = !conn->extra && slow_from(conn) < first ? slow_from(conn) : first;
-	return first;
+	return FL_NEVER;
 }
 
 /* A connection has become idle, or busy, or waits for its peer: that counts only at the limit. */

@@ -383,13 +383,13 @@ TEST(half_a_request_holds_no_place_for_ever)
 
 		OK(found(&town));
 		FILL(row->bytes);
-		dial(town.b, town.host, 80, 1, GET("/"));
+		dial(town.a, town.host, 80, 1, GET("/"));
 		PASS(FL_NS_PER_S);
-		CHECK(got(town.b, 0, "HTTP/1.1 503"));
+		CHECK(got(town.a, SHARE, "HTTP/1.1 503"));
 		PASS(FL_NS_PER_S);
-		dial(town.b, town.host, 80, 1, GET("/"));
+		dial(town.a, town.host, 80, 1, GET("/"));
 		PASS(10 * FL_NS_PER_MS);
-		CHECK(got(town.b, 1, "HTTP/1.1 200 OK"));
+		CHECK(got(town.a, SHARE + 1, "HTTP/1.1 200 OK"));
 	}
 }
 
@@ -492,15 +492,16 @@ TEST(an_answer_that_is_not_taken_holds_no_place_for_ever)
 
 		OK(found_takers(&town, row, &hello));
 		FILL(fl_buf_view(&hello));
-		dial(town.b, town.host, 80, 1, GET("/"));
-		dial(town.b, town.host, 80, 1, GET("/healthz"));
+		town.a->deaf = false;
+		dial(town.a, town.host, 80, 1, GET("/"));
+		dial(town.a, town.host, 80, 1, GET("/healthz"));
 		PASS(FL_NS_PER_S);
-		CHECK(got(town.b, 0, "HTTP/1.1 503") && got(town.b, 1, "HTTP/1.1 200 OK"));
+		CHECK(got(town.a, SHARE, "HTTP/1.1 503") && got(town.a, SHARE + 1, "HTTP/1.1 200 OK"));
 		PASS(11 * FL_NS_PER_S / 10);
 		CHECK_INT(fl_http_server_conns(town.house->server), PLACES);
-		dial(town.b, town.host, 80, 1, GET("/"));
+		dial(town.a, town.host, 80, 1, GET("/"));
 		PASS(10 * FL_NS_PER_MS);
-		CHECK(got(town.b, 2, "HTTP/1.1 200 OK"));
+		CHECK(got(town.a, SHARE + 2, "HTTP/1.1 200 OK"));
 		CHECK_INT(fl_http_server_evicted(town.house->server), 1);
 	}
 }
@@ -622,6 +623,41 @@ TEST_ONCE(two_addresses_leave_a_place_for_the_probe_of_a_third)
 	PASS(10 * FL_NS_PER_MS);
 	CHECK(got(town.b, 0, "HTTP/1.1 200 OK"));
 	CHECK_INT(fl_http_server_conns(town.house->server), PLACES + 2 * FL_HTTP_PROBE_SHARE);
+}
+
+/* Never idle and never slow: they are replaced in time. */
+TEST_ONCE(half_heads_of_two_addresses_leave_places_for_a_third)
+{
+	FL_AUTO(town) struct town town = { 0 };
+
+	OK(found(&town));
+	FILL(halves[0].bytes);
+	dial(town.b, town.host, 80, 1, GET("/hold"));
+	PASS(10 * FL_NS_PER_MS);
+	dial(town.b, town.host, 80, 1, GET("/"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK(got(town.b, 0, "HTTP/1.1 200 OK") && got(town.b, 1, "HTTP/1.1 200 OK"));
+	CHECK_INT(open_lines(town.a), SHARE - 1);
+	CHECK_INT(open_lines(town.c), SHARE - 1);
+}
+
+/* b has two of these places, and the oldest; a and c have three each. */
+TEST_ONCE(whoever_has_most_places_for_probes_gives_one_up)
+{
+	FL_AUTO(town) struct town town = { 0 };
+
+	OK(found(&town));
+	FILL(GET("/hold"));
+	dial(town.b, town.host, 80, 2, FL_S("GET /heal"));
+	PASS(10 * FL_NS_PER_MS);
+	dial(town.a, town.host, 80, FL_HTTP_PROBE_SHARE, FL_S("GET /heal"));
+	dial(town.c, town.host, 80, FL_HTTP_PROBE_SHARE, FL_S("GET /heal"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK_INT(fl_http_server_conns(town.house->server), PLACES + FL_HTTP_PROBE_CONNS);
+	dial(town.b, town.host, 80, 1, GET("/healthz"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK(got(town.b, 2, "HTTP/1.1 200 OK"));
+	CHECK_INT(open_lines(town.b), 2);
 }
 
 static void on_done(struct fl_op *op)
