@@ -368,6 +368,8 @@
 #define FL_GUARD_AGAIN (2 * FL_NS_PER_S)       /* ... of a token that was allowed: some scrapers wait for 3 s only */
 #define FL_GUARD_ASKS 16                       /* reviews at once ... */
 #define FL_GUARD_REVIEWS 40                    /* ... and begun in a second */
+#define FL_GUARD_ASKS_NEW (FL_GUARD_ASKS - 1)          /* ... of these, for others than tokens that were allowed */
+#define FL_GUARD_REVIEWS_NEW (FL_GUARD_REVIEWS - 3)
 /* An address that has shown a token that was allowed in the last FL_GUARD_STALE is trusted and has a half of both:
  * behind the API server's proxy are many people, each with new tokens. Others have a quarter each and a half together:
  * whoever guesses tokens, from many addresses, leaves a half to those that scrape. */

@@ -14,16 +14,17 @@ FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served",
 /* ---- the decision ---- */
 
 /* May no more be begun? Whoever guesses tokens asks the API server through us. A token that was allowed is asked about
- * again whatever the shares of others and of its own address are. */
+ * again whatever the shares of others and of its own address are, and a few reviews are for such tokens alone: whoever
+ * holds one that was taken away cannot put off its review by using up the others. */
 static bool busy(const struct fl_guard_facts *facts)
 {
 	const struct fl_guard_load *asks = &facts->asks, *lately = &facts->lately;
 	bool own_full, untrusted_full;
 
-	if (asks->all >= FL_GUARD_ASKS || lately->all >= FL_GUARD_REVIEWS)
-		return true;
 	if (facts->kept == FL_GUARD_KEPT_OLD)
-		return false;
+		return asks->all >= FL_GUARD_ASKS || lately->all >= FL_GUARD_REVIEWS;
+	if (asks->all >= FL_GUARD_ASKS_NEW || lately->all >= FL_GUARD_REVIEWS_NEW)
+		return true;
 	own_full = asks->own >= (facts->trusted ? FL_GUARD_ASKS_HALF : FL_GUARD_ASKS_UNTRUSTED) ||
 		   lately->own >= (facts->trusted ? FL_GUARD_REVIEWS_HALF : FL_GUARD_REVIEWS_UNTRUSTED);
 	untrusted_full = asks->untrusted >= FL_GUARD_ASKS_HALF || lately->untrusted >= FL_GUARD_REVIEWS_HALF;
