@@ -313,28 +313,22 @@ func TestTheAgentAsADaemonSetIsReplaced(t *testing.T) {
 	}
 }
 
-// TestTheInstallationOfTheDocs applies the files of docs/install as they are, but for the image and for where the fake driver
-// is, and has the agent go again.
+// TestTheInstallationOfTheDocs applies the files of docs/install as they are, but for the image, for where the fake driver is,
+// and for their names, as the cluster has rights of that name already; and has the agent go again.
 func TestTheInstallationOfTheDocs(t *testing.T) {
 	r := oneNode(t)
 	r.runs(sleeper("before", 1))
 	r.asPods()
-	text, err := os.ReadFile("../../../docs/install/daemonset.yaml")
-	r.must(err)
-	set := string(text)
-	for _, change := range [][2]string{
-		{"image: fairlead:latest", "image: " + agentImage},
-		{"- --driver-root-ctr-path=/host\n", fmt.Sprintf("- --driver-root=%s\n            - --driver-root-ctr-path=/host%[1]s\n"+
-			"            - --sysfs=/host%[1]s/sys\n            - --proc=/host%[1]s/proc\n", gpus.Root)},
-	} {
-		if strings.Count(set, change[0]) != 1 {
-			t.Fatalf("%q is there %d times", change[0], strings.Count(set, change[0]))
-		}
-		set = strings.Replace(set, change[0], change[1], 1)
-	}
-	file := filepath.Join(t.TempDir(), "daemonset.yaml")
-	r.must(os.WriteFile(file, []byte(set), 0o644))
-	for _, path := range []string{"../../../docs/install/rbac.yaml", file} {
+	const name = "fairlead-docs"
+	args := fmt.Sprintf("- --driver-root=%s\n            - --driver-root-ctr-path=/host%[1]s\n"+
+		"            - --sysfs=/host%[1]s/sys\n            - --proc=/host%[1]s/proc\n", gpus.Root)
+	changes := strings.NewReplacer("fairlead-node", name, "image: fairlead:latest", "image: "+agentImage,
+		"- --driver-root-ctr-path=/host\n", args)
+	for _, file := range []string{"rbac.yaml", "daemonset.yaml"} {
+		text, err := os.ReadFile("../../../docs/install/" + file)
+		r.must(err)
+		path := filepath.Join(t.TempDir(), file)
+		r.must(os.WriteFile(path, []byte(changes.Replace(string(text))), 0o644))
 		r.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
@@ -346,7 +340,7 @@ func TestTheInstallationOfTheDocs(t *testing.T) {
 		r.must(err)
 	}
 	until(r, "its Pod is ready", func() (bool, string) {
-		list, err := r.c.Client.CoreV1().Pods("fairlead").List(t.Context(), metav1.ListOptions{LabelSelector: "app=fairlead-node"})
+		list, err := r.c.Client.CoreV1().Pods("fairlead").List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + name})
 		if err != nil || len(list.Items) != 1 {
 			return false, fmt.Sprint(err, describe(list.Items))
 		}
