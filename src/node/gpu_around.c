@@ -172,13 +172,15 @@ static bool take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
  * what is remembered of it forgotten. */
 static void looked(struct fl_gpu *gpu, bool succeeded)
 {
-	uint64_t now = fl_now(gpu->io);
 	bool settled = gpu->found.library[0] && gpu->found.kernel[0] && !gpu->pauses &&
 		       (gpu->word == GPU_WORD_FINE || gpu->word == GPU_WORD_NONE);
+	uint64_t next = settled ? gpu->pace.look_every : gpu->pace.find_every;
 
-	gpu->around_at = now + (settled ? gpu->pace.look_every : gpu->pace.find_every);
 	if (!gpu->bus_digest || (!gpu->looked && !succeeded))   /* not all of it could be told */
-		gpu->around_at = now + gpu->pace.look_soon;
+		next = gpu->pace.look_soon;
+	next += fl_now(gpu->io);
+	if (next < gpu->around_at)   /* else another look was asked for during this one */
+		gpu->around_at = next;
 	if (!gpu->looked && succeeded) {
 		gpu->looked = true;
 		gpu_say_driver(gpu);
@@ -315,5 +317,6 @@ void gpu_around(struct fl_gpu *gpu)
 		gpu->around_at = fl_now(gpu->io) + gpu->pace.look_soon;
 		return;
 	}
+	gpu->around_at = FL_NEVER;
 	fl_job_start(gpu->io, &gpu->around, &job->job, FL_LANE_NOTIFY);
 }

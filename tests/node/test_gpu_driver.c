@@ -169,6 +169,20 @@ TEST_ONCE(an_upgrade_is_followed_without_a_restart)
 	CHECK(held >= 0 && close(held) == 0);
 }
 
+/* The first look has ended in its worker, and not yet in the loop. */
+TEST_ONCE(a_look_that_is_asked_for_during_another_is_made)
+{
+	const struct fl_str elsewhere[] = { FL_S("/nowhere") };
+
+	RIG(rig, "two-t4", RIG_SELDOM);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+	fl_gpu_look(rig.gpu);
+	OK_ERR(fl_io_turn(rig.io, fl_clock(rig.io), &err), &err);
+	(void)usleep(100000);   /* only the loop would tell of its end, and may not turn */
+	OK(fl_gpu_search(rig.gpu, elsewhere, 1, (struct fl_str){ 0 }));
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+}
+
 static const struct {
 	const char *says, *wrong, *right;
 } troubles[] = {
