@@ -49,7 +49,7 @@ func TestAGPUThatFlaps(t *testing.T) {
 	flaps(12 * time.Second)
 	until(r, "the condition says that it flaps", func() (bool, string) {
 		said := r.gpusReady()
-		return strings.Contains(said, "Flapping: it has broken ") && strings.Contains(said, " without a fault"), said
+		return strings.Contains(said, "Flapping: break count ") && strings.Contains(said, " without a fault"), said
 	})
 	t.Log(r.gpusReady())
 	first := c.changes()
@@ -69,7 +69,7 @@ func TestAGPUThatFlaps(t *testing.T) {
 	r.ready()
 	until(r, "an agent that is started anew knows it", func() (bool, string) {
 		said := r.gpusReady()
-		return strings.Contains(said, "Flapping: it has broken "), said
+		return strings.Contains(said, "Flapping: break count "), said
 	})
 	t.Logf("it came back after %v", r.within(time.Minute).hasGPUs(8, 8))
 	if took := time.Since(broke); took < 2*wait {
