@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -269,8 +270,9 @@ static bool make_dev(const char *dir, const char *nodes)
 		(void)snprintf(name, sizeof name, "%.*s", FL_ARG(node));
 		numbers = strchr(name, '=');
 		if (numbers) {
-			(void)sscanf(numbers, "=%u:%u", &major, &minor);
-			*numbers = '\0';
+			*numbers++ = '\0';
+			major = (unsigned)strtoul(numbers, &numbers, 10);
+			minor = (unsigned)strtoul(numbers + 1, NULL, 10);
 		}
 		(void)snprintf(path, sizeof path, "bundle/rootfs/dev/%s", name);
 		(void)unlink(hook_at(dir, path));

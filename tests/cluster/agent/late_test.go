@@ -66,7 +66,8 @@ func TestADriverThatComesLateIsTakenUp(t *testing.T) {
 	}{
 		{"nothing at all", "there is no libnvidia-ml.so.1 under / or " + gpus.Root, func() error { return nil }},
 		{"cards on the bus", "there is no libnvidia-ml.so.1", func() error {
-			r.say("heal")
+			r.say("heal") // which loads the driver, too
+			r.say("driver", "absent")
 			return exec.CommandContext(t.Context(), filepath.Join(home, "..", "fakectl"), "tree", home).Run()
 		}},
 		{"the library, and no driver in the kernel", "not loaded", func() error { return gpus.Tree(t.Context(), r.n) }},

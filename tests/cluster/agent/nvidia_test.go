@@ -28,8 +28,11 @@ func (r *rig) ours(c *counted) {
 
 func (r *rig) theirs(c *counted) {
 	r.Helper()
-	r.condition(corev1.ConditionFalse, "ServedByOther")
-	r.listensAt(0)
+	// Theirs that fails to register once (the kubelet may have closed its connection with that of ours) waits for 30 s.
+	untilWithin(r, time.Minute, "theirs serves, and ours does not", func() (bool, string) {
+		said, sockets := r.gpusReady(), r.sockets()
+		return strings.Contains(said, "is served by another plugin") && len(sockets) == 0, fmt.Sprint(said, sockets)
+	})
 	c.stays(soon, quiet)
 	r.hasGPUs(8, 8)
 }
@@ -38,10 +41,17 @@ func (r *rig) theirs(c *counted) {
 func (r *rig) listensAt(count int) {
 	r.Helper()
 	until(r, "sockets of the agent's", func() (bool, string) {
-		sockets, err := filepath.Glob(r.n.Path("/var/lib/kubelet/device-plugins/fairlead-*.sock"))
-		r.must(err)
+		sockets := r.sockets()
 		return len(sockets) == count, strings.Join(sockets, " ")
 	})
+}
+
+// sockets are those of ours in the kubelet's folder.
+func (r *rig) sockets() []string {
+	r.Helper()
+	sockets, err := filepath.Glob(r.n.Path("/var/lib/kubelet/device-plugins/fairlead-*.sock"))
+	r.must(err)
+	return sockets
 }
 
 // takes runs a Pod that gets a card which nobody else has.

@@ -354,14 +354,19 @@ func (r *rig) condition(status corev1.ConditionStatus, reason string) {
 
 func until(r *rig, what string, so func() (bool, string)) {
 	r.Helper()
+	untilWithin(r, moment, what, so)
+}
+
+func untilWithin(r *rig, limit time.Duration, what string, so func() (bool, string)) {
+	r.Helper()
 	var last string
-	for end := time.Now().Add(moment); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var is bool
 		if is, last = so(); is {
 			return
 		}
 	}
-	r.Fatalf("%s did not come to be so within %v; last: %s", what, moment, last)
+	r.Fatalf("%s did not come to be so within %v; last: %s", what, limit, last)
 }
 
 // page asks one of the agent's pages.
