@@ -640,7 +640,7 @@ FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
 	FL_FAULTS(X) \
 	X(OBJ(fl_own_node_meta), meta, "metadata", .help = "Standard object metadata.") \
 	X(OBJ(fl_own_node_spec), spec, "spec", .help = "What is wanted.") \
-	X(OBJ(fl_own_node_status), status, "status", .help = "What is so.")
+	X(OBJ(fl_own_node_status), status, "status", .help = "Observed state.")
 FL_STRUCT(fl_own_node, FL_OWN_NODE);
 extern const struct fl_kind fl_own_node_kind;
 
@@ -668,7 +668,7 @@ FL_STRUCT(fl_own_pod_status, FL_OWN_POD_STATUS);
 	FL_FAULTS(X) \
 	X(OBJ(fl_own_pod_meta), meta, "metadata", .help = "Standard object metadata.") \
 	X(OBJ(fl_own_pod_spec), spec, "spec", .help = "What is wanted.") \
-	X(OBJ(fl_own_pod_status), status, "status", .help = "What is so.")
+	X(OBJ(fl_own_pod_status), status, "status", .help = "Observed state.")
 FL_STRUCT(fl_own_pod, FL_OWN_POD);
 extern const struct fl_kind fl_own_pod_kind;
 

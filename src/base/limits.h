@@ -557,7 +557,7 @@
 #define FL_MPS_SHARES_OLD 16
 #define FL_MPS_MARKED_MAX 1024               /* addresses of all cards of a node: 64 of 13 bytes */
 #define FL_MPS_LIMITS_MAX 1536               /* a line for each of them: 64 of 20 bytes */
-/* Bad news of a daemon that does not answer within 5 s: probe and deadline together. Its end is told at once. */
+/* A daemon that does not answer is a fault within 5 s: probe and deadline together. Its end is reported at once. */
 #define FL_MPS_PROBE_EVERY (3500 * FL_NS_PER_MS)
 #define FL_MPS_PROBE_SOON (1 * FL_NS_PER_S)
 #define FL_MPS_ANSWER_DEADLINE (1500 * FL_NS_PER_MS)

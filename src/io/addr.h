@@ -39,5 +39,5 @@ struct fl_origin {
 };
 struct fl_origin fl_addr_origin(const struct fl_addr *addr);
 
-/* Never for FL_ADDR_NONE and FL_ADDR_UNIX: nobody knows who these are. */
+/* Never for FL_ADDR_NONE and FL_ADDR_UNIX: their peers are unknown. */
 bool fl_origin_eq(const struct fl_origin *a, const struct fl_origin *b);

@@ -195,7 +195,7 @@ static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *fact
 			facts->claimed.at[facts->claimed.len++] = classes[i].spec.resource;
 }
 
-/* Whoever serves says what is so: one with another state directory, for who has this one's lock shows no trouble. */
+/* The agent that serves reports. It has another state directory: one that holds this one's lock causes no trouble. */
 static bool another_serves(const struct fl_gpu_lists_facts *facts)
 {
 	for (uint32_t i = 0; i < facts->socket_len; i++)

@@ -21,6 +21,8 @@ struct held {
 	const struct fl_holder *holder;
 };
 
+#define LISTS_POOLS "PoolMisconfigured"   /* a reason of GPUSettingsTaken and of GPUsReady */
+
 struct lists {
 	const struct fl_gpu_lists_facts *facts;
 	struct fl_plan *plan;

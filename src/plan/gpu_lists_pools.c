@@ -26,12 +26,18 @@ static bool named(const struct fl_card *card, const struct fl_str_list *words)
 	return false;
 }
 
+/* The first pool whose cards include this one. */
+static const struct fl_node_pool *taker(const struct fl_settings *s, const struct fl_card *card)
+{
+	for (uint32_t i = 0; i < s->pools.len; i++)
+		if (named(card, &s->pools.at[i].cards))
+			return &s->pools.at[i];
+	return NULL;
+}
+
 bool fl_gpu_in_pool(const struct fl_settings *settings, const struct fl_card *card)
 {
-	for (uint32_t i = 0; i < settings->pools.len; i++)
-		if (named(card, &settings->pools.at[i].cards))
-			return true;
-	return false;
+	return taker(settings, card) != NULL;
 }
 
 /* ---- what is wrong ---- */
@@ -84,15 +90,6 @@ static void FL_PRINTF(2, 3) tell(struct known *k, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	k->l->pools = fl_plan_printf(k->l->plan, "%.*s%s%s", FL_ARG(before), before.len ? "; " : "", text);
-}
-
-/* The first pool whose cards include this one. */
-static const struct fl_node_pool *taker(const struct fl_settings *s, const struct fl_card *card)
-{
-	for (uint32_t i = 0; i < s->pools.len; i++)
-		if (named(card, &s->pools.at[i].cards))
-			return &s->pools.at[i];
-	return NULL;
 }
 
 /* A card that does not say what it is now may be the one: it is sick, not absent. */
@@ -185,7 +182,7 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 		return;
 	}
 	if (pool->unit == FL_UNIT_CARD) {
-		lists_problem(l, "PoolMisconfigured",
+		lists_problem(l, LISTS_POOLS,
 			      "card %.*s of %.*s is in MIG mode: switch it off, or serve partitions",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource));
 		return;
@@ -197,7 +194,7 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 		found++;
 	}
 	if (!found)
-		lists_problem(l, "PoolMisconfigured", "card %.*s of %.*s has no partition %.*s: create some",
+		lists_problem(l, LISTS_POOLS, "card %.*s of %.*s has no partition %.*s: create some",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource), FL_ARG(pool->profile));
 }
 

@@ -16,9 +16,11 @@ static void check_directory(struct lists *l)
 {
 	const struct fl_runtime *runtime = l->facts->runtime;
 	struct fl_str names = FL_S(""), file;
+	bool crio;
 
 	if (!l->by_cdi || !runtime || !runtime->cdi_dirs.len || !runtime->our_dir.len)
 		return;
+	crio = fl_str_eq(runtime->runtime, FL_S("cri-o"));
 	for (uint32_t i = 0; i < runtime->cdi_dirs.len; i++) {
 		if (fl_str_eq(plain(runtime->cdi_dirs.at[i]), plain(runtime->our_dir)))
 			return;
@@ -27,7 +29,7 @@ static void check_directory(struct lists *l)
 	}
 	if (runtime->dirs_from.len)
 		file = runtime->dirs_from;
-	else if (fl_str_eq(runtime->runtime, FL_S("cri-o")))
+	else if (crio)
 		file = FL_S("a file in /etc/crio/crio.conf.d");
 	else
 		file = FL_S("its configuration");
@@ -35,7 +37,7 @@ static void check_directory(struct lists *l)
 		      "the container runtime reads CDI files in %.*s, and the agent writes them to %.*s: name one of "
 		      "those by --cdi-dir, or add this one to cdi_spec_dirs%s in %.*s",
 		      FL_ARG(names), FL_ARG(runtime->our_dir),
-		      fl_str_eq(runtime->runtime, FL_S("cri-o")) ? " of [crio.runtime]" : "", FL_ARG(file));
+		      crio ? " of [crio.runtime]" : "", FL_ARG(file));
 }
 
 void lists_look_at_dirs(struct lists *l)
@@ -69,8 +71,6 @@ static void tell_runtime(struct lists *l, uint32_t served)
 		      FL_ARG(runtime->message));
 }
 
-#define POOLS "PoolMisconfigured"
-
 /* What is not taken of the settings makes no card unready. */
 static void tell_settings(struct lists *l, struct fl_ref node)
 {
@@ -81,7 +81,7 @@ static void tell_settings(struct lists *l, struct fl_ref node)
 				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
 	else if (s->untaken.len || l->pools.len)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
-				  FL_CONDITION_FALSE, s->untaken.len ? "NotTaken" : POOLS, "%.*s%s%.*s",
+				  FL_CONDITION_FALSE, s->untaken.len ? "NotTaken" : LISTS_POOLS, "%.*s%s%.*s",
 				  FL_ARG(s->untaken), s->untaken.len && l->pools.len ? "; " : "", FL_ARG(l->pools));
 	else
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
@@ -120,7 +120,7 @@ static bool pools_as_before(const struct lists *l)
 	const struct fl_condition *before =
 		fl_condition_find(&l->facts->node->status.conditions, FL_S("GPUSettingsTaken"));
 
-	return l->pools_unknown && before && fl_str_eq(before->reason, FL_S(POOLS)) &&
+	return l->pools_unknown && before && fl_str_eq(before->reason, FL_S(LISTS_POOLS)) &&
 	       !l->facts->settings->message.len && !l->facts->settings->untaken.len;
 }
 
@@ -174,7 +174,7 @@ static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
 				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
 	else if (!served && l->pools.len)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, POOLS, "%.*s", FL_ARG(l->pools));
+				  FL_CONDITION_FALSE, LISTS_POOLS, "%.*s", FL_ARG(l->pools));
 	else if (!served)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
 				  FL_CONDITION_TRUE, "NothingAsked", "%s",
