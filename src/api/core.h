@@ -51,8 +51,8 @@ FL_STRUCT(fl_pod_status, FL_POD_STATUS);
 #define FL_POD(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_pod_meta), meta, "metadata", .help = "Standard object metadata.") \
-	X(OBJ(fl_pod_spec), spec, "spec", .help = "What is wanted.") \
-	X(OBJ(fl_pod_status), status, "status", .help = "What is so.")
+	X(OBJ(fl_pod_spec), spec, "spec", .help = "Desired state.") \
+	X(OBJ(fl_pod_status), status, "status", .help = "Observed state.")
 FL_STRUCT(fl_pod, FL_POD);
 extern const struct fl_kind fl_pod_kind;
 
@@ -87,8 +87,8 @@ FL_STRUCT(fl_node_status, FL_NODE_STATUS);
 #define FL_NODE(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_node_meta), meta, "metadata", .help = "Standard object metadata.") \
-	X(OBJ(fl_node_spec), spec, "spec", .help = "What is wanted.") \
-	X(OBJ(fl_node_status), status, "status", .help = "What is so.")
+	X(OBJ(fl_node_spec), spec, "spec", .help = "Desired state.") \
+	X(OBJ(fl_node_status), status, "status", .help = "Observed state.")
 FL_STRUCT(fl_node, FL_NODE);
 extern const struct fl_kind fl_node_kind;
 

@@ -67,7 +67,7 @@ FL_STRUCT(fl_condition, FL_CONDITION);
 
 #define FL_CONDITIONS(X) \
 	X(LIST(fl_condition), conditions, "conditions", .list_key = "type", \
-	  .help = "What is so, each said by its owner.")
+	  .help = "Conditions, each written by its owner alone.")
 
 /* The condition of that type, or NULL. */
 const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type);

@@ -107,7 +107,7 @@ FL_STRUCT(fl_card_link, FL_CARD_LINK);
 FL_STRUCT(fl_fabric, FL_FABRIC);
 
 /* What the bus tells, and then what the driver tells. `clean` counts the looks in a row at which nothing was wrong with
- * it, up to FL_CARD_CLEAN_MAX: a card at rest does not change. A fault sets it back. */
+ * it, up to FL_CARD_CLEAN_MAX: a card at rest does not change. Each Fault has a count of its own. */
 #define FL_CARD(X) \
 	FL_LOCAL(X) \
 	X(STR, vendor, "vendor", .interned = true, .help = "10de") \
@@ -156,7 +156,8 @@ extern const struct fl_names fl_fault_what_names;
 	X(I32, gi, "gi", .help = "GPU instance; absent: the whole card.") \
 	X(I32, ci, "ci", .help = "Compute instance; absent: the whole GPU instance.") \
 	X(I64, count, "count", .help = "How often.") \
-	X(I64, last, "last", .help = "When last: ns of the loop's clock.")
+	X(I64, last, "last", .help = "When last: ns of the loop's clock.") \
+	X(I32, clean, "clean", .help = "Looks since then at which nothing was wrong with the card, up to 10.")
 FL_STRUCT(fl_card_fault, FL_CARD_FAULT);
 extern const struct fl_kind fl_card_fault_kind;
 
@@ -213,7 +214,7 @@ extern const struct fl_kind fl_pod_watch_kind;
 FL_STRUCT(fl_dev_link, FL_DEV_LINK);
 extern const struct fl_kind fl_dev_link_kind;
 
-/* ---- Inspection: one, "pods": looks into the containers of this node (node/inside.h) ---- */
+/* ---- Inspection: one, "pods": looks into the containers of this node (node/kubelet/inside.h) ---- */
 #define FL_INSPECTION(X) \
 	FL_LOCAL(X) \
 	X(STR, version, "version", .required = true, \
@@ -344,6 +345,7 @@ extern const struct fl_kind fl_plugin_socket_kind;
 /* ---- DirTrouble: by the option without its dashes ---- */
 #define FL_DIR_STATE "state-dir"
 #define FL_DIR_CDI "cdi-dir"
+#define FL_DIR_KUBELET "kubelet-dir"
 
 #define FL_DIR_TROUBLE(X) \
 	FL_LOCAL(X) \
@@ -450,7 +452,8 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(STR, waits, "waits", .help = "What must be known before anything is served; absent: all is.") \
 	X(STR, file, "file", .help = "The configuration file that is in force; absent: none is.") \
 	X(STR, message, "message", .help = "What is wrong with the configuration.") \
-	X(STR, untaken, "untaken", .help = "What of the configuration is understood and not taken.")
+	X(STR, untaken, "untaken", .help = "What of the configuration is understood and not taken.") \
+	X(STR, no_node, "noNode", .help = "What is wrong with the Node's name: the API server has none that bears it.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
 extern const struct fl_kind fl_settings_kind;
 
@@ -599,7 +602,7 @@ extern const struct fl_names fl_mps_phase_names;
 	X(I64, memory, "memoryMiB", .required = true, .help = "Of a client.")
 FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
 
-/* Up to `why` the plan's (plan/gpu_mps.h); the rest is what node/mps.h has observed. A record in the journal holds
+/* Up to `why` the plan's (plan/gpu/mps.h); the rest is what node/mps/mps.h has observed. A record in the journal holds
  * `cards` and `root` before the compute mode of any of them is changed, and until it is changed back: `marked`. */
 #define FL_MPS(X) \
 	FL_LOCAL(X) \
@@ -634,17 +637,17 @@ FL_STRUCT(fl_own_node_spec, FL_OWN_NODE_SPEC);
 FL_STRUCT(fl_own_node_status, FL_OWN_NODE_STATUS);
 #define FL_OWN_NODE_META(X) \
 	FL_META_NAMES(X) \
-	X(MAP, labels, "labels", .help = "The operator's wishes are among them.")
+	X(MAP, labels, "labels", .help = "Some are the operator's settings.")
 FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
 #define FL_OWN_NODE(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_own_node_meta), meta, "metadata", .help = "Standard object metadata.") \
-	X(OBJ(fl_own_node_spec), spec, "spec", .help = "What is wanted.") \
+	X(OBJ(fl_own_node_spec), spec, "spec", .help = "Desired state.") \
 	X(OBJ(fl_own_node_status), status, "status", .help = "Observed state.")
 FL_STRUCT(fl_own_node, FL_OWN_NODE);
 extern const struct fl_kind fl_own_node_kind;
 
-/* ---- Pods of this node at the API server: watched only while needed (node/pods.h) ---- */
+/* ---- Pods of this node at the API server: watched only while needed (node/kubelet/pods.h) ---- */
 #define FL_OWN_POD_META(X) \
 	FL_META_NAMES(X) \
 	X(LIST(fl_owner_ref), owner_references, "ownerReferences", .list_key = "uid", .help = "Has it a controller?")
@@ -667,7 +670,7 @@ FL_STRUCT(fl_own_pod_status, FL_OWN_POD_STATUS);
 #define FL_OWN_POD(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_own_pod_meta), meta, "metadata", .help = "Standard object metadata.") \
-	X(OBJ(fl_own_pod_spec), spec, "spec", .help = "What is wanted.") \
+	X(OBJ(fl_own_pod_spec), spec, "spec", .help = "Desired state.") \
 	X(OBJ(fl_own_pod_status), status, "status", .help = "Observed state.")
 FL_STRUCT(fl_own_pod, FL_OWN_POD);
 extern const struct fl_kind fl_own_pod_kind;

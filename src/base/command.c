@@ -121,6 +121,85 @@ void fl_call_release(struct fl_call *call)
 	call->config = NULL;
 }
 
+static bool has_part(struct fl_str text, struct fl_str part)
+{
+	for (uint32_t i = 0; i + part.len <= text.len; i++)
+		if (fl_str_eq(fl_str_sub(text, i, part.len), part))
+			return true;
+	return false;
+}
+
+/* Nothing else begins with the name of a Service and goes on so. */
+static bool is_said_of_a_service(struct fl_str name, struct fl_str service)
+{
+	static const struct fl_str ends[] = { FL_S_INIT("_SERVICE_HOST"), FL_S_INIT("_SERVICE_PORT"),
+					      FL_S_INIT("_PORT") };
+	struct fl_str rest;
+
+	if (!fl_str_starts(name, service))
+		return false;
+	name = fl_str_sub(name, service.len, name.len);
+	for (uint32_t i = 0; i < FL_LEN(ends); i++) {
+		rest = fl_str_sub(name, ends[i].len, name.len);
+		if (fl_str_starts(name, ends[i]) && (!rest.len || rest.p[0] == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* Kubernetes tells the host of each Service, and writes its ports as URLs too: any other PORT is a mistake. */
+static bool is_of_a_service(const char *const *env, struct fl_str name, struct fl_str value)
+{
+	static const struct fl_str host = FL_S_INIT("_SERVICE_HOST");
+
+	if (has_part(name, FL_S("_PORT")) && has_part(value, FL_S("://")))
+		return true;
+	for (; *env; env++) {
+		struct fl_str rest = fl_str(*env), other;
+
+		if (fl_str_split(&rest, '=', &other) && fl_str_ends(other, host) &&
+		    is_said_of_a_service(name, fl_str_sub(other, 0, other.len - host.len)))
+			return true;
+	}
+	return false;
+}
+
+bool fl_program_unknown_env(const struct fl_program *program, const char *const *env, const char *entry,
+			    struct fl_str *ret_name, struct fl_buf *ret_nearest)
+{
+	struct fl_str rest = fl_str(entry), name;
+	uint32_t nearest;
+
+	ret_nearest->len = 0;
+	if (!fl_str_starts(rest, fl_str(program->env_prefix)) || !fl_str_split(&rest, '=', &name) ||
+	    is_of_a_service(env, name, rest))
+		return false;
+	nearest = (name.len - (uint32_t)strlen(program->env_prefix)) / 3 + 2;
+	for (uint32_t i = 0; i < program->count; i++) {
+		struct fl_options options = options_of(program, program->commands[i]);
+
+		for (uint32_t k = 0; k < options.count; k++) {
+			char text[FL_OPTION_NAME * 2] = "";
+			struct fl_buf known = FL_BUF_IN(text);
+			uint32_t far;
+
+			fl_option_env(&options, &options.rows[k], &known);
+			if (!known.len)
+				continue;
+			if (fl_str_eq(name, fl_buf_view(&known)))
+				return false;
+			far = fl_str_distance(name, fl_buf_view(&known));
+			if (far >= nearest || options.rows[k].hidden || program->commands[i]->hidden)
+				continue;
+			nearest = far;
+			ret_nearest->len = 0;
+			fl_buf_str(ret_nearest, fl_buf_view(&known));
+		}
+	}
+	*ret_name = name;
+	return true;
+}
+
 int fl_program_check(const struct fl_program *program, struct fl_err *err)
 {
 	for (uint32_t i = 0; i < program->count; i++) {

@@ -53,6 +53,13 @@ int fl_call_parse(struct fl_call *ret, const struct fl_program *program, const s
 		  struct fl_err *err) FL_MUSTUSE;
 void fl_call_release(struct fl_call *call);
 
+/* Is this "NAME=value" of the environment meant for the program, and no option of any of its commands, letter for
+ * letter? What Kubernetes sets for a Service is not meant for it: ..._SERVICE_HOST, and a ..._PORT whose
+ * ..._SERVICE_HOST is there too or whose value is a URL. *ret_name: its name; *ret_nearest: the most similar one that
+ * there is, in the buffer, which is emptied; nothing: none is similar. */
+bool fl_program_unknown_env(const struct fl_program *program, const char *const *env, const char *entry,
+			    struct fl_str *ret_name, struct fl_buf *ret_nearest);
+
 /* The command that these words begin with, and how many of them are its name; NULL: none. */
 const struct fl_command *fl_command_find(const struct fl_program *program, const char *const *words, uint32_t count,
 					 uint32_t *ret_used);

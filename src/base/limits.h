@@ -372,11 +372,17 @@
 #define FL_GUARD_REVIEWS_NEW (FL_GUARD_REVIEWS - 3)
 /* An address that has shown a token that was allowed in the last FL_GUARD_STALE is trusted and has a half of both:
  * behind the API server's proxy are many people, each with new tokens. Others have a quarter each and a half together:
- * whoever guesses tokens, from many addresses, leaves a half to those that scrape. */
+ * whoever guesses tokens, from many addresses, leaves a half to those that scrape. Of that half a quarter at most is
+ * for addresses that come again. */
 #define FL_GUARD_ASKS_HALF (FL_GUARD_ASKS / 2)
 #define FL_GUARD_ASKS_UNTRUSTED (FL_GUARD_ASKS / 4)
 #define FL_GUARD_REVIEWS_HALF (FL_GUARD_REVIEWS / 2)
 #define FL_GUARD_REVIEWS_UNTRUSTED (FL_GUARD_REVIEWS / 4)
+/* An address with a first review that allowed nothing comes again for so long: longer than FL_GUARD_STALE, and no
+ * multiple of an interval at which people scrape, as a flood would else meet the same scrape each time. */
+#define FL_GUARD_FIRST_AGAIN (601 * FL_NS_PER_S)
+#define FL_GUARD_REFUSED 1200                  /* the last such reviews: looked through for each request */
+#define FL_GUARD_AWAY (10 * FL_NS_PER_S)       /* after a review that failed the API server counts as away so long */
 #define FL_GUARD_USER 128                      /* of a user's name in a refusal */
 #define FL_REVIEW_WARNINGS 8                   /* the API server shows 4 KiB of them all together ... */
 #define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */
@@ -400,6 +406,9 @@
 #define FL_GPU_CARDS_MAX 64                  /* of one node: the largest have 16, and a hypervisor's host some more */
 #define FL_GPU_PARTS_MAX 64                  /* of one card: hardware has 8 at most */
 #define FL_GPU_CAPS_MAX (256 * FL_KIB)       /* mig-minors: 32 cards with all instances that there could be: 170 KiB */
+/* Of a word of a pool that names no GPU, in a condition: a MIG device's UUID has 40 characters, and several words share
+ * FL_PLAN_TEXT. */
+#define FL_POOL_WORD_SHOWN 80
 #define FL_GPU_FAULTS_MAX 256                /* kept at once: 16 cards with each XID that is known; more are counted */
 #define FL_GPU_STORM 64                      /* kinds of event that a child remembers, to tell repeated ones at once */
 /* Idle, the whole agent has 60 us a second: eight cards looked at take 3 ms, and events do not wait for a look. */
@@ -468,6 +477,7 @@
 /* Until the next try: the end of an old stream may take a new one with it, which is over in a few ms; ... */
 #define FL_PLUGIN_RETRY_FIRST (10 * FL_NS_PER_MS)
 #define FL_PLUGIN_RETRY_LAST (300 * FL_NS_PER_MS)    /* ... and with jitter a kubelet is asked within 0.45 s */
+#define FL_PLUGIN_TOLD_AFTER (30 * FL_NS_PER_S)      /* on the Node: a kubelet that starts anew is no news */
 #define FL_PLUGIN_REFUSED_LAST (60 * FL_NS_PER_S)    /* one that says no, for as long as nothing changes */
 #define FL_PLUGIN_STEADY (5 * FL_NS_PER_S)           /* a stream that lived so long had nothing wrong with it */
 #define FL_PLUGIN_REGISTER_TIMEOUT (60 * FL_NS_PER_S)   /* a kubelet under load has taken 30 s */

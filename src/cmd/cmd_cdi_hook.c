@@ -1,8 +1,8 @@
 /* What a container runtime starts in a container that is about to begin; nobody types it. The agent installs a static
- * program of the same parts (src/hook/main.c). */
+ * program of the same parts (src/cmd/hook_main.c). */
 #include "cmd/program.h"
 #include "io/posix.h"
-#include "node/hook.h"
+#include "node/hook/hook.h"
 #include <stdio.h>
 #include <stdlib.h>
 

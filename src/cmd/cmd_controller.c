@@ -7,7 +7,8 @@ static const struct fl_role_kind kinds[] = { { 0 } };
 static const struct fl_capability *const capabilities[] = { NULL };
 
 static const struct fl_role role = {
-	.name = "controller", .reports = "gpu.deckhouse.io/fairlead", .kinds = kinds, .capabilities = capabilities,
+	.name = "controller", .program = &fl_program,
+	.reports = "gpu.deckhouse.io/fairlead", .kinds = kinds, .capabilities = capabilities,
 };
 
 static const struct fl_option options[] = {

@@ -24,7 +24,8 @@ static const struct fl_option options[] = {
 	FL_OPT_STR(struct explain, space, "namespace", "Where the object is; else the namespace of the context.",
 		   .letter = 'n'),
 	FL_OPT_ENUM(struct explain, output, fl_output, "output", "How to print it.", .letter = 'o', .fallback = "text"),
-	FL_OPT_PATH(struct explain, kubeconfig, "kubeconfig", "Whom to ask; else $KUBECONFIG or ~/.kube/config."),
+	FL_OPT_PATH(struct explain, kubeconfig, "kubeconfig",
+		    "The kubeconfig to use; else $KUBECONFIG or ~/.kube/config."),
 	FL_OPT_STR(struct explain, context, "context", "The kubeconfig's context to use.", .value = "NAME"),
 	FL_OPT_STR(struct explain, server, "server", "An API server without TLS and credentials, on this machine.",
 		   .value = "URL"),
@@ -37,8 +38,8 @@ static const struct fl_option options[] = {
 	FL_OPT_STR(struct explain, account, "account",
 		   "The ServiceAccount beside the Lease whose token the controller is shown.", .value = "NAME",
 		   .fallback = "fairlead-explain"),
-	FL_OPT_INT(struct explain, port, "controller-port", "Where it answers.", .min = 1, .max = 65535,
-	  .fallback = "8080"),
+	FL_OPT_INT(struct explain, port, "controller-port", "The port of the controller's pages.", .min = 1,
+		   .max = 65535, .fallback = "8080"),
 	FL_OPT_DURATION(struct explain, timeout, "timeout", "How long to wait.", .fallback = "15s",
 			.min = FL_NS_PER_MS, .max = 600 * FL_NS_PER_S),
 };
@@ -184,7 +185,7 @@ static int got_words(struct fl_kube_call *call, enum fl_item what, yyjson_val *j
 			if (fl_json_str(line, &text))
 				fl_buf_printf(&a->out, "%.*s\n", FL_ARG(text));
 		if (!count)
-			fl_buf_printf(&a->out, "no plan has anything to say of it\n");
+			fl_buf_printf(&a->out, "no plan has a message about it\n");
 	}
 	return fl_buf_check(&a->out, "the explanation", err);
 }
@@ -279,13 +280,14 @@ static int explain(const struct fl_call *call, struct fl_err *err)
 }
 
 const struct fl_command fl_cmd_explain = {
-	"explain", "Say what the controller thinks of an object, and why it is as it is.",
-	"Prints the conditions of the object, what the plans that spoke last said of it, what they could not do and "
-	"why, and who takes away what they write.\n\n"
+	"explain", "Explain the state of an object: conditions, messages of the plans, failed writes.",
+	"Prints the conditions of the object, the latest messages of the plans about it, failed writes with their "
+	"causes, and who keeps reverting the controller's writes.\n\n"
 	"The controller that leads is found by its Lease and asked through the API server. In the controller's "
 	"namespace this takes the rights to get that Lease and pods/proxy, and to create serviceaccounts/token of "
 	"--account, which may get the path /explain (nonResourceURLs). The controller is shown a token of that account "
 	"that no API server takes, never the credentials of the kubeconfig.\n\n"
-	"The agent of a node answers for itself: curl 'http://127.0.0.1:9401/explain?kind=Health&name=ADDRESS' there.",
+	"The agent of a node answers for itself: curl 'http://127.0.0.1:9401/explain?kind=Health&name=GPU' there, "
+	"where GPU is its PCI address or its UUID.",
 	FL_COMMAND_OPTIONS(options, struct explain), .run = explain,
 };

@@ -1,6 +1,6 @@
 /* The process that the agent starts for the vendor's library to live in; nobody types it. */
 #include "cmd/program.h"
-#include "node/gpu_child.h"
+#include "node/gpu/child.h"
 
 struct gpu {
 	const char *library, *proc;

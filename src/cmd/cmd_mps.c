@@ -1,7 +1,7 @@
 /* The program that the agent runs to start, find or tidy up after an MPS control daemon; nobody types it. */
 #include "cmd/program.h"
 #include "io/posix.h"
-#include "node/mps_launch.h"
+#include "node/mps/launch.h"
 
 static const struct fl_option options[] = {
 	FL_OPT_STR(struct fl_mps_launch, what, "what", "start, find or clean.", .required = true, .env = ""),

@@ -184,7 +184,8 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	(void)snprintf(running->fields, sizeof running->fields, "metadata.name=%.*s", FL_ARG(agent->config.node));
 	running->kinds[0] = (struct fl_role_kind){ .kind = &fl_own_node_kind, .fields = running->fields };
 	running->kinds[1] = (struct fl_role_kind){ .kind = &fl_device_class_kind };
-	running->role = (struct fl_role){ .name = "node", .reports = "gpu.deckhouse.io/fairlead-node",
+	running->role = (struct fl_role){ .name = "node", .program = &fl_program,
+					  .reports = "gpu.deckhouse.io/fairlead-node",
 					  .kinds = running->kinds, .capabilities = fl_agent_capabilities,
 					  .local = fl_agent_kinds, .alone = true, .event = changed, .ready = ready,
 					  .ended = ended,

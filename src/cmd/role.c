@@ -143,6 +143,20 @@ int fl_role_check(const struct fl_role_flags *flags, struct fl_err *err)
 	return 0;
 }
 
+/* Not refused: in a Pod anybody's variables may begin so. As with a field of a file, the rest counts. */
+static void warn_of_env(struct fl_running *run, const char *const *env)
+{
+	char text[FL_OPTION_NAME * 2] = "";
+	struct fl_buf nearest = FL_BUF_IN(text);
+	struct fl_str name;
+
+	for (const char *const *at = env; run->role->program && at && *at; at++)
+		if (fl_program_unknown_env(run->role->program, env, *at, &name, &nearest))
+			fl_log(&run->log, FL_WARN, "environment variable ignored, no option has this name: correct or "
+						   "remove it",
+			       FL_KV_STR("name", name), FL_KV_STR("nearest", fl_buf_view(&nearest)));
+}
+
 int fl_role_begin(struct fl_running *run, const struct fl_role *role, const struct fl_role_flags *flags,
 		  struct fl_io *io, const char *const *env, struct fl_err *err)
 {
@@ -155,6 +169,7 @@ int fl_role_begin(struct fl_running *run, const struct fl_role *role, const stru
 	fl_log_init(&run->log, &to, role->name);
 	run->log.level = flags->log_level;
 	run->log.format = flags->log_format;
+	warn_of_env(run, env);
 	if (fl_role_check(flags, err) < 0 || fl_random(io, chance, sizeof chance, err) < 0 ||
 	    identify(run, env, chance[2], err) < 0)
 		return failed(err);
@@ -170,11 +185,11 @@ int fl_role_begin(struct fl_running *run, const struct fl_role *role, const stru
 static void fail(struct fl_running *run, const struct fl_err *why)
 {
 	run->why = *why;
-	fl_log(&run->log, FL_ERROR, "cannot go on", FL_KV_ERR(why));
+	fl_log(&run->log, FL_ERROR, "fatal error, stopping", FL_KV_ERR(why));
 	fl_role_stop(run);
 }
 
-/* The first one opens the door; later ones are for those who come from then on. */
+/* The first certificate starts the listening; later ones are for later connections. */
 static void cert_changed(struct fl_tls_files *files, struct fl_tls_context *context)
 {
 	struct fl_running *run = fl_container(files, struct fl_running, tls);
@@ -191,7 +206,7 @@ static void cert_changed(struct fl_tls_files *files, struct fl_tls_context *cont
 	else
 		run->loaded = true;
 	if (run->loaded)
-		fl_log(&run->log, FL_INFO, "the certificate of the webhooks is loaded",
+		fl_log(&run->log, FL_INFO, "webhook certificate loaded",
 		       FL_KV_INT("expires", run->expires), FL_KV_TEXT("path", files->cert));
 }
 
@@ -200,7 +215,7 @@ static void cert_failed(struct fl_tls_files *files, const struct fl_err *err)
 	struct fl_running *run = fl_container(files, struct fl_running, tls);
 
 	run->tls_why = *err;
-	fl_log(&run->log, FL_WARN, "the certificate of the webhooks cannot be loaded, will try again",
+	fl_log(&run->log, FL_WARN, "webhook certificate cannot be loaded, will try again",
 	       FL_KV_ERR(err));
 }
 
@@ -244,8 +259,7 @@ static void listen_again(struct fl_timer *timer)
 		fl_timer_set(run->io, timer, fl_now(run->io) + FL_ROLE_LISTEN_RETRY);
 }
 
-/* What goes on without others goes on without being asked, too: the one that was here before may have the port
- * still. */
+/* A role that works alone starts without its pages, too: the process before it may still have the port. */
 static int start_pages(struct fl_running *run, struct fl_err *err)
 {
 	struct fl_err why = { 0 };
@@ -260,7 +274,7 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 		return 0;
 	if (!run->role->alone || why.code != FL_E_EXISTS)
 		return fl_fail_as(err, &why);
-	fl_log(&run->log, FL_WARN, "answers nobody yet, will try again", FL_KV_ERR(&why));
+	fl_log(&run->log, FL_WARN, "listen address in use, will try again", FL_KV_ERR(&why));
 	run->listen_later.fire = listen_again;
 	fl_timer_set(run->io, &run->listen_later, fl_now(run->io) + FL_ROLE_LISTEN_RETRY);
 	return 0;
@@ -346,7 +360,7 @@ int fl_role_start(struct fl_running *run, struct fl_err *err)
 	if (start_pages(run, err) < 0 || start_webhooks(run, err) < 0 || start_watches(run, err) < 0 ||
 	    start_lease(run, err) < 0)
 		return failed(err);
-	fl_log(&run->log, FL_INFO, "begins", FL_KV_TEXT("version", FL_VERSION),
+	fl_log(&run->log, FL_INFO, "started", FL_KV_TEXT("version", FL_VERSION),
 	       FL_KV_STR("apiserver", run->config ? run->config->server : FL_S("none")),
 	       FL_KV_TEXT("identity", run->identity), FL_KV_STR("listen", run->flags->listen));
 	return 0;
@@ -365,10 +379,10 @@ static void too_late(struct fl_timer *timer)
 	struct fl_running *run = fl_container(timer, struct fl_running, late);
 
 	if (run->stage == FL_ROLE_TELLS)
-		fl_log(&run->log, FL_INFO, "Events are left unsent",
+		fl_log(&run->log, FL_INFO, "Events not sent",
 		       FL_KV_UINT("events", fl_events_waiting(run->events)));
 	else
-		fl_log(&run->log, FL_WARN, "did not end in time", FL_KV_UINT("writes", fl_loop_writing(run->loop)));
+		fl_log(&run->log, FL_WARN, "not stopped in time", FL_KV_UINT("writes", fl_loop_writing(run->loop)));
 	over(run);
 }
 
@@ -388,11 +402,11 @@ static void drain(struct fl_running *run, struct fl_http_server *server)
 void fl_role_stop(struct fl_running *run)
 {
 	if (run->stage != FL_ROLE_RUNS) {
-		fl_log(&run->log, FL_WARN, "ends at once");
+		fl_log(&run->log, FL_WARN, "stopping at once");
 		over(run);
 		return;
 	}
-	fl_log(&run->log, FL_INFO, "ends", FL_KV_UINT("writes", fl_loop_writing(run->loop)));
+	fl_log(&run->log, FL_INFO, "stopping", FL_KV_UINT("writes", fl_loop_writing(run->loop)));
 	run->stage = FL_ROLE_WRITES;
 	run->deadline = fl_now(run->io) + (uint64_t)run->flags->grace;
 	run->late.fire = too_late;
@@ -460,7 +474,7 @@ int fl_role_run(struct fl_running *run, struct fl_err *err)
 		return failed(err);
 	while (fl_role_turn(run, FL_NEVER, err))
 		continue;
-	fl_log(&run->log, FL_INFO, "ended");
+	fl_log(&run->log, FL_INFO, "stopped");
 	if (run->why.code && run->why.text[0])
 		return fl_fail_as(err, &run->why);
 	return -(int)run->why.code;

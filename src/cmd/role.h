@@ -24,7 +24,7 @@
  */
 #pragma once
 #include "base/log.h"
-#include "base/option.h"
+#include "base/command.h"
 #include "http/files.h"
 #include "io/signals.h"
 #include "kube/events.h"
@@ -47,14 +47,15 @@ struct fl_running;
 
 struct fl_role {
 	const char *name;                      /* "controller": of the log, of User-Agent and metrics */
+	const struct fl_program *program;      /* whose options the environment may name; NULL: not checked */
 	const char *reports;                   /* reportingController of its Events: "gpu.deckhouse.io/fairlead" */
 	const struct fl_role_kind *kinds;      /* the one without a kind ends them */
 	const struct fl_capability *const *capabilities;   /* NULL ends them */
 	const struct fl_page *pages;           /* further ones; the one without a path ends them; NULL: none */
 	const struct fl_admission *webhooks;   /* the one without a path ends them; NULL: none */
 	const struct fl_kind *const *local;    /* kinds of its own that may be explained; NULL ends them, or none */
-	bool alone;                            /* goes on without an API server: asked after its own start, and
-		its kinds are absent until one tells */
+	bool alone;                            /* goes on without an API server: asked after its own start, and its
+						  kinds are absent until one tells */
 	/* What becomes of a condition that has changed; NULL: an Event about the very object. */
 	void (*event)(struct fl_running *run, const struct fl_told_event *told);
 	/* What else it waits for, for /readyz: false, and one line. NULL: nothing. */
@@ -109,12 +110,12 @@ struct fl_role_flags_of {
 	FL_OPT_STR(type_, flags_.identity, "identity", \
 		   "What this replica is called; else the Pod's name and a random part.", .value = "NAME"), \
 	FL_OPT_DURATION(type_, flags_.lease_duration, "lease-duration", \
-			"Others wait so long for a leader that is silent.", .fallback = "15s", \
+			"How long followers wait for a silent leader.", .fallback = "15s", \
 			.min = FL_NS_PER_S, .max = 3600 * FL_NS_PER_S), \
 	FL_OPT_DURATION(type_, flags_.lease_give_up, "lease-give-up", \
 			"A leader that cannot renew stops after this; less than the duration.", .fallback = "10s", \
 			.min = FL_NS_PER_MS, .max = 3600 * FL_NS_PER_S), \
-	FL_OPT_DURATION(type_, flags_.lease_retry, "lease-retry", "Between two looks at the Lease.", \
+	FL_OPT_DURATION(type_, flags_.lease_retry, "lease-retry", "Time between two reads of the Lease.", \
 			.fallback = "2s", .min = 10 * FL_NS_PER_MS, .max = 600 * FL_NS_PER_S)
 
 #define FL_ROLE_WEBHOOK_OPTIONS(type_, flags_) \

@@ -17,7 +17,7 @@ static bool known(const struct fl_running *run, const struct fl_kind *kind, stru
 	if (fl_feed_known(fl_loop_feed(run->loop, kind)))
 		return true;
 	fl_buf_printf(words, "waits for %s%s%s: %s%s%s", kind->plural, kind->group[0] ? "." : "", kind->group,
-		      watch ? fl_name(&fl_watch_state_names, (int)info.state) : "nobody has told of them yet",
+		      watch ? fl_name(&fl_watch_state_names, (int)info.state) : "not reported yet",
 		      info.err ? ": " : "", info.err ? info.err->text : "");
 	return false;
 }
@@ -46,7 +46,7 @@ static bool webhooks_know(const struct fl_running *run, struct fl_buf *words)
 	return false;
 }
 
-/* What is absent keeps nobody from being ready: the other kinds, and the webhooks, are served all the same. */
+/* A kind that the API server lacks is listed and does not count: other kinds, and the webhooks, are served. */
 static void tell_absent(const struct fl_running *run, struct fl_buf *words)
 {
 	for (uint32_t i = 0; i < run->watches.len; i++) {
@@ -63,7 +63,7 @@ bool role_ready(void *run_, struct fl_buf *words)
 	const struct fl_running *run = run_;
 
 	if (run->stage != FL_ROLE_RUNS) {
-		fl_buf_str(words, FL_S("is ending"));
+		fl_buf_str(words, FL_S("stopping"));
 		return false;
 	}
 	/* The role first: it names what a person can mend, and the kinds that wait for that are its own. */

@@ -44,12 +44,18 @@ static void on_timer(struct fl_timer *timer)
 {
 	struct fl_sconn *conn = fl_container(timer, struct fl_sconn, timer);
 
-	if (conn->h2)
+	if (conn->parked >= 0) {
+		fl_sconn_drop(conn);
+	} else if (conn->shaking) {
+		fl_sconn_paced(conn);
+		fl_http_hold_or_go_on(conn->server);
+	} else if (conn->h2) {
 		fl_h2_drain(conn->h2, fl_now(conn->conn.io) + 2 * FL_HTTP_GOAWAY_WAIT);
-	else if (conn->waits == FL_WAIT_HEAD)
+	} else if (conn->waits == FL_WAIT_HEAD) {
 		fl_sconn_h1_late(conn);
-	else
+	} else {
 		fl_conn_finish(&conn->conn);
+	}
 }
 
 void fl_sconn_drop(struct fl_sconn *conn)
@@ -61,12 +67,16 @@ void fl_sconn_drop(struct fl_sconn *conn)
 	conn->h2 = fl_h2_free(conn->h2);
 	fl_timer_stop(server->io, &conn->timer);
 	fl_conn_close(&conn->conn);
+	if (conn->parked >= 0)
+		fl_close(server->io, conn->parked);
+	fl_sconn_unpark(conn);
 	fl_h1_free(&conn->h1);
 	fl_buf_free(&conn->out);
 	fl_sconn_paced(conn);
 	*conn->from = conn->next;
 	if (conn->next)
 		conn->next->from = conn->from;
+	fl_http_origin_leave(conn);
 	server->conn_count--;
 	server->extra_count -= conn->extra;
 	fl_free(conn);
@@ -111,10 +121,22 @@ static void on_closed(struct fl_conn *conn, const struct fl_err *err)
 /* Until the handshake has chosen the protocol. */
 static const struct fl_conn_user undecided = { .open = on_open, .fill = no_bytes, .closed = on_closed };
 
+/* Counted only when it has begun: one that cannot begin frees nobody's turn. */
+void fl_sconn_shake(struct fl_sconn *conn, int fd)
+{
+	struct fl_http_server *server = conn->server;
+	struct fl_err err = { 0 };
+
+	conn->since = fl_now(server->io);
+	if (fl_conn_start_tls(server->io, &conn->conn, fd, server->tls, NULL, &err) < 0)
+		fl_sconn_drop(conn);
+	else
+		fl_sconn_pace(conn);
+}
+
 static void begin(struct fl_http_place *place, struct fl_sconn *conn, int fd)
 {
 	struct fl_http_server *server = place->server;
-	struct fl_err err = { 0 };
 
 	conn->conn.user = &undecided;
 	if (!place->tls) {
@@ -123,32 +145,45 @@ static void begin(struct fl_http_place *place, struct fl_sconn *conn, int fd)
 		fl_sconn_wait(conn);
 		return;
 	}
-	conn->shaking = conn->paced = true;
-	server->shaking++;
-	if (fl_conn_start_tls(server->io, &conn->conn, fd, server->tls, NULL, &err) < 0)
-		fl_sconn_drop(conn);
+	conn->shaking = true;
+	if (!fl_sconn_park(conn, fd))
+		fl_sconn_shake(conn, fd);
+}
+
+/* NULL: no memory. */
+static struct fl_sconn *new_conn(struct fl_http_server *server, const struct fl_origin *origin, bool extra)
+{
+	struct fl_sconn *conn = fl_zalloc(sizeof *conn);
+
+	if (!conn)
+		return NULL;
+	conn->server = server;
+	conn->parked = -1;
+	conn->extra = extra;
+	if (fl_http_origin_join(conn, origin) == 0)
+		return conn;
+	fl_free(conn);
+	return NULL;
 }
 
 static void accepted(struct fl_listener *listener, int fd, const struct fl_addr *peer)
 {
 	struct fl_http_place *place = fl_container(listener, struct fl_http_place, listener);
 	struct fl_http_server *server = place->server;
-	enum fl_room room = fl_http_room(server, peer);
-	struct fl_sconn *conn = room == FL_ROOM_NONE ? NULL : fl_zalloc(sizeof *conn);
+	struct fl_origin origin = fl_addr_origin(peer);
+	enum fl_room room = fl_http_room(server, &origin);
+	struct fl_sconn *conn = room == FL_ROOM_NONE ? NULL : new_conn(server, &origin, room == FL_ROOM_PROBE);
 
 	if (!conn) {
 		fl_close(server->io, fd);
 		return;
 	}
-	conn->server = server;
 	conn->kind = place->kind == FL_ADDR_UNIX ? FL_ADDR_UNIX : peer->kind;
 	conn->port = peer->port;
 	conn->scope = peer->scope;
 	memcpy(conn->ip, peer->ip, sizeof conn->ip);
-	conn->origin = fl_addr_origin(peer);
 	conn->conn.fd = -1;
 	conn->since = fl_now(server->io);
-	conn->extra = room == FL_ROOM_PROBE;
 	server->extra_count += conn->extra;
 	conn->timer = (struct fl_timer){ .fire = on_timer };
 	conn->next = server->conns;
@@ -180,23 +215,20 @@ static void on_drain(struct fl_timer *timer)
 	end_drain(fl_container(timer, struct fl_http_server, drain));
 }
 
-static void on_room(struct fl_timer *timer)
-{
-	fl_http_hold_or_go_on(fl_container(timer, struct fl_http_server, room));
-}
-
 void fl_http_server_drain(struct fl_http_server *server, uint64_t deadline, void (*done)(void *arg), void *arg)
 {
 	server->draining = true;
-	fl_timer_stop(server->io, &server->room);
 	server->deadline = deadline;
 	server->drained = done;
 	server->drained_arg = arg;
 	for (uint32_t i = 0; i < server->place_count; i++)
 		fl_listener_stop(&server->places[i].listener);
-	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next) {
+	for (struct fl_sconn *conn = server->conns, *next; conn; conn = next) {
+		next = conn->next;
 		conn->last = true;
-		if (conn->h2)
+		if (conn->parked >= 0)
+			fl_sconn_drop(conn);
+		else if (conn->h2)
 			fl_h2_drain(conn->h2, deadline);
 		else if (!conn->reqs)
 			fl_conn_finish(&conn->conn);
@@ -214,9 +246,10 @@ struct fl_http_server *fl_http_server_new(struct fl_io *io, const struct fl_http
 		return NULL;
 	}
 	server->io = io;
+	if (fl_http_origins_init(server, err) < 0)
+		return fl_http_server_free(server);
 	server->options = *options;
 	server->drain = (struct fl_timer){ .fire = on_drain };
-	server->room = (struct fl_timer){ .fire = on_room };
 	return server;
 }
 
@@ -224,13 +257,14 @@ struct fl_http_server *fl_http_server_free(struct fl_http_server *server)
 {
 	if (!server)
 		return NULL;
+	server->draining = true;   /* who goes makes no room */
 	for (uint32_t i = 0; i < server->place_count; i++)
 		fl_listener_stop(&server->places[i].listener);
 	while (server->conns)
 		fl_sconn_drop(server->conns);
 	fl_timer_stop(server->io, &server->drain);
-	fl_timer_stop(server->io, &server->room);
 	fl_tls_context_free(server->tls);
+	fl_hmap_free(&server->origins);
 	fl_free(server);
 	return NULL;
 }

@@ -8,8 +8,10 @@
  * At max_conns the connection that has been idle for longest is closed for the next one (HTTP/2: GOAWAY), then one
  * that has waited for its peer for FL_HTTP_ROOM_AFTER: for a handshake, a head, a body, or for it to take its answer;
  * of these the one whose peer has given no sign for longest. One peer address (IPv6: one /64) gets at most half of the
- * places. Probe routes are answered beyond the limit; each address has a share of those places.
- * max_handshakes paces handshakes and closes nothing: one that has taken FL_HTTP_ROOM_AFTER stops counting.
+ * places. Probe routes are answered beyond the limit; each address has a share of those places. The address that has
+ * most of them makes room for others, and of several the one that has most connections in all.
+ * max_handshakes paces handshakes: one that has taken FL_HTTP_ROOM_AFTER stops counting. One peer address has at most a
+ * quarter of them under way; its others wait for these, each for FL_HTTP_HANDSHAKE_PATIENCE, and hold up nobody else.
  *
  * Limits and deadlines that end what the client does wrong: FL_HTTP_* of base/limits.h, some by the options.
  */

@@ -1,7 +1,8 @@
 /* server_in.h - the inside of the HTTP server. server.c: connections and their limits; server_req.c: requests and their
- * answers, the same for both protocols; server_room.c: who makes room at the limit; server_h1.c and server_h2.c: how
- * they get there. */
+ * answers, the same for both protocols; server_origin.c: what each peer address has; server_room.c: who makes room at
+ * the limit; server_h1.c and server_h2.c: how they get there. */
 #pragma once
+#include "base/hmap.h"
 #include "base/limits.h"
 #include "http/conn.h"
 #include "http/h1.h"
@@ -24,16 +25,23 @@ struct fl_http_server {
 	struct fl_tls_context *tls;
 	struct fl_sconn *conns;
 	uint32_t conn_count, extra_count;
+	struct fl_hmap origins;    /* those that have connections, owned */
 	uint32_t shaking;          /* those that are paced */
 	uint64_t evicted;
-	struct fl_timer room;      /* while held: there may be room by then */
-	bool looking;              /* for room */
 	size_t collected;          /* bytes of bodies that are being collected, of all requests */
 	bool held, draining;
 	uint64_t deadline;
 	struct fl_timer drain;
 	void (*drained)(void *arg);
 	void *drained_arg;
+};
+
+/* One peer address, while it has connections. */
+struct fl_http_origin {
+	struct fl_origin origin;
+	struct fl_sconn *conns;
+	uint32_t conn_count, extra_count;
+	uint32_t shaking, parked;  /* those that are paced, and those that wait for one of them */
 };
 
 enum fl_sconn_wait { FL_WAIT_NOTHING, FL_WAIT_HEAD, FL_WAIT_REQUEST };
@@ -49,11 +57,13 @@ struct fl_sconn {
 	uint16_t port;
 	uint8_t ip[16];
 	uint32_t scope;
-	struct fl_origin origin;           /* whose share of the places it takes */
+	struct fl_http_origin *origin;     /* whose share of the places it takes; NULL: not known */
+	struct fl_sconn *next_same, **from_same;   /* of that origin */
 	struct fl_timer timer;
 	enum fl_sconn_wait waits;          /* what the timer is for */
 	uint64_t since;                    /* begun, or idle, monotonic ns */
 	bool shaking, served;
+	int parked;                        /* the socket, until its handshake may begin; -1: it has begun */
 	bool paced;                        /* in a handshake that counts against max_handshakes */
 	bool extra;                        /* beyond the limit: for a probe, and closed after it */
 	/* HTTP/1.1 */
@@ -90,13 +100,24 @@ struct fl_http_req {
 
 /* server.c */
 void fl_sconn_drop(struct fl_sconn *conn);                 /* closed, or to be: frees it and its requests */
+void fl_sconn_shake(struct fl_sconn *conn, int fd);        /* begins the handshake; may drop it */
 void fl_sconn_wait(struct fl_sconn *conn);                 /* sets the timer for what is waited for now */
 uint64_t fl_http_or(uint64_t given, uint64_t otherwise);
 
+/* server_origin.c */
+int fl_http_origins_init(struct fl_http_server *server, struct fl_err *err) FL_MUSTUSE;
+struct fl_http_origin *fl_http_origin_find(const struct fl_http_server *server,
+					   const struct fl_origin *origin);   /* NULL: has none */
+int fl_http_origin_join(struct fl_sconn *conn, const struct fl_origin *peer) FL_MUSTUSE;   /* or -FL_E_NOMEM */
+void fl_http_origin_leave(struct fl_sconn *conn);          /* before its place is given up */
+
 /* server_room.c */
 enum fl_room { FL_ROOM, FL_ROOM_PROBE, FL_ROOM_NONE };
-enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *peer);   /* may close another one */
+enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_origin *peer);   /* may close another one */
 bool fl_sconn_extra(struct fl_sconn *conn);                /* false also where an ordinary place has become free */
+void fl_sconn_pace(struct fl_sconn *conn);                 /* its handshake counts from now on */
+bool fl_sconn_park(struct fl_sconn *conn, int fd);         /* its address has its share of handshakes: keeps the fd */
+void fl_sconn_unpark(struct fl_sconn *conn);               /* forgets the fd; may be called again */
 void fl_sconn_paced(struct fl_sconn *conn);                /* its handshake counts no more; may be called again */
 void fl_http_hold_or_go_on(struct fl_http_server *server);
 void fl_http_room_changed(struct fl_http_server *server);

@@ -3,10 +3,12 @@
  * waited for less, of the peer address that has the most, if that is more than the newcomer's. A connection waits for
  * its peer when all that is open on it does: a handshake, a head or a body that has not come whole, an answer that has
  * not been taken. What a handler works at stays. Beyond the limit a few connections are accepted for probes alone.
- * One peer address has a share of both, and makes room for itself.
+ * One peer address has a share of both, and makes room for itself. Of addresses that have as many places of a kind, the
+ * one gives up a place that has more of all.
  *
  * Handshakes have a limit of their own, which only paces them: one that takes too long stops counting against it and
- * keeps its place. So silent peers do not hold up the others, and a slow one on a busy machine is not cut off. */
+ * keeps its place. So silent peers do not hold up the others, and a slow one on a busy machine is not cut off. Of that
+ * limit too one address has a share; what it brings beyond is parked until one of its own is over. */
 #include "base/limits.h"
 #include "http/server_in.h"
 
@@ -59,24 +61,35 @@ static uint64_t slow_from(const struct fl_sconn *conn)
 	return since == FL_NEVER ? FL_NEVER : since + FL_HTTP_ROOM_AFTER;
 }
 
+/* Some newcomer could have its place. One whose address is not known is never the greediest. */
+static bool may_go(const struct fl_sconn *conn)
+{
+	if (waits_since(conn) == FL_NEVER)
+		return false;
+	return conn->extra || conn->origin || idle(conn) || fl_now(conn->server->io) >= slow_from(conn);
+}
+
 static uint64_t last_sign(const struct fl_sconn *conn)
 {
 	return conn->conn.last_read > conn->conn.last_sent ? conn->conn.last_read : conn->conn.last_sent;
 }
 
-/* `origin` NULL: all peers. */
-static bool among(const struct fl_sconn *conn, const struct fl_origin *origin, bool extra)
+/* Of all peers, or of one. */
+static struct fl_sconn *first(const struct fl_http_server *server, const struct fl_http_origin *origin)
 {
-	return conn->extra == extra && (!origin || fl_origin_eq(&conn->origin, origin));
+	return origin ? origin->conns : server->conns;
 }
 
-static uint32_t count(const struct fl_http_server *server, const struct fl_origin *origin, bool extra)
+static struct fl_sconn *after(const struct fl_sconn *conn, const struct fl_http_origin *origin)
 {
-	uint32_t count = 0;
+	return origin ? conn->next_same : conn->next;
+}
 
-	for (const struct fl_sconn *conn = server->conns; conn; conn = conn->next)
-		count += among(conn, origin, extra);
-	return count;
+static uint32_t count(const struct fl_http_origin *origin, bool extra)
+{
+	if (!origin)
+		return 0;
+	return extra ? origin->extra_count : origin->conn_count - origin->extra_count;
 }
 
 static void earlier(struct fl_sconn **best, struct fl_sconn *conn)
@@ -85,34 +98,54 @@ static void earlier(struct fl_sconn **best, struct fl_sconn *conn)
 		*best = conn;
 }
 
-/* Of those that wait for their peer, the one that has waited longest of the peer address that has most of these places.
- * NULL: none has more than `own`, what the newcomer's has. Whoever replaces what it holds in time is never slow. */
-static struct fl_sconn *of_the_greediest(const struct fl_http_server *server, uint32_t own, bool extra)
+/* More: it has more of these places, or as many and more of all. */
+static uint64_t greed(const struct fl_http_origin *origin, bool extra)
+{
+	return (uint64_t)count(origin, extra) << 32 | origin->conn_count;
+}
+
+static struct fl_sconn *longest_waiting(const struct fl_http_origin *origin, bool extra)
 {
 	struct fl_sconn *best = NULL;
-	uint32_t most = own;
 
-	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next) {
-		uint32_t has;
-
-		if (!among(conn, NULL, extra) || waits_since(conn) == FL_NEVER)
-			continue;
-		has = best && fl_origin_eq(&best->origin, &conn->origin) ? most : count(server, &conn->origin, extra);
-		if (has > most || (best && has == most && waits_since(conn) < waits_since(best)))
+	for (struct fl_sconn *conn = origin->conns; conn; conn = conn->next_same)
+		if (conn->extra == extra && waits_since(conn) < (best ? waits_since(best) : FL_NEVER))
 			best = conn;
-		most = has > most ? has : most;
+	return best;
+}
+
+/* Of those that wait for their peer, the one that has waited longest of the greediest peer address. NULL: none has more
+ * than `own`, what the newcomer's has. Whoever replaces what it holds in time is never slow. The connections of an
+ * address are looked at only where it may be the one, so the work is at worst one look at each. */
+static struct fl_sconn *of_the_greediest(const struct fl_http_server *server, uint32_t own, bool extra)
+{
+	const struct fl_http_origin *origin;
+	struct fl_sconn *best = NULL;
+	uint64_t most = 0;
+	uint32_t at = 0;
+
+	while ((origin = fl_hmap_next(&server->origins, &at))) {
+		struct fl_sconn *conn;
+
+		if (count(origin, extra) <= own || greed(origin, extra) < most)
+			continue;
+		conn = longest_waiting(origin, extra);
+		if (!conn || (best && greed(origin, extra) == most && waits_since(conn) >= waits_since(best)))
+			continue;
+		best = conn;
+		most = greed(origin, extra);
 	}
 	return best;
 }
 
 /* Which ordinary place is to be given up; NULL: none. */
-static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_origin *origin)
+static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_http_origin *origin)
 {
 	struct fl_sconn *longest_idle = NULL, *slow = NULL;
 	uint64_t now = fl_now(server->io);
 
-	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next) {
-		if (!among(conn, origin, false))
+	for (struct fl_sconn *conn = first(server, origin); conn; conn = after(conn, origin)) {
+		if (conn->extra)
 			continue;
 		if (idle(conn))
 			earlier(&longest_idle, conn);
@@ -123,12 +156,12 @@ static struct fl_sconn *victim(const struct fl_http_server *server, const struct
 }
 
 /* The same of those for probes, where none is given time to be slow: a probe and its answer take no time. */
-static struct fl_sconn *extra_victim(const struct fl_http_server *server, const struct fl_origin *origin)
+static struct fl_sconn *extra_victim(const struct fl_http_origin *origin)
 {
 	struct fl_sconn *oldest = NULL;
 
-	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next)
-		if (among(conn, origin, true) && (idle(conn) || waits_since(conn) != FL_NEVER))
+	for (struct fl_sconn *conn = origin->conns; conn; conn = conn->next_same)
+		if (conn->extra && waits_since(conn) != FL_NEVER)
 			earlier(&oldest, conn);
 	return oldest;
 }
@@ -154,91 +187,128 @@ bool fl_sconn_extra(struct fl_sconn *conn)
 	struct fl_http_server *server = conn->server;
 
 	if (!conn->extra || ordinary(server) >= max_conns(server) ||
-	    count(server, &conn->origin, false) >= share(server))
+	    count(conn->origin, false) >= share(server))
 		return conn->extra;
 	conn->extra = false;
 	server->extra_count--;
+	if (conn->origin)
+		conn->origin->extra_count--;
 	return false;
 }
 
-static bool extra_room(struct fl_http_server *server, const struct fl_origin *origin)
+static bool extra_room(struct fl_http_server *server, const struct fl_http_origin *origin)
 {
-	uint32_t own = count(server, origin, true);
+	uint32_t own = count(origin, true);
 	bool own_full = own >= FL_HTTP_PROBE_SHARE;
 	struct fl_sconn *gone;
 
 	if (!own_full && server->extra_count < max_extra(server))
 		return true;
-	gone = own_full ? extra_victim(server, origin) : of_the_greediest(server, own, true);
+	gone = own_full ? extra_victim(origin) : of_the_greediest(server, own, true);
 	if (gone)
 		evict(gone);
 	return gone != NULL;
 }
 
-enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_addr *addr)
+enum fl_room fl_http_room(struct fl_http_server *server, const struct fl_origin *peer)
 {
-	uint32_t taken = ordinary(server), most = max_conns(server);
-	struct fl_origin origin = fl_addr_origin(addr);
+	const struct fl_http_origin *origin = fl_http_origin_find(server, peer);
+	uint32_t own = count(origin, false);
+	bool own_full = own >= share(server);
 	struct fl_sconn *gone;
-	bool own_full;
-	uint32_t own;
 
-	if (taken < share(server))
+	if (!own_full && ordinary(server) < max_conns(server))
 		return FL_ROOM;
-	own = count(server, &origin, false);
-	own_full = own >= share(server);
-	if (!own_full && taken < most)
-		return FL_ROOM;
-	gone = victim(server, own_full ? &origin : NULL);
+	gone = victim(server, own_full ? origin : NULL);
 	if (!gone && !own_full)
 		gone = of_the_greediest(server, own, false);
 	if (!gone)
-		return extra_room(server, &origin) ? FL_ROOM_PROBE : FL_ROOM_NONE;
+		return extra_room(server, origin) ? FL_ROOM_PROBE : FL_ROOM_NONE;
 	evict(gone);
 	return FL_ROOM;
 }
 
 /* ---- when none is to be taken ---- */
 
-void fl_sconn_paced(struct fl_sconn *conn)
+static uint32_t max_handshakes(const struct fl_http_server *server)
 {
-	conn->server->shaking -= conn->paced;
-	conn->paced = false;
+	return (uint32_t)fl_http_or(server->options.max_handshakes, FL_HTTP_HANDSHAKES_MAX);
 }
 
-static struct fl_sconn *oldest_paced(struct fl_http_server *server)
+static bool handshake_share_taken(const struct fl_sconn *conn)
+{
+	uint32_t most = max_handshakes(conn->server) / 4;
+
+	return conn->origin && conn->origin->shaking >= (most ? most : 1);
+}
+
+bool fl_sconn_park(struct fl_sconn *conn, int fd)
+{
+	if (!handshake_share_taken(conn))
+		return false;
+	conn->parked = fd;
+	conn->origin->parked++;
+	fl_timer_set(conn->server->io, &conn->timer, fl_now(conn->server->io) + FL_HTTP_HANDSHAKE_PATIENCE);
+	return true;
+}
+
+void fl_sconn_unpark(struct fl_sconn *conn)
+{
+	if (conn->parked >= 0)
+		conn->origin->parked--;
+	conn->parked = -1;
+}
+
+static struct fl_sconn *oldest_parked(const struct fl_http_origin *origin)
 {
 	struct fl_sconn *oldest = NULL;
 
-	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next)
-		if (conn->paced)
+	if (!origin->parked)
+		return NULL;
+	for (struct fl_sconn *conn = origin->conns; conn; conn = conn->next_same)
+		if (conn->parked >= 0)
 			earlier(&oldest, conn);
 	return oldest;
 }
 
-/* When another handshake may begin without that anything happens. 0: now; FL_NEVER: not by time. */
-static uint64_t handshake_room(struct fl_http_server *server)
+void fl_sconn_pace(struct fl_sconn *conn)
 {
-	struct fl_sconn *oldest;
-
-	if (server->shaking < fl_http_or(server->options.max_handshakes, FL_HTTP_HANDSHAKES_MAX))
-		return 0;
-	oldest = oldest_paced(server);
-	if (!oldest)
-		return FL_NEVER;
-	if (fl_now(server->io) < slow_from(oldest))
-		return slow_from(oldest);
-	fl_sconn_paced(oldest);
-	return 0;
+	conn->paced = true;
+	conn->server->shaking++;
+	if (conn->origin)
+		conn->origin->shaking++;
+	fl_timer_set(conn->server->io, &conn->timer, fl_now(conn->server->io) + FL_HTTP_ROOM_AFTER);
 }
 
-/* As above. Who comes may have nothing yet, and then takes the place of whoever waits for its peer. */
-static uint64_t place_room(struct fl_http_server *server)
+void fl_sconn_paced(struct fl_sconn *conn)
 {
-	if (ordinary(server) < max_conns(server) || server->extra_count < max_extra(server) || victim(server, NULL) ||
-	    of_the_greediest(server, 0, false) || extra_victim(server, NULL))
-		return 0;
-	return FL_NEVER;
+	struct fl_http_origin *origin = conn->origin;
+	struct fl_sconn *next;
+
+	if (!conn->paced)
+		return;
+	conn->paced = false;
+	conn->server->shaking--;
+	if (!origin)
+		return;
+	origin->shaking--;
+	while (!conn->server->draining && !handshake_share_taken(conn) && (next = oldest_parked(origin))) {
+		int fd = next->parked;
+
+		fl_sconn_unpark(next);
+		fl_sconn_shake(next, fd);
+	}
+}
+
+/* Who comes may have nothing yet, and then takes the place of whoever waits for its peer. */
+static bool place_room(const struct fl_http_server *server)
+{
+	if (ordinary(server) < max_conns(server) || server->extra_count < max_extra(server))
+		return true;
+	for (struct fl_sconn *conn = server->conns; conn; conn = conn->next)
+		if (may_go(conn))
+			return true;
+	return false;
 }
 
 /* A connection has become idle, or busy, or waits for its peer: that counts only at the limit. */
@@ -250,20 +320,11 @@ void fl_http_room_changed(struct fl_http_server *server)
 
 void fl_http_hold_or_go_on(struct fl_http_server *server)
 {
-	uint64_t shake, place;
 	bool hold;
 
-	if (server->draining || server->looking)
+	if (server->draining)
 		return;
-	server->looking = true;   /* who is evicted asks again */
-	shake = handshake_room(server);
-	place = place_room(server);
-	server->looking = false;
-	hold = shake || place;
-	if (hold)
-		fl_timer_set(server->io, &server->room, shake > place ? shake : place);
-	else
-		fl_timer_stop(server->io, &server->room);
+	hold = server->shaking >= max_handshakes(server) || !place_room(server);
 	if (hold == server->held)
 		return;
 	server->held = hold;

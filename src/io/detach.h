@@ -8,8 +8,8 @@ struct fl_detach {
 	const char *path;                      /* of a program that puts itself into the background */
 	const char *const *argv, *const *env;  /* as struct fl_spawn has them */
 	const char *shm;                       /* is its /dev/shm, in a mount namespace of its own; NULL: the host's */
-	const char *cgroup;                    /* its name, beside the cgroup of this process, or above that of its Pod.
-		Where none can be made the daemon stays with us */
+	const char *cgroup;                    /* its name, beside the cgroup of this process, or above that of its
+						  Pod. Where none can be made the daemon stays with us */
 };
 
 /* Starts it in a session of its own, without any of our fds, and waits until the program that was started has ended:

@@ -41,8 +41,8 @@ enum fl_watch_state {
 	FL_WATCH_STARTING,         /* nothing is known yet */
 	FL_WATCH_READING,          /* a full state is coming */
 	FL_WATCH_LIVE,             /* synced, and changes come */
-	FL_WATCH_BROKEN,           /* what was told may be old: the connection is lost,
-			or the server refuses. See .err */
+	FL_WATCH_BROKEN,           /* what was told may be old: the connection is lost, or the server refuses. See
+				      .err */
 	FL_WATCH_ABSENT,
 	FL_WATCH_STATE_COUNT_
 };
@@ -54,8 +54,8 @@ enum fl_watch_step {
 	FL_STEP_STREAM,            /* watch with sendInitialEvents: the full state, then changes */
 	FL_STEP_LIST,              /* list, page by page; then FL_STEP_WATCH */
 	FL_STEP_WATCH,             /* watch from the version that we have */
-	FL_STEP_CHECK,             /* has this server seen our version? One that was restored from a backup has not, and
-		a watch from there would be silent until it has */
+	FL_STEP_CHECK,             /* has this server seen our version? One that was restored from a backup has not,
+				      and a watch from there would be silent until it has */
 	FL_STEP_ASK,               /* is the kind there by now? */
 	FL_WATCH_STEP_COUNT_
 };

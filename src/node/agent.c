@@ -6,10 +6,10 @@
 #include "io/child.h"
 #include "node/decide.h"
 #include "node/decide_pods.h"
-#include "node/dir_trouble.h"
+#include "node/host/dir_trouble.h"
 #include "node/report.h"
-#include "plan/gpu_needs.h"
-#include "plan/gpu_tell.h"
+#include "plan/gpu/needs.h"
+#include "plan/gpu/tell.h"
 #include "run/kube.h"
 #include "run/memory.h"
 #include <errno.h>
@@ -56,6 +56,11 @@ static void log_settings(struct fl_agent *agent, const struct fl_settings *setti
 	uint64_t left = untaken.len ? fl_siphash13(seed, untaken.p, untaken.len) : 0;
 	bool wrong_too = wrong != agent->wrong_said, left_too = left != agent->untaken_said;
 
+	if (settings->no_node.len && !agent->node_missed)
+		fl_log(agent->options.log, FL_WARN, "the Node is not found", FL_KV_STR("message", settings->no_node));
+	else if (!settings->no_node.len && agent->node_missed)
+		fl_log(agent->options.log, FL_INFO, "the Node is there", FL_KV_STR("name", settings->node));
+	agent->node_missed = settings->no_node.len > 0;
 	agent->wrong_said = wrong;
 	agent->untaken_said = left;
 	if (!wrong_too && !left_too)
@@ -121,7 +126,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_driver_kind, NULL, NULL, NULL },
 		{ &fl_card_kind, fl_node_card_by, &fl_gpu_card_sink, &agent->gpu },
 		{ &fl_card_fault_kind, fl_node_fault_by, &fl_gpu_fault_sink, &agent->gpu },
-		{ &fl_holder_kind, fl_node_holder_by, NULL, NULL },
+		{ &fl_holder_kind, NULL, NULL, NULL },
 		{ &fl_host_kind, NULL, &fl_host_sink, &agent->host },
 		{ &fl_runtime_kind, NULL, NULL, NULL },
 		{ &fl_plugin_socket_kind, NULL, NULL, NULL },
@@ -588,6 +593,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 	struct fl_view view = fl_loop_view(agent->loop, &arena);
 	const struct fl_settings *settings = fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
 	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+	struct fl_str no_node = settings ? settings->no_node : FL_S("");
 	struct fl_each cards = fl_view_all(&view, &fl_card_kind);
 	const struct fl_card *card;
 
@@ -595,6 +601,8 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 		fl_buf_str(words, settings ? settings->waits : FL_S("waits for the configuration"));
 		if (settings && settings->message.len)
 			fl_buf_printf(words, ": %.*s", FL_ARG(settings->message));
+		if (no_node.len)
+			fl_buf_printf(words, "%s%.*s", words->len ? ": " : "", FL_ARG(no_node));
 		return false;
 	}
 	if (settings->message.len && serves_nothing(&view)) {
@@ -612,10 +620,25 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 		}
 	if (driver->state == FL_DRIVER_READY && lacks(&view, words))
 		return false;
-	if (fl_loop_idle(agent->loop))
-		return true;
-	fl_buf_str(words, FL_S("carries out what is wanted"));
-	return false;
+	if (!fl_loop_idle(agent->loop)) {
+		fl_buf_str(words, FL_S("carries out what is wanted"));
+		return false;
+	}
+	fl_buf_str(words, no_node);   /* devices are served all the same */
+	return true;
+}
+
+/* As the Node's condition has it. */
+static bool kubelet_trouble(const struct fl_agent *agent, struct fl_buf *words)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	const struct fl_dir_trouble *trouble =
+		fl_view_get(&view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_KUBELET));
+
+	if (trouble)
+		fl_buf_str(words, trouble->why);
+	return trouble != NULL;
 }
 
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
@@ -629,10 +652,12 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 		fl_buf_printf(words, "waits for the end of the agent that holds the state directory %s",
 			      agent->options.state_dir);
 	else if (fl_records_behind(agent->records, &why) || fl_records_behind(agent->bookings, &why))
-		fl_buf_printf(words, "cannot remember in %s what is so: %s", agent->options.state_dir, why.text);
-	else if (unwatched)
+		fl_buf_printf(words, "cannot store the observed state in %s: %s", agent->options.state_dir, why.text);
+	else if (unwatched && !kubelet_trouble(agent, words))
 		fl_buf_printf(words, "waits for the kubelet to watch %s%s%s", unwatched, kubelet.code ? ": " : "",
 			      kubelet.text);
+	else if (unwatched)
+		return false;
 	else if (!cdi_is_sick(agent, words))
 		return looked(agent, words);
 	return false;

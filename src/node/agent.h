@@ -11,18 +11,18 @@
  */
 #pragma once
 #include "io/journal.h"
-#include "node/cdi.h"
-#include "node/config.h"
-#include "node/gpu.h"
+#include "node/host/cdi.h"
+#include "node/settings/config.h"
+#include "node/gpu/gpu.h"
 #include "node/holding.h"
-#include "node/mps.h"
-#include "node/holders.h"
-#include "node/host.h"
-#include "node/inside.h"
-#include "node/links.h"
-#include "node/plugin.h"
-#include "node/pods.h"
-#include "node/runtime.h"
+#include "node/mps/mps.h"
+#include "node/kubelet/holders.h"
+#include "node/host/host.h"
+#include "node/kubelet/inside.h"
+#include "node/host/links.h"
+#include "node/kubelet/plugin.h"
+#include "node/kubelet/pods.h"
+#include "node/host/runtime.h"
 #include "node/news.h"
 #include "run/records.h"
 
@@ -73,6 +73,7 @@ struct fl_agent {
 	struct fl_timer open_again;
 	uint64_t open_delay;
 	uint64_t wrong_said, untaken_said;     /* digests of what was logged of Settings; 0: nothing was */
+	bool node_missed;                      /* ... and whether the Node was said to be missing */
 	bool ends;
 	struct fl_gpu_pause let_go;            /* of the children, at the end */
 	struct fl_timer end_by;
@@ -95,5 +96,5 @@ void fl_agent_stop(struct fl_agent *agent);
  * and the Pods' that hold it now (node/news.h), and names the GPU; a booking or an eviction is its Pod's. */
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told);
 
-/* What it waits for, for /readyz: true when it waits for nothing. */
+/* What it waits for, for /readyz: true when it waits for nothing; then the words are what else should be mended. */
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words);

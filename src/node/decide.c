@@ -1,40 +1,35 @@
 #include "node/decide.h"
 #include "api/cdi.h"
-#include "node/one_key.h"
-#include "plan/gpu_cdi.h"
-#include "plan/gpu_health.h"
-#include "plan/gpu_ids.h"
-#include "plan/gpu_lists.h"
-#include "plan/gpu_mps.h"
-#include <stdlib.h>
+#include "node/state_is_ours.h"
+#include "plan/gpu/cdi.h"
+#include "plan/gpu/health.h"
+#include "plan/gpu/ids.h"
+#include "plan/gpu/lists.h"
+#include "plan/gpu/host.h"
+#include "plan/gpu/mps.h"
 
 /* ---- indexes ---- */
 
-static struct fl_str card_uuid(const void *object)
+static void card_uuid(const void *object, struct fl_under *under)
 {
 	const struct fl_card *card = object;
 
-	return card->has.uuid ? card->uuid : (struct fl_str){ 0 };
+	if (card->has.uuid)
+		FL_UNDER(under, card->uuid);
 }
 
-static struct fl_str fault_card(const void *object)
+static void fault_card(const void *object, struct fl_under *under)
 {
-	return ((const struct fl_card_fault *)object)->card;
+	FL_UNDER(under, ((const struct fl_card_fault *)object)->card);
 }
 
-static struct fl_str holder_resource(const void *object)
+static void health_card(const void *object, struct fl_under *under)
 {
-	return ((const struct fl_holder *)object)->resource;
+	FL_UNDER(under, ((const struct fl_health *)object)->card);
 }
 
-static struct fl_str health_card(const void *object)
-{
-	return ((const struct fl_health *)object)->card;
-}
-
-const struct fl_index fl_node_card_by[] = { { "uuid", card_uuid }, { 0 } };
+const struct fl_index fl_node_card_by[] = { { "uuid", card_uuid }, { 0 } };   /* for explain */
 const struct fl_index fl_node_fault_by[] = { { "card", fault_card }, { 0 } };
-const struct fl_index fl_node_holder_by[] = { { "resource", holder_resource }, { 0 } };
 const struct fl_index fl_node_health_by[] = { { "card", health_card }, { 0 } };
 
 /* ---- objects of a kind as an array, by name: a plan's words must not hang on the order of a cache ---- */
@@ -48,8 +43,6 @@ static void *collect(struct fl_each each, uint32_t *ret_len)
 }
 
 #define ALL(view, kind, ret_len) collect(fl_view_all((view), &(kind)), (ret_len))
-#define UNDER(view, kind, index, value, ret_len) \
-	collect(fl_view_by((view), &(kind), (index), (value)), (ret_len))
 
 static const struct fl_settings *settings_of(struct fl_view *view)
 {
@@ -68,44 +61,11 @@ static const struct fl_host *host_of(struct fl_view *view)
 
 /* ---- health, card by card ---- */
 
-/* What concerns every card, and those that are gone and whose health is still kept. */
-static void every_card(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	(void)before;
-	(void)after;
-	fl_dirty_each(dirty, &fl_card_kind);
-	fl_dirty_each(dirty, &fl_health_kind);
-}
+/* Whose devices are held changes with holders and lists, for any card. */
+FL_FACTS_KEYED(health_known, fl_gpu_health_facts, FL_GPU_HEALTH_FACTS, { &fl_holder_kind, fl_every_key, false },
+	       { &fl_resource_kind, fl_every_key, false })
 
-static void card_keys(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	const struct fl_card *card = after ? after : before;
-
-	fl_dirty_key(dirty, FL_S(""), card->meta.name);
-}
-
-static void fault_keys(const void *before_, const void *after_, struct fl_dirty *dirty)
-{
-	const struct fl_card_fault *before = before_, *after = after_;
-
-	if (before)
-		fl_dirty_key(dirty, FL_S(""), before->card);
-	if (after)
-		fl_dirty_key(dirty, FL_S(""), after->card);
-}
-
-static void health_keys(const void *before_, const void *after_, struct fl_dirty *dirty)
-{
-	const struct fl_health *before = before_, *after = after_;
-
-	if (before)
-		fl_dirty_key(dirty, FL_S(""), before->card);
-	if (after)
-		fl_dirty_key(dirty, FL_S(""), after->card);
-}
-
-/* Is it the card's,
-	    or that of a part of it? Also of one that is gone: then its health or its list still knows it. */
+/* Is it the card's, or that of a part of it? Also of one that is gone: then its health or its list still knows it. */
 static bool is_of_card(const struct fl_gpu_health_facts *facts, const struct fl_resource *resources,
 		       uint32_t len,
 		       struct fl_str id)
@@ -153,32 +113,19 @@ static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	struct fl_holder *holders;
 	uint32_t resource_len, holder_len;
 
-	facts->address = key.name;
-	facts->card = fl_view_get(view, &fl_card_kind, FL_S(""), key.name);
-	facts->before = UNDER(view, fl_health_kind, "card", key.name, &facts->before_len);
-	facts->faults = UNDER(view, fl_card_fault_kind, "card", key.name, &facts->fault_len);
-	if (!facts->card && !facts->before_len && !facts->fault_len)
+	if (!health_known_gather(view, key, facts))
 		return false;
-	facts->settings = settings_of(view);
-	facts->driver = driver_of(view);
 	resources = ALL(view, fl_resource_kind, &resource_len);
 	holders = ALL(view, fl_holder_kind, &holder_len);
 	keep_holders(facts, holders, holder_len, resources, resource_len);
 	facts->boot = facts->settings ? facts->settings->boot : FL_S("");
-	facts->now = view->now;
 	return true;
 }
 
-static const struct fl_watched health_watches[] = {
-	{ &fl_card_kind, card_keys, false },     { &fl_card_fault_kind, fault_keys, false },
-	{ &fl_health_kind, health_keys, false }, { &fl_settings_kind, every_card, false },
-	{ &fl_driver_kind, every_card, false },  { &fl_holder_kind, every_card, false },
-	{ &fl_resource_kind, every_card, false }, { 0 },
-};
 static const struct fl_owner *const health_owners[] = { &fl_gpu_health_owner, NULL };
 
 const struct fl_capability fl_node_health = {
-	.name = "node-health", .watches = health_watches, .key = &fl_card_kind, .owners = health_owners,
+	.name = "node-health", .watches = health_known_watches, .key = &fl_card_kind, .owners = health_owners,
 	.facts_size = sizeof(struct fl_gpu_health_facts), .gather = health_gather, .plan = fl_gpu_health_plan,
 };
 
@@ -210,12 +157,13 @@ static bool another_serves(const struct fl_gpu_lists_facts *facts)
 static bool may_tell(struct fl_view *view, struct fl_gpu_lists_facts *facts)
 {
 	bool ours = !fl_view_awaited(view, &fl_health_kind);
-	bool unusable = fl_view_get(view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_STATE)) != NULL;
+	bool no_state = fl_view_get(view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_STATE)) != NULL;
+	bool no_cdi = fl_view_get(view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_CDI)) != NULL;
 
 	facts->dirs = ALL(view, fl_dir_trouble_kind, &facts->dir_len);
 	if (ours && !fl_view_awaited(view, &fl_cdi_spec_kind) && !fl_view_awaited(view, &fl_plugin_socket_kind))
 		return true;
-	facts->blocked = (ours || unusable) && facts->dir_len && !another_serves(facts);
+	facts->blocked = (no_state || (ours && no_cdi)) && !another_serves(facts);
 	return facts->blocked;
 }
 
@@ -271,31 +219,8 @@ const struct fl_capability fl_node_lists = {
 
 /* ---- the CDI file ---- */
 
-static bool cdi_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-{
-	struct fl_gpu_cdi_facts *facts = facts_;
+FL_FACTS_ONCE(cdi, fl_gpu_cdi_facts, FL_GPU_CDI_FACTS, FL_WHEN_STATE_IS_OURS)
 
-	(void)key;
-	facts->settings = settings_of(view);
-	facts->driver = driver_of(view);
-	facts->host = host_of(view);
-	if (!facts->settings || !facts->driver || !facts->host)
-		return false;
-	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
-	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
-	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
-	facts->resources = ALL(view, fl_resource_kind, &facts->resource_len);
-	facts->runtime = fl_view_get(view, &fl_runtime_kind, FL_S(""), FL_S("runtime"));
-	return true;
-}
-
-static const struct fl_watched cdi_watches[] = {
-	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
-	{ &fl_host_kind, fl_one_key, false },     { &fl_card_kind, fl_one_key, false },
-	{ &fl_holder_kind, fl_one_key, false },   { &fl_cdi_spec_kind, fl_one_key, false },
-	{ &fl_resource_kind, fl_one_key, false }, { &fl_runtime_kind, fl_one_key, false },
-	FL_WHEN_STATE_IS_OURS, { 0 },
-};
 static const struct fl_owner *const cdi_owners[] = { &fl_gpu_cdi_owner, NULL };
 
 const struct fl_capability fl_node_cdi = {
@@ -305,35 +230,24 @@ const struct fl_capability fl_node_cdi = {
 
 /* ---- MPS ---- */
 
-static bool mps_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-{
-	struct fl_gpu_mps_facts *facts = facts_;
+FL_FACTS_ONCE(mps, fl_gpu_mps_facts, FL_GPU_MPS_FACTS, FL_WHEN_STATE_IS_OURS)
 
-	(void)key;
-	facts->settings = settings_of(view);
-	facts->driver = driver_of(view);
-	if (!facts->settings || !facts->driver)
-		return false;
-	facts->host = host_of(view);
-	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
-	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
-	facts->daemons = ALL(view, fl_mps_kind, &facts->daemon_len);
-	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
-		facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
-	facts->now = view->now;
-	return true;
-}
-
-static const struct fl_watched mps_watches[] = {
-	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
-	{ &fl_host_kind, fl_one_key, false },     { &fl_card_kind, fl_one_key, false },
-	{ &fl_holder_kind, fl_one_key, false },   { &fl_mps_kind, fl_one_key, false },
-	{ &fl_own_node_kind, fl_one_key, true },  FL_WHEN_STATE_IS_OURS, { 0 },
-};
 static const struct fl_owner *const mps_owners[] = { &fl_gpu_mps_owner, &fl_gpu_mps_card_owner,
 						     &fl_gpu_mps_node_owner, NULL };
 
 const struct fl_capability fl_node_mps = {
 	.name = "node-mps", .watches = mps_watches, .owners = mps_owners, .once = true,
 	.facts_size = sizeof(struct fl_gpu_mps_facts), .gather = mps_gather, .plan = fl_gpu_mps_plan,
+};
+
+/* ---- the look at the host ---- */
+
+FL_FACTS_ONCE(look, fl_gpu_host_facts, FL_GPU_HOST_FACTS, { &fl_host_kind, fl_one_key, false },
+	      FL_WHEN_STATE_IS_OURS /* a look installs the hook's program */)
+
+static const struct fl_owner *const look_owners[] = { &fl_gpu_host_owner, NULL };
+
+const struct fl_capability fl_node_host = {
+	.name = "host", .watches = look_watches, .owners = look_owners, .once = true,
+	.facts_size = sizeof(struct fl_gpu_host_facts), .gather = look_gather, .plan = fl_gpu_host_plan,
 };

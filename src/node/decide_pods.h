@@ -1,12 +1,9 @@
-/* decide_pods.h - the capabilities that concern Pods and the Node as a whole (run/loop.h, plan/gpu_pods.h,
- * gpu_taint.h, gpu_inside.h, gpu_dev_nodes.h).
+/* decide_pods.h - the capabilities that concern Pods and the Node as a whole (run/loop.h). What each reads is its
+ * FL_GPU_..._FACTS table (plan/gpu); what comes out:
  *
- * Active, Holder, Booking, Health, Card, Driver, Settings, Resource, Eviction, PodWatch, and Pod and Node of the API
- * server -> Booking, Eviction, PodWatch, a condition on the Node, Pods deleted (fl_node_pods, at once); Settings,
- * Driver, Resource, Node -> a taint and a condition on the Node (fl_node_taint, at once); Settings, Host,
- * DevLink -> DevLink (fl_node_links, at once); Settings, Host, Node -> a condition on the Node (fl_node_dev_nodes, at
- * once); Settings, Driver, Holder, Inside, PodFinding, Node -> Inspection,
- * PodFinding, a condition on the Node (fl_node_inside, at once).
+ * fl_node_pods: Booking, Eviction, PodWatch, a condition on the Node, Pods deleted. fl_node_taint: a taint and a
+ * condition on the Node. fl_node_links: DevLink. fl_node_dev_nodes: a condition on the Node. fl_node_inside:
+ * Inspection, PodFinding, a condition on the Node.
  */
 #pragma once
 #include "run/loop.h"

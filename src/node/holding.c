@@ -2,119 +2,20 @@
 #include "api/node.h"
 #include "base/log.h"
 #include "io/fs.h"
-#include "node/one_key.h"
+#include "plan/gpu/pause.h"
+#include "run/facts.h"
 #include "run/memory.h"
 #include <stdio.h>
 
-#define LABELS "nvidia.com/gpu.deploy."
-#define PAUSED "paused-for-"
+static const struct fl_str operator_name = FL_S_INIT(FL_PAUSE_OPERATOR);
 
-static const struct fl_str settings_name = FL_S_INIT("settings"), operator_name = FL_S_INIT("operator"),
-			   node_name = FL_S_INIT("node"), driver_name = FL_S_INIT("driver");
+FL_FACTS_ONCE(hold, fl_gpu_pause_facts, FL_GPU_PAUSE_FACTS, { &fl_hold_kind, fl_one_key, false })
 
-/* ---- the decision ---- */
-
-struct facts {
-	const struct fl_word *word;                    /* NULL: the operator has said nothing to this process */
-	const struct fl_pause *by_operator, *by_node;  /* what is remembered; NULL: nothing */
-	bool node_known;
-	struct fl_str key, value;                      /* the Node's label that asks for it; empty: none */
-};
-
-static const char *const hold_paths[] = { "held", "why", "asked", NULL }, *const pause_paths[] = { "why", NULL };
-static const struct fl_owner hold_owner = { "fairlead-hold", &fl_hold_kind, hold_paths },
-			     pause_owner = { "fairlead-hold", &fl_pause_kind, pause_paths };
-static const struct fl_owner *const owners[] = { &hold_owner, &pause_owner, NULL };
-
-static void look_at_labels(const struct fl_own_node *node, struct facts *facts)
-{
-	for (uint32_t i = 0; i < node->meta.labels.len; i++) {
-		if (!fl_str_starts(node->meta.labels.at[i].key, FL_S(LABELS)) ||
-		    !fl_str_starts(node->meta.labels.at[i].value, FL_S(PAUSED)))
-			continue;
-		facts->key = node->meta.labels.at[i].key;
-		facts->value = node->meta.labels.at[i].value;
-	}
-}
-
-static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
-{
-	const struct fl_settings *settings = fl_view_get(view, &fl_settings_kind, FL_S(""), settings_name);
-	const struct fl_own_node *node = NULL;
-	struct facts *facts = facts_;
-
-	(void)key;
-	if (!settings)
-		return false;   /* which Node is ours is not known yet */
-	facts->word = fl_view_get(view, &fl_word_kind, FL_S(""), operator_name);
-	facts->by_operator = fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name);
-	facts->by_node = fl_view_get(view, &fl_pause_kind, FL_S(""), node_name);
-	facts->node_known = !fl_view_absent(view, &fl_own_node_kind) && !fl_view_awaited(view, &fl_own_node_kind);
-	if (facts->node_known)
-		node = fl_view_get(view, &fl_own_node_kind, FL_S(""), settings->node);
-	if (node)
-		look_at_labels(node, facts);
-	return true;
-}
-
-/* Why each of the two wants it; empty: it does not. Until they say something, what they said last holds. */
-static struct fl_str operators(const struct facts *facts)
-{
-	if (facts->word)
-		return facts->word->pause ? facts->word->why : FL_S("");
-	return facts->by_operator ? facts->by_operator->why : FL_S("");
-}
-
-static struct fl_str nodes(const struct facts *facts, struct fl_plan *plan)
-{
-	if (facts->key.len)
-		return fl_plan_printf(plan, "the Node's label %.*s is %.*s", FL_ARG(facts->key), FL_ARG(facts->value));
-	return !facts->node_known && facts->by_node ? facts->by_node->why : FL_S("");
-}
-
-static void remember(struct fl_plan *plan, struct fl_str whose, struct fl_str why)
-{
-	struct fl_ref ref = { &fl_pause_kind, FL_S(""), whose, FL_S("") };
-	struct fl_pause pause = { 0 };
-
-	if (!why.len) {
-		fl_want_gone(plan, ref);
-		return;
-	}
-	FL_SET(FL_IN(&pause, meta), name, whose);
-	FL_SET(&pause, why, why);
-	fl_want(plan, &pause_owner, ref, &pause);
-}
-
-static void plan(const void *facts_, struct fl_plan *plan)
-{
-	const struct facts *facts = facts_;
-	struct fl_ref ref = { &fl_hold_kind, FL_S(""), driver_name, FL_S("") };
-	struct fl_str by_operator = operators(facts), by_node = nodes(facts, plan);
-	struct fl_hold hold = { 0 };
-
-	remember(plan, operator_name, by_operator);
-	remember(plan, node_name, by_node);
-	FL_SET(FL_IN(&hold, meta), name, driver_name);
-	FL_SET(&hold, held, by_operator.len || by_node.len);
-	if (facts->word)
-		FL_SET(&hold, asked, facts->word->asked);
-	if (hold.held) {
-		FL_SET(&hold, why, by_operator.len ? by_operator : by_node);
-		fl_say(plan, ref, "Held", "%.*s", FL_ARG(hold.why));
-	}
-	fl_want(plan, &hold_owner, ref, &hold);
-}
-
-static const struct fl_watched watches[] = {
-	{ &fl_word_kind, fl_one_key, false },     { &fl_pause_kind, fl_one_key, false },
-	{ &fl_own_node_kind, fl_one_key, true },  { &fl_settings_kind, fl_one_key, false },
-	{ &fl_hold_kind, fl_one_key, false },     { 0 },
-};
+static const struct fl_owner *const hold_owners[] = { &fl_gpu_hold_owner, &fl_gpu_pause_owner, NULL };
 
 const struct fl_capability fl_node_hold = {
-	.name = "hold", .watches = watches, .owners = owners, .once = true, .facts_size = sizeof(struct facts),
-	.gather = gather, .plan = plan,
+	.name = "hold", .watches = hold_watches, .owners = hold_owners, .once = true,
+	.facts_size = sizeof(struct fl_gpu_pause_facts), .gather = hold_gather, .plan = fl_gpu_pause_plan,
 };
 
 /* ---- what is remembered: a file each, which says why ---- */
@@ -138,7 +39,7 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 		why = fl_arena_printf(arena, "what for cannot be read: %s", file->why->text);
 	if (!why.p && file->why)
 		return fl_fail(err, FL_E_NOMEM, "no memory to read why the driver is let go of");
-	FL_SET(pause, why, why.len ? why : FL_S("nobody has written what for"));
+	FL_SET(pause, why, why.len ? why : FL_S("no reason was given"));
 	return 1;
 }
 
@@ -255,10 +156,8 @@ static struct fl_holding_ask *next_ask(const struct fl_holding *holding)
 /* Why the operator has asked for a pause that still holds; empty: there is none. */
 static struct fl_str asked_why(struct fl_view *view)
 {
-	struct facts facts = { .word = fl_view_get(view, &fl_word_kind, FL_S(""), operator_name),
-			       .by_operator = fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name) };
-
-	return operators(&facts);
+	return fl_gpu_pause_by_operator(fl_view_get(view, &fl_word_kind, FL_S(""), operator_name),
+					fl_view_get(view, &fl_pause_kind, FL_S(""), operator_name));
 }
 
 static bool has_asked(const struct fl_holding *holding)
@@ -276,7 +175,7 @@ static void say_of_the_node(const struct fl_holding *holding, struct fl_http_req
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_view view = fl_loop_view(holding->loop, &arena);
-	const struct fl_hold *hold = fl_view_get(&view, &fl_hold_kind, FL_S(""), driver_name);
+	const struct fl_hold *hold = fl_view_get(&view, &fl_hold_kind, FL_S(""), FL_S("driver"));
 
 	fl_http_req_say(req, 409, "the pause is not of fairlead pause: %.*s: remove that label to take up the driver",
 			FL_ARG(hold && hold->why.len ? hold->why : FL_S("a label of the Node asks for it")));
@@ -425,7 +324,7 @@ static void asked_to_resume(struct fl_http_req *req)
 	else if (holding->held)
 		say_of_the_node(holding, req);
 	else
-		fl_http_req_say(req, 200, "nobody has asked for a pause");
+		fl_http_req_say(req, 200, "there is no pause");
 }
 
 static const struct fl_http_route routes[] = {

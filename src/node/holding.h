@@ -22,8 +22,8 @@
  */
 #pragma once
 #include "http/server.h"
-#include "node/gpu.h"
-#include "node/gpu_find.h"
+#include "node/gpu/gpu.h"
+#include "node/gpu/find.h"
 #include "run/files_sink.h"
 #include "run/folder.h"
 

@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "base/hmap.h"
 #include "base/vec.h"
-#include "plan/gpu_health.h"
-#include "plan/gpu_tell.h"
+#include "plan/gpu/health.h"
+#include "plan/gpu/tell.h"
 #include <stdio.h>
 
 /* An Event that waits for the kubelet's word; its texts lie behind it. */
@@ -163,14 +163,14 @@ static bool told_before(struct fl_news *news, const struct fl_card_fault *fault)
 	return false;
 }
 
-/* On the MIG devices that it names, or on the whole GPU. */
+/* On the MIG devices that it names, or on the whole GPU: without a GPU instance it names none. */
 static void tell_xid(struct fl_news *news, const struct fl_card_fault *fault, const struct fl_card *card,
 		     struct fl_told_event *event)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; card && i < card->partitions.len; i++) {
-		if (!fl_gpu_tell_concerns(fault, &card->partitions.at[i]))
+		if (!fault->has.gi || !fl_gpu_fault_concerns(fault, &card->partitions.at[i]))
 			continue;
 		event->ref.name = card->partitions.at[i].uuid;
 		fl_news_health(news, event);

@@ -10,7 +10,7 @@
  */
 #pragma once
 #include "api/node.h"
-#include "node/holders.h"
+#include "node/kubelet/holders.h"
 
 struct fl_news;
 

@@ -39,8 +39,8 @@ struct fl_shared {
 	const char *manager;
 	const struct fl_kind *kind;
 	const char *path;              /* "spec.taints"; the list is atomic or a set, and not inside another list */
-	const char *by;                /* what makes two items the same: "key,effect"; NULL: the value,
-		of a list of texts */
+	const char *by;                /* what makes two items the same: "key,effect"; NULL: the value, of a list of
+					  texts */
 };
 
 /* The row of its list, and where the list lies in the root struct; NULL: the path leads to no such list. */

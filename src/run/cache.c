@@ -1,39 +1,14 @@
-#include "run/cache.h"
 #include "base/limits.h"
+#include "run/cache_in.h"
 #include <assert.h>
-
-/* Entries under one value of one index hang together. */
-struct fl_entry_link {
-	struct fl_entry *next, **from;
-	struct bucket *bucket;          /* NULL: under none */
-};
-
-struct fl_entry {
-	uint32_t len;                   /* of the packed bytes */
-	uint32_t round;                 /* of the mark after which it was put last; outside: references but one */
-	struct fl_entry_link links[];   /* one an index; the packed bytes follow */
-};
-
-struct bucket {
-	struct fl_entry *first;
-	uint32_t len;
-	char text[];
-};
 
 /* A slot of the table is empty or a place plus one. */
 enum { EMPTY = 0 };
-#define NOWHERE (EMPTY - UINT32_C(1))
+_Static_assert(EMPTY - UINT32_C(1) == NOWHERE, "what is in no slot is at no place");
 /* Of a large table, all at once would hold up the loop: each put takes so many places over into the wider one, which is
  * begun when five eighths are full and has caught up with what is put meanwhile long before six are. */
 enum { MOVES = 8 };
 static const uint32_t first_slots = 64;   /* a power of two, like every later count */
-
-static struct fl_str bucket_key(const void *bucket_)
-{
-	const struct bucket *bucket = bucket_;
-
-	return (struct fl_str){ bucket->text, bucket->len };
-}
 
 /* Where the root has its metadata, and that its name and namespace. */
 static void find_names(struct fl_cache *cache)
@@ -53,28 +28,25 @@ void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const str
 	*cache = (struct fl_cache){ .kind = kind, .interns = interns, .seed = { seed[0], seed[1] } };
 	cache->packing = FL_BUF(FL_PACKED_MAX);
 	find_names(cache);
-	for (; by && by->name; by++) {
-		assert(cache->index_count < FL_INDEXES);
-		fl_hmap_init(&cache->buckets[cache->index_count], bucket_key, seed);
-		cache->indexes[cache->index_count++] = *by;
-	}
+	groups_init(cache, by);
 }
 
 /* ---- entries ---- */
 
-static char *packed_of(const struct fl_cache *cache, const struct fl_entry *entry)
+static char *packed_of(const struct fl_entry *entry)
 {
-	return (char *)(uintptr_t)&entry->links[cache->index_count];
+	return (char *)(uintptr_t)&entry->links[entry->link_count];
 }
 
 struct fl_str fl_entry_packed(const struct fl_cache *cache, const struct fl_entry *entry)
 {
-	return (struct fl_str){ packed_of(cache, entry), entry->len };
+	(void)cache;
+	return (struct fl_str){ packed_of(entry), entry->len };
 }
 
-static size_t entry_size(const struct fl_cache *cache, size_t packed)
+static size_t entry_size(uint32_t links, size_t packed)
 {
-	return sizeof(struct fl_entry) + cache->index_count * sizeof(struct fl_entry_link) + packed;
+	return sizeof(struct fl_entry) + links * sizeof(struct fl_link) + packed;
 }
 
 int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
@@ -123,17 +95,16 @@ struct fl_entry *fl_entry_ref(struct fl_entry *entry)
 	return entry;
 }
 
-/* An entry of what is packed, in no index yet. */
+/* An entry of what is packed, in no group yet, with room for its links. */
 static struct fl_entry *entry_new(struct fl_cache *cache)
 {
-	struct fl_entry *entry = fl_zalloc(entry_size(cache, cache->packing.len));
+	struct fl_entry *entry = fl_alloc(entry_size(cache->under.len, cache->packing.len));
 
-	if (!entry) {
-		fl_pack_drop(cache->kind->root(), fl_buf_view(&cache->packing), cache->interns);
+	if (!entry)
 		return NULL;
-	}
-	entry->len = (uint32_t)cache->packing.len;
-	memcpy(packed_of(cache, entry), cache->packing.p, cache->packing.len);
+	*entry = (struct fl_entry){ .len = cache->packing.len & ENTRY_BITS,
+				    .link_count = cache->under.len & ENTRY_BITS };
+	memcpy(packed_of(entry), cache->packing.p, cache->packing.len);
 	return entry;
 }
 
@@ -278,117 +249,32 @@ static void remove_place(struct fl_cache *cache, uint32_t slot)
 	}
 	cache->hashes.at[place] = cache->hashes.at[last];
 	cache->entries.at[place] = cache->entries.at[last];
+	if (place != last)
+		groups_moved(cache->entries.at[place], place);
 	cache->entries.len--;
 	cache->hashes.len--;
-}
-
-/* ---- indexes ---- */
-
-static void bucket_drop_if_empty(struct fl_cache *cache, uint32_t index, struct bucket *bucket)
-{
-	if (bucket->first)
-		return;
-	(void)fl_hmap_del(&cache->buckets[index], bucket_key(bucket));
-	cache->bytes -= sizeof *bucket + bucket->len;
-	fl_free(bucket);
-}
-
-static int bucket_for(struct fl_cache *cache, uint32_t index, struct fl_str value, struct bucket **ret)
-{
-	struct bucket *bucket = value.p ? fl_hmap_get(&cache->buckets[index], value) : NULL;
-
-	if (!bucket && value.p) {
-		bucket = fl_zalloc(sizeof *bucket + value.len);
-		if (!bucket)
-			return -FL_E_NOMEM;
-		bucket->len = value.len;
-		memcpy(bucket->text, value.p, value.len);
-		if (fl_hmap_put(&cache->buckets[index], bucket, NULL) < 0) {
-			fl_free(bucket);
-			return -FL_E_NOMEM;
-		}
-		cache->bytes += sizeof *bucket + value.len;
-	}
-	*ret = bucket;
-	return 0;
-}
-
-static void link_in(struct fl_entry *entry, uint32_t index, struct bucket *bucket)
-{
-	struct fl_entry_link *link = &entry->links[index];
-
-	if (!bucket)
-		return;
-	*link = (struct fl_entry_link){ bucket->first, &bucket->first, bucket };
-	if (link->next)
-		link->next->links[index].from = &link->next;
-	bucket->first = entry;
-}
-
-static void link_out(struct fl_cache *cache, struct fl_entry *entry)
-{
-	for (uint32_t i = 0; i < cache->index_count; i++) {
-		struct fl_entry_link *link = &entry->links[i];
-
-		if (!link->bucket)
-			continue;
-		*link->from = link->next;
-		if (link->next)
-			link->next->links[i].from = link->from;
-		bucket_drop_if_empty(cache, i, link->bucket);
-		*link = (struct fl_entry_link){ 0 };
-	}
-}
-
-/* The buckets where an object belongs, made where they are missing. */
-static int find_buckets(struct fl_cache *cache, const void *object, struct bucket *ret[static FL_INDEXES])
-{
-	for (uint32_t i = 0; i < cache->index_count; i++) {
-		if (bucket_for(cache, i, cache->indexes[i].value(object), &ret[i]) < 0) {
-			while (i-- > 0)
-				if (ret[i])
-					bucket_drop_if_empty(cache, i, ret[i]);
-			return -FL_E_NOMEM;
-		}
-	}
-	return 0;
-}
-
-struct fl_entry *fl_cache_first(const struct fl_cache *cache, uint32_t index, struct fl_str value)
-{
-	const struct bucket *bucket = fl_hmap_get(&cache->buckets[index], value);
-
-	return bucket ? bucket->first : NULL;
-}
-
-struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, const struct fl_entry *entry)
-{
-	(void)cache;
-	return entry->links[index].next;
 }
 
 /* ---- changes ---- */
 
 /* Nothing fails from here on. `before` is what stands at `place`, NULL when a new place is to be made. */
 static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_entry *before, uint32_t place,
-		   uint32_t hash,
-		   struct bucket *buckets[static FL_INDEXES])
+		   uint32_t hash)
 {
-	for (uint32_t i = 0; i < cache->index_count; i++)
-		link_in(entry, i, buckets[i]);
-	entry->round = cache->round;
-	cache->bytes += entry_size(cache, entry->len);
+	fl_cache_keep(cache, entry);
+	cache->bytes += entry_size(entry->link_count, entry->len);
 	if (before) {
 		cache->entries.at[place] = entry;
-		cache->bytes -= entry_size(cache, before->len);
-		link_out(cache, before);
+		cache->bytes -= entry_size(before->link_count, before->len);
 		before->round = 0;
-		return;
+	} else {
+		place = cache->entries.len;
+		cache->entries.at[cache->entries.len++] = entry;
+		cache->hashes.at[cache->hashes.len++] = hash;
+		place_in(cache->slots, cache->slot_count, hash, place);
+		cache->len++;
 	}
-	cache->entries.at[cache->entries.len++] = entry;
-	cache->hashes.at[cache->hashes.len++] = hash;
-	place_in(cache->slots, cache->slot_count, hash, cache->entries.len - 1);
-	cache->len++;
+	groups_commit(cache, entry, before, place);
 }
 
 static struct fl_str text_at(const void *object, size_t at)
@@ -403,16 +289,18 @@ static struct fl_str text_at(const void *object, size_t at)
 static int put_packed(struct fl_cache *cache, const void *object, uint32_t hash, uint32_t place,
 		      struct fl_cache_change *ret)
 {
-	struct fl_entry *before = place == NOWHERE ? NULL : cache->entries.at[place], *entry = entry_new(cache);
-	struct bucket *buckets[FL_INDEXES];
+	struct fl_entry *before = place == NOWHERE ? NULL : cache->entries.at[place], *entry = NULL;
+	int r = groups_prepare(cache, object, before);
 
-	if (!entry)
-		return -FL_E_NOMEM;
-	if (reserve(cache) < 0 || find_buckets(cache, object, buckets) < 0) {
-		fl_entry_drop(cache, entry);
+	if (r == 0)
+		entry = reserve(cache) == 0 ? entry_new(cache) : NULL;
+	if (!entry) {
+		if (r == 0)
+			groups_undo(cache);
+		fl_pack_drop(cache->kind->root(), fl_buf_view(&cache->packing), cache->interns);
 		return -FL_E_NOMEM;
 	}
-	commit(cache, entry, before, place, hash, buckets);
+	commit(cache, entry, before, place, hash);
 	*ret = (struct fl_cache_change){ .before = before, .after = entry };
 	return 0;
 }
@@ -462,10 +350,10 @@ static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
 {
 	struct fl_entry *entry = cache->entries.at[cache->slots[slot] - 1];
 
+	groups_leave(cache, entry);
 	remove_place(cache, slot);
-	cache->bytes -= entry_size(cache, entry->len);
+	cache->bytes -= entry_size(entry->link_count, entry->len);
 	cache->len--;
-	link_out(cache, entry);
 	entry->round = 0;
 	return entry;
 }
@@ -497,12 +385,12 @@ struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at)
 
 void fl_cache_mark(struct fl_cache *cache)
 {
-	cache->round++;
+	cache->round = (cache->round + 1) % ROUNDS;
 }
 
 void fl_cache_keep(const struct fl_cache *cache, struct fl_entry *entry)
 {
-	entry->round = cache->round;
+	entry->round = cache->round % ROUNDS;
 }
 
 uint32_t fl_entry_round(const struct fl_entry *entry)
@@ -512,7 +400,7 @@ uint32_t fl_entry_round(const struct fl_entry *entry)
 
 void fl_cache_doom(const struct fl_cache *cache, struct fl_entry *entry)
 {
-	entry->round = cache->round - 1;
+	entry->round = (cache->round - 1) % ROUNDS;
 }
 
 /* From the last place to the first: an entry that moves into a gap comes from behind, where all has been looked at. */
@@ -535,15 +423,12 @@ uint64_t fl_cache_bytes(const struct fl_cache *cache)
 		cache->entries.cap * sizeof *cache->entries.at + cache->hashes.cap * sizeof *cache->hashes.at +
 		(cache->slot_count + (cache->wider ? wider_count(cache) : 0)) * sizeof *cache->slots;
 
-	for (uint32_t i = 0; i < cache->index_count; i++)
-		tables += cache->buckets[i].cap * sizeof(void *) * 2;
-	return cache->bytes + tables;
+	return cache->bytes + tables + groups_bytes(cache);
 }
 
 void fl_cache_free(struct fl_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->entries.len; i++) {
-		link_out(cache, cache->entries.at[i]);
 		cache->entries.at[i]->round = 0;
 		fl_entry_drop(cache, cache->entries.at[i]);
 	}
@@ -552,8 +437,7 @@ void fl_cache_free(struct fl_cache *cache)
 	fl_free(cache->slots);
 	fl_free(cache->wider);
 	fl_free(cache->blank);
-	for (uint32_t i = 0; i < cache->index_count; i++)
-		fl_hmap_free(&cache->buckets[i]);
+	groups_free(cache);
 	fl_buf_free(&cache->packing);
 	*cache = (struct fl_cache){ .packing.max = FL_PACKED_MAX };
 }

@@ -6,7 +6,9 @@
  *     static const struct fl_index pods_by[] = { { "node", pod_node }, { 0 } };
  *     fl_cache_init(&pods, &fl_pod_kind, pods_by, &interns, seed);
  *     fl_cache_put(&pods, &pod, &change, err);
- *     for (e = fl_cache_first(&pods, 0, node); e; e = fl_cache_next(&pods, 0, e)) ...
+ *     group = fl_cache_group(&pods, 0, node);
+ *     for (i = 0; i < fl_group_len(group); i++)
+ *             use(fl_group_at(&pods, group, i));
  */
 #pragma once
 #include "api/meta.h"
@@ -15,13 +17,38 @@
 
 #define FL_INDEXES 6
 
-/* One way of finding objects together: the text under which an object stands, .p NULL for "under none". */
+/* ---- indexes: finding, counting and summing up objects by what they have in common ---- */
+
+struct fl_under;
+
+/* One way of finding objects together. `of` says with FL_UNDER under which values an object stands: none, one or
+ * several. A value has the same number of parts throughout an index.
+ *
+ *     static void card_pool(const void *object, struct fl_under *under)
+ *     {
+ *             const struct card *card = object;
+ *
+ *             FL_UNDER_FOR(under, card->status.slices, card->status.pool.space, card->status.pool.name);
+ *     }
+ */
 struct fl_index {
 	const char *name;
-	struct fl_str (*value)(const void *object);
+	void (*of)(const void *object, struct fl_under *under);
 };
 
+/* Under this value, of one part or several; not where all parts are absent (.p NULL). Said twice, it stands there
+ * once. */
+#define FL_UNDER(under, ...) FL_UNDER_FOR(under, 0, __VA_ARGS__)
+/* Like FL_UNDER, with an amount for the value's sum. Amounts that one object gives for one value are added, within 32
+ * bits. */
+#define FL_UNDER_FOR(under, amount, ...) \
+	fl_under_parts((under), (amount), (const struct fl_str[]){ __VA_ARGS__ }, \
+		       FL_LEN(((const struct fl_str[]){ __VA_ARGS__ })))
+void fl_under_parts(struct fl_under *under, int64_t amount, const struct fl_str *parts, uint32_t len);
+
 struct fl_entry;
+struct fl_group;
+struct fl_link;
 
 struct fl_cache {
 	const struct fl_kind *kind;
@@ -32,14 +59,15 @@ struct fl_cache {
 	uint32_t len;               /* objects */
 	uint64_t bytes;             /* of blocks; tables come on top: fl_cache_bytes */
 
-	/* Private: entries and their hashes by place, a table of places, and the buckets of each index. */
+	/* Private: entries and their hashes by place, a table of places, and the groups of each index. */
 	size_t meta_at, name_at, space_at;   /* offsets in the kind's root */
 	FL_VEC(struct fl_entry *) entries;
 	FL_VEC(uint32_t) hashes;
 	uint32_t *slots, slot_count;
 	uint32_t *wider, moved;     /* a table twice as large that is being filled, and the places that are in it */
-	struct fl_hmap buckets[FL_INDEXES];
-	struct fl_buf packing;
+	struct fl_hmap groups[FL_INDEXES];
+	FL_VEC(struct fl_link) under;  /* where the object stands that is being put */
+	struct fl_buf packing, joining;
 	void *blank;                   /* an object of defaults; NULL before the first one is put */
 
 	uint32_t round;             /* counts the marks; may be read */
@@ -82,9 +110,15 @@ bool fl_entry_same_but(const struct fl_cache *cache, const struct fl_entry *a, c
 /* The mark (struct fl_cache.round) after which it was put or kept last. */
 uint32_t fl_entry_round(const struct fl_entry *entry);
 
-/* Those under one value of an index. */
-struct fl_entry *fl_cache_first(const struct fl_cache *cache, uint32_t index, struct fl_str value);
-struct fl_entry *fl_cache_next(const struct fl_cache *cache, uint32_t index, const struct fl_entry *entry);
+/* Those under one value of an index; NULL: none, which has a length and a sum of 0. Of several parts the value is what
+ * fl_cache_value made of them. */
+const struct fl_group *fl_cache_group(const struct fl_cache *cache, uint32_t index, struct fl_str value);
+uint32_t fl_group_len(const struct fl_group *group);
+int64_t fl_group_sum(const struct fl_group *group);
+struct fl_entry *fl_group_at(const struct fl_cache *cache, const struct fl_group *group, uint32_t i);
+
+/* Append the parts as one value: other parts never give the same. */
+void fl_cache_value(struct fl_buf *out, const struct fl_str *parts, uint32_t len);
 
 /* All, in no order: start with *at = 0; NULL at the end. */
 struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);

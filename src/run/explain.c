@@ -152,18 +152,58 @@ static void explain_writes(const struct explaining *e)
 			fl_buf_printf(e->out, "%s: a write is on its way\n", slot->cap->row->name);
 }
 
+/* A UUID leads to the name of what bears it, under which other kinds know it too: an index that is called "uuid". */
+static struct fl_str name_of(struct fl_view *view, struct fl_str name)
+{
+	fl_vec_each (feed, &view->loop->feeds) {
+		const struct fl_kind *kind = (*feed)->source.kind;
+
+		for (uint32_t i = 0; i < (*feed)->cache.index_count; i++) {
+			struct fl_each each;
+			const void *bearer;
+
+			if (strcmp((*feed)->cache.indexes[i].name, "uuid") != 0)
+				continue;
+			each = fl_view_by(view, kind, "uuid", name);
+			bearer = fl_each_next(&each);
+			if (bearer)
+				return run_meta(*feed, bearer)->name;
+		}
+	}
+	return name;
+}
+
+static int not_found(const struct explaining *e, struct fl_view *view, struct fl_err *err)
+{
+	struct fl_each each = fl_view_all(view, e->kind);
+	char text[160];
+	struct fl_buf names = FL_BUF_IN(text);
+	const void *object;
+
+	while (!names.failed && (object = fl_each_next(&each)))
+		fl_buf_printf(&names, "%s%.*s", names.len ? ", " : "",
+			      FL_ARG(run_meta(run_feed(view->loop, e->kind), object)->name));
+	return fl_fail(err, FL_E_NOTFOUND, "there is no %s %.*s%s%.*s, and nobody has said anything of it%s%.*s%s",
+		       e->kind->kind, FL_ARG(e->space), e->space.len ? "/" : "", FL_ARG(e->name),
+		       names.len ? "; there are " : "", FL_ARG(fl_buf_view(&names)), names.failed ? ", ..." : "");
+}
+
 int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_str space, struct fl_str name,
 		    struct fl_buf *out, struct fl_err *err)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct explaining e = { loop, kind, space, name, out };
 	struct fl_view view = run_view(loop, &arena);
+	struct explaining e = { loop, kind, space, name, out };
 	size_t began = out->len;
 	const void *object;
 
 	if (!run_feed(loop, kind))
 		return fl_fail(err, FL_E_NOTFOUND, "nothing here has to do with %s", kind->kind);
 	object = fl_view_get(&view, kind, space, name);
+	if (!object) {
+		e.name = name_of(&view, name);
+		object = fl_view_get(&view, kind, space, e.name);
+	}
 	if (view.failed)
 		return fl_fail(err, FL_E_NOMEM, "no memory to explain %s", kind->kind);
 	if (object)
@@ -172,8 +212,6 @@ int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_
 		explain_cap(&e, *cap);
 	explain_writes(&e);
 	if (!object && out->len == began && !out->failed)
-		return fl_fail(err, FL_E_NOTFOUND, "there is no %s %.*s%s%.*s, and nobody has said anything of it",
-			       kind->kind,
-			       FL_ARG(space), space.len ? "/" : "", FL_ARG(name));
+		return not_found(&e, &view, err);
 	return fl_buf_check(out, "an explanation", err);
 }

@@ -17,20 +17,24 @@ static void mark_key(struct fl_dirty *dirty, struct fl_str space, struct fl_str 
 		marking->view.failed = true;
 }
 
-static void begin_sweep(struct cap *cap, const struct fl_kind *kind)
+static void begin_sweep(struct cap *cap, const struct fl_kind *kind, bool late)
 {
 	for (uint32_t i = 0; i < cap->watch_count; i++) {
+		struct sweep *sweep = &cap->sweeps[i];
+
 		if (kind && cap->row->watches[i].kind != kind)
 			continue;
-		cap->sweeps[i].sweeping = true;
-		cap->sweeps[i].at = UINT32_MAX;
+		if (sweep->sweeping)
+			sweep->again |= sweep->at != UINT32_MAX;
+		else
+			*sweep = (struct sweep){ .sweeping = true, .late = late, .at = UINT32_MAX };
 	}
 	run_wake(cap->loop);
 }
 
 static void mark_each(struct fl_dirty *dirty, const struct fl_kind *kind)
 {
-	begin_sweep(fl_container(dirty, struct marking, dirty)->cap, kind);
+	begin_sweep(fl_container(dirty, struct marking, dirty)->cap, kind, true);
 }
 
 static int ask_keys(struct cap *cap, const struct fl_watched *watched, const void *before, const void *after)
@@ -42,7 +46,7 @@ static int ask_keys(struct cap *cap, const struct fl_watched *watched, const voi
 	watched->keys(before, after, &marking.dirty);
 	if (!marking.view.failed)
 		return 0;
-	begin_sweep(cap, NULL);   /* which keys it was is not known: begin from the beginning */
+	begin_sweep(cap, NULL, false);   /* which keys it was is not known: begin from the beginning */
 	run_starve(cap->loop);
 	return -FL_E_NOMEM;
 }
@@ -231,33 +235,52 @@ void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name)
 
 /* ---- the beginning ---- */
 
+/* The sweep that goes on next; NULL: none does. */
+static struct sweep *next_sweep(struct cap *cap)
+{
+	struct sweep *late = NULL;
+
+	for (uint32_t i = 0; i < cap->watch_count; i++) {
+		struct sweep *sweep = &cap->sweeps[i];
+
+		if (sweep->sweeping && !sweep->late)
+			return sweep;
+		if (sweep->sweeping && !late)
+			late = sweep;
+	}
+	return late;
+}
+
+static void sweep_one(struct cap *cap, struct sweep *sweep)
+{
+	const struct fl_watched *watched = &cap->row->watches[sweep - cap->sweeps];
+	struct fl_feed *feed = run_feed(cap->loop, watched->kind);
+	const struct fl_entry *entry = fl_cache_back(&feed->cache, &sweep->at);
+	const void *object = entry ? open_entry(feed, entry) : NULL;
+
+	if (object) {
+		(void)ask_keys(cap, watched, object, object);
+	} else if (entry) {
+		begin_sweep(cap, watched->kind, false);
+		run_starve(cap->loop);
+	} else {
+		sweep->sweeping = sweep->again;
+		sweep->again = false;
+		sweep->late = true;
+		sweep->at = UINT32_MAX;
+	}
+	fl_arena_reset(&cap->loop->feeding);
+}
+
 bool run_begin_keys(struct cap *cap, uint32_t steps)
 {
+	struct sweep *sweep = NULL;
+
 	if (cap->begins && key_dirty(cap, FL_S(""), FL_S("")) == 0)
 		cap->begins = false;
-	for (uint32_t i = 0; cap->active && i < cap->watch_count; i++) {
-		struct fl_feed *feed = run_feed(cap->loop, cap->row->watches[i].kind);
-		const struct fl_entry *entry = NULL;
-
-		while (cap->sweeps[i].sweeping && cap->queue.len < FL_RUN_QUEUE && steps-- > 0) {
-			const void *object;
-
-			fl_arena_reset(&cap->loop->feeding);
-			entry = fl_cache_back(&feed->cache, &cap->sweeps[i].at);
-			object = entry ? open_entry(feed, entry) : NULL;
-			cap->sweeps[i].sweeping = entry != NULL;
-			if (object) {
-				(void)ask_keys(cap, &cap->row->watches[i], object, object);
-			} else if (entry) {
-				begin_sweep(cap, cap->row->watches[i].kind);
-				run_starve(cap->loop);
-			}
-		}
-		fl_arena_reset(&cap->loop->feeding);
-		if (cap->sweeps[i].sweeping)
-			return cap->begins || cap->queue.len < FL_RUN_QUEUE;
-	}
-	return cap->begins;
+	while (cap->active && cap->queue.len < FL_RUN_QUEUE && (sweep = next_sweep(cap)) && steps-- > 0)
+		sweep_one(cap, sweep);
+	return cap->begins || (sweep && cap->queue.len < FL_RUN_QUEUE);
 }
 
 static bool may_work(const struct cap *cap)
@@ -285,7 +308,7 @@ void run_check_active(struct fl_loop *loop)
 			keys_drop(cap);
 			continue;
 		}
-		begin_sweep(cap, NULL);
+		begin_sweep(cap, NULL, false);
 		cap->begins = cap->row->once;
 	}
 }
@@ -365,7 +388,7 @@ static void tell_whether_known(const struct fl_feed *feed)
 		for (uint32_t i = 0; cap->active && i < cap->watch_count; i++) {
 			if (cap->row->watches[i].kind != feed->source.kind || !cap->row->watches[i].optional)
 				continue;
-			begin_sweep(cap, feed->source.kind);
+			begin_sweep(cap, feed->source.kind, false);
 			cap->begins |= cap->row->once;
 		}
 	}

@@ -14,14 +14,15 @@
  *                                                    .arg = fl_loop_feed(loop, &fl_pod_kind) }, err);
  *
  * What it promises:
- *   - a plan is called when something that it may have read has changed, and never else: at rest nothing runs, no timer
- *     fires and nothing is sent;
+ *   - a plan is called when something that it may have read has changed, and never else: at rest nothing runs and
+ *     nothing is sent; no timer fires but the one that ends a key's interval (`.every`);
  *   - nothing is written without a difference between what is wanted and what the cache shows, with own writes that are
  *     still on their way laid over it;
  *   - one write at a time for each object; what fails is tried again, ever later, with jitter; what somebody else takes
  *     away again and again is told (fl_view_contested, explain, metrics) and left alone for a while;
- *   - new facts are planned at once, also of a key that failed and waits: they may be what was missing. If it fails
- *     again, it waits longer than before all the same, so only who changes the facts can make it try more often;
+ *   - new facts are planned at once, or, with `.every`, when the key's interval is over; also of a key that failed and
+ *     waits: they may be what was missing. If it fails again, it waits longer than before all the same, so only who
+ *     changes the facts can make it try more often;
  *   - memory that is refused costs time and nothing else: no key, no end of an object, no failure of a write is lost;
  *   - capabilities take turns, and no turn of the loop takes longer than FL_RUN_SLICE and the one plan that is running;
  *   - events are sent once, after the write that changed a condition's status has succeeded.
@@ -55,6 +56,9 @@ struct fl_capability {
 	const struct fl_kind *key;             /* the kind that its keys are names of; NULL: they are not */
 	const struct fl_owner *const *owners;  /* all owners that it speaks for; NULL ends them */
 	bool once;                             /* has one key, the empty one, which is dirty at the start too */
+	/* The least time between two plans of a key that changes make dirty, in ns: the first change is planned at
+	 * once, those that follow together when it is over. */
+	uint64_t every;
 	size_t facts_size;
 	/* The facts for one key, into a zeroed struct. False: there is nothing to plan, as when the object is gone. */
 	bool (*gather)(struct fl_view *view, struct fl_ref key, void *facts);
@@ -78,7 +82,7 @@ struct fl_sink {
 	/* The loop is being freed: no more of it. Nothing is told about it any more. */
 	void (*cancel)(void *self, struct fl_write *write);
 	size_t room;                           /* bytes that each write needs for itself: they are at write->held,
-		zeroed */
+						  zeroed */
 	uint64_t retry_last;                   /* the longest until what failed is tried again; 0: as for a server */
 };
 
@@ -108,8 +112,8 @@ void fl_write_done(struct fl_write *write, const void *object);
  * all that the write wants. Then NULL is enough for fl_write_done. */
 bool fl_write_seen(struct fl_write *write, struct fl_str version);
 void fl_write_gone(struct fl_write *write);                                /* it is not there any more */
-void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT,
-	FL_E_NOTFOUND: soon again */
+void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT, FL_E_NOTFOUND: soon
+									      again */
 
 /* ---- the loop ---- */
 
@@ -195,7 +199,8 @@ const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
 bool fl_feed_known(const struct fl_feed *feed);
 
 /* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a
- * person. FL_E_NOTFOUND when there is no such object and nobody has said anything of it. */
+ * person. What bears a UUID (an index of that name) is found by it too. FL_E_NOTFOUND when there is no such object and
+ * nobody has said anything of it. */
 int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_str space, struct fl_str name,
 		    struct fl_buf *out, struct fl_err *err) FL_MUSTUSE;
 

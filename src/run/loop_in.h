@@ -58,7 +58,9 @@ struct key {
 	struct key *next, **from;      /* ... there */
 	uint32_t failures, writing;
 	uint64_t queued_at, at;        /* at: the moment that its plan asked for */
+	uint64_t not_before;           /* until then a change does not make it planned (row->every) */
 	struct fl_timer timer;
+	bool timer_frees;              /* the timer only frees the key */
 	struct said *said;
 	char *why;                     /* the last failure */
 	const struct fl_kind *about;   /* the kind of what it failed on; NULL: the key itself */
@@ -87,8 +89,10 @@ struct cap {
 	struct fl_hmap keys;
 	struct keys queue;
 	uint32_t watch_count;
-	struct {
-		bool sweeping;
+	/* Of what is watched, whose objects are being asked for their keys. One that was asked for by keys (late) waits
+	 * for the others, which may ask for it again; while it runs, that is done once more (again). */
+	struct sweep {
+		bool sweeping, late, again;
 		uint32_t at;
 	} sweeps[FL_RUN_WATCHES];
 	struct fl_series *adds, *retries, *queued, *worked, *plans, *refused;

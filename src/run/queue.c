@@ -50,7 +50,20 @@ static void key_free(struct key *key)
 
 static void key_due(struct fl_timer *timer)
 {
-	key_enqueue(fl_container(timer, struct key, timer));
+	struct key *key = fl_container(timer, struct key, timer);
+
+	if (!key->timer_frees)
+		key_enqueue(key);
+	else
+		key_settle(key);
+}
+
+/* To be planned then, or earlier if that is due already. */
+static void plan_by(struct key *key, uint64_t at)
+{
+	if (!fl_timer_is_set(&key->timer) || key->timer_frees || at < key->timer.at)
+		fl_timer_set(key->cap->loop->io, &key->timer, at);
+	key->timer_frees = false;
 }
 
 static struct key *key_find_or_new(struct cap *cap, struct fl_str space, struct fl_str name)
@@ -119,7 +132,12 @@ int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
 		run_starve(cap->loop);
 		return -FL_E_NOMEM;
 	}
-	key_enqueue(key);
+	if (key->in || !cap->active)
+		return 0;
+	if (key->not_before > fl_now(cap->loop->io))
+		plan_by(key, key->not_before);
+	else
+		key_enqueue(key);
 	return 0;
 }
 
@@ -131,6 +149,7 @@ struct key *key_take(struct cap *cap)
 		return NULL;
 	take_out(key);
 	key->at = 0;
+	key->not_before = cap->row->every ? fl_now(cap->loop->io) + cap->row->every : 0;
 	return key;
 }
 
@@ -175,6 +194,7 @@ void key_fail(struct key *key, const struct fl_err *why)
 	key->why = fl_strdup(fl_str(why->text));   /* without it, explain says less */
 	if (cap->retries)
 		fl_count(cap->retries, 1);
+	key->timer_frees = false;
 	fl_timer_set(cap->loop->io, &key->timer, fl_now(cap->loop->io) + delay_of(key));
 }
 
@@ -197,10 +217,16 @@ void key_settle(struct key *key)
 {
 	if (key->in)
 		return;
-	if (key->at && (!fl_timer_is_set(&key->timer) || key->at < key->timer.at))
-		fl_timer_set(key->cap->loop->io, &key->timer, key->at);
-	if (!fl_timer_is_set(&key->timer) && !key->writing && !key->failures && !key->said)
+	if (key->at)
+		plan_by(key, key->at);
+	if (fl_timer_is_set(&key->timer) || key->writing || key->failures || key->said)
+		return;
+	if (key->not_before <= fl_now(key->cap->loop->io)) {
 		key_free(key);
+		return;
+	}
+	key->timer_frees = true;
+	fl_timer_set(key->cap->loop->io, &key->timer, key->not_before);
 }
 
 /* ---- all keys ---- */

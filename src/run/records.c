@@ -248,7 +248,7 @@ static void late_again(struct fl_timer *timer)
 static void fall_behind(struct fl_records *records, const struct fl_err *why)
 {
 	if (!records->behind)
-		fl_log(records->options.log, FL_ERROR, "what is so cannot be remembered, will try again",
+		fl_log(records->options.log, FL_ERROR, "records cannot be written, will try again",
 		       FL_KV_TEXT("kind", records->options.kind->kind), FL_KV_ERR(why));
 	records->behind = true;
 	records->late_why = *why;
@@ -332,7 +332,7 @@ static void catch_up(struct fl_records *records)
 	} else if (r == 0) {
 		records->behind = false;
 		records->late_delay = 0;
-		fl_log(records->options.log, FL_INFO, "all that is so is remembered again",
+		fl_log(records->options.log, FL_INFO, "all records are written again",
 		       FL_KV_TEXT("kind", records->options.kind->kind));
 	}
 }

@@ -86,33 +86,69 @@ bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind)
 
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind)
 {
-	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache, .index = UINT32_MAX };
+	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache };
 
 	note(view, &(struct fl_read){ FL_READ_ALL, kind, .found = each.cache->len > 0 });
-	each.entry = fl_cache_each(each.cache, &each.at);
+	each.len = each.cache->len;
 	return each;
+}
+
+static const struct fl_group *group_of(struct fl_view *view, struct fl_read read)
+{
+	const struct fl_cache *cache = &feed_of(view, read.kind)->cache;
+	const struct fl_group *group;
+	uint32_t index = 0;
+
+	while (index < cache->index_count && strcmp(cache->indexes[index].name, read.index) != 0)
+		index++;
+	assert(index < cache->index_count);   /* no such index in the source */
+	group = fl_cache_group(cache, index, read.value);
+	read.found = group != NULL;
+	note(view, &read);
+	return group;
 }
 
 struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value)
 {
-	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache };
+	struct fl_read read = { FL_READ_BY, kind, .index = index, .value = value };
+	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache, .group = group_of(view, read) };
 
-	while (each.index < each.cache->index_count && strcmp(each.cache->indexes[each.index].name, index) != 0)
-		each.index++;
-	assert(each.index < each.cache->index_count);   /* no such index in the source */
-	each.entry = fl_cache_first(each.cache, each.index, value);
-	note(view, &(struct fl_read){ FL_READ_BY, kind, .index = index, .value = value, .found = each.entry != NULL });
+	each.len = fl_group_len(each.group);
 	return each;
+}
+
+uint32_t fl_view_count(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value)
+{
+	struct fl_read read = { FL_READ_COUNT, kind, .index = index, .value = value };
+
+	return fl_group_len(group_of(view, read));
+}
+
+int64_t fl_view_sum(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value)
+{
+	struct fl_read read = { FL_READ_SUM, kind, .index = index, .value = value };
+
+	return fl_group_sum(group_of(view, read));
+}
+
+struct fl_str fl_view_value(struct fl_view *view, const struct fl_str *parts, uint32_t len)
+{
+	FL_AUTO(fl_buf) struct fl_buf joined = FL_BUF(FL_PACKED_MAX);
+	struct fl_str value;
+
+	fl_cache_value(&joined, parts, len);
+	value = fl_arena_str(view->arena, fl_buf_view(&joined));
+	view->failed |= joined.failed || !value.p;
+	return value;
 }
 
 static const struct fl_entry *next(struct fl_each *each)
 {
-	const struct fl_entry *entry = each->entry;
-
-	if (entry)
-		each->entry = each->index == UINT32_MAX ? fl_cache_each(each->cache, &each->at) :
-							  fl_cache_next(each->cache, each->index, entry);
-	return entry;
+	if (each->at == each->len)
+		return NULL;
+	if (each->group)
+		return fl_group_at(each->cache, each->group, each->at++);
+	return fl_cache_each(each->cache, &each->at);
 }
 
 const void *fl_each_next(struct fl_each *each)
@@ -144,15 +180,12 @@ static int by_name(const void *a, const void *b, void *cache_)
 
 uint32_t fl_each_array(struct fl_each *each, void **ret)
 {
-	struct fl_each count = *each;
 	size_t size = each->cache->kind->root()->size;
 	const struct fl_entry *entry;
-	uint32_t len = 0, at = 0;
+	uint32_t len = each->len - each->at, at = 0;
 	char *array;
 
 	*ret = NULL;
-	while (next(&count))
-		len++;
 	array = len ? fl_view_alloc(each->view, len, size) : NULL;
 	if (!array)
 		return 0;

@@ -21,11 +21,11 @@ struct fl_want;
 
 /* What was looked at; for tests, and for people who ask what a decision rests on. */
 struct fl_read {
-	enum { FL_READ_GET, FL_READ_BY, FL_READ_ALL } how;
+	enum { FL_READ_GET, FL_READ_BY, FL_READ_COUNT, FL_READ_SUM, FL_READ_ALL } how;
 	const struct fl_kind *kind;
 	struct fl_str space, name;     /* GET */
-	const char *index;             /* BY */
-	struct fl_str value;           /* BY */
+	const char *index;             /* BY, COUNT, SUM */
+	struct fl_str value;           /* ... */
 	bool found;
 };
 
@@ -57,12 +57,22 @@ bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind);
 struct fl_each {
 	struct fl_view *view;
 	struct fl_cache *cache;
-	struct fl_entry *entry;        /* the next one */
-	uint32_t index;                /* UINT32_MAX: all */
-	uint32_t at;
+	const struct fl_group *group;  /* NULL: all in the cache */
+	uint32_t at;                   /* the next one */
+	uint32_t len;                  /* of all */
 };
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind);
 struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
+
+/* How many there are under a value, and the sum of what they count for there (FL_UNDER_FOR): looked up, however many
+ * there are. A plan that asks for these need not look at the objects. */
+uint32_t fl_view_count(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
+int64_t fl_view_sum(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
+
+/* A value of several parts, as the index says them: fl_view_count(view, &kind, "pool", FL_VALUE(view, space, name)). */
+#define FL_VALUE(view, ...) \
+	fl_view_value((view), (const struct fl_str[]){ __VA_ARGS__ }, FL_LEN(((const struct fl_str[]){ __VA_ARGS__ })))
+struct fl_str fl_view_value(struct fl_view *view, const struct fl_str *parts, uint32_t len);
 
 /* The next object, unpacked; NULL at the end. Or its packed bytes, to be looked into with FL_PEEK, where a struct for
  * each of many would be waste; .p is NULL at the end. */

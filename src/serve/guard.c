@@ -6,7 +6,7 @@
 #include <strings.h>
 
 FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served",
-	 [FL_GUARD_SERVE_STALE] = "served stale", [FL_GUARD_ASK_TOKEN] = "ask token",
+	 [FL_GUARD_SERVE_STALE] = "served stale", [FL_GUARD_WAIT] = "wait", [FL_GUARD_ASK_TOKEN] = "ask token",
 	 [FL_GUARD_ASK_ACCESS] = "ask access", [FL_GUARD_NO_TOKEN] = "no token", [FL_GUARD_NOBODY] = "unknown token",
 	 [FL_GUARD_FORBIDDEN] = "forbidden", [FL_GUARD_NO_API] = "no API server", [FL_GUARD_BUSY] = "busy",
 	 [FL_GUARD_CANNOT_ASK] = "cannot ask");
@@ -19,7 +19,7 @@ FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served",
 static bool busy(const struct fl_guard_facts *facts)
 {
 	const struct fl_guard_load *asks = &facts->asks, *lately = &facts->lately;
-	bool own_full, untrusted_full;
+	bool own_full, untrusted_full, again_full;
 
 	if (facts->kept == FL_GUARD_KEPT_OLD)
 		return asks->all >= FL_GUARD_ASKS || lately->all >= FL_GUARD_REVIEWS;
@@ -28,7 +28,8 @@ static bool busy(const struct fl_guard_facts *facts)
 	own_full = asks->own >= (facts->trusted ? FL_GUARD_ASKS_HALF : FL_GUARD_ASKS_UNTRUSTED) ||
 		   lately->own >= (facts->trusted ? FL_GUARD_REVIEWS_HALF : FL_GUARD_REVIEWS_UNTRUSTED);
 	untrusted_full = asks->untrusted >= FL_GUARD_ASKS_HALF || lately->untrusted >= FL_GUARD_REVIEWS_HALF;
-	return own_full || (!facts->trusted && untrusted_full);
+	again_full = asks->again >= FL_GUARD_ASKS_UNTRUSTED || lately->again >= FL_GUARD_REVIEWS_UNTRUSTED;
+	return own_full || (!facts->trusted && (untrusted_full || (!facts->first && again_full)));
 }
 
 static enum fl_guard_step before_a_review(const struct fl_guard_facts *facts)
@@ -40,9 +41,11 @@ static enum fl_guard_step before_a_review(const struct fl_guard_facts *facts)
 	case FL_GUARD_KEPT_OLD:
 	case FL_GUARD_NOT_KEPT: break;
 	}
+	if (facts->asked)
+		return FL_GUARD_WAIT;
 	if (!busy(facts))
 		return FL_GUARD_ASK_TOKEN;
-	return facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_SERVE_STALE : FL_GUARD_BUSY;
+	return facts->kept == FL_GUARD_KEPT_OLD && facts->away ? FL_GUARD_SERVE_STALE : FL_GUARD_BUSY;
 }
 
 enum fl_guard_step fl_guard_next(const struct fl_guard_facts *facts)
@@ -151,24 +154,43 @@ static bool trusted(const struct fl_guard *guard, const struct fl_origin *origin
 
 /* ---- one that is asked about ---- */
 
+/* A request that waits for its verdict. */
+struct waiter {
+	struct waiter *next, **from;
+	struct fl_http_req *req;
+	void (*handle)(struct fl_http_req *req);
+};
+
 struct fl_guard_ask {
 	struct fl_guard *guard;
 	struct fl_guard_review review;
 	struct fl_guard_ask *next, **from;
-	struct fl_http_req *req;
-	void (*handle)(struct fl_http_req *req);
+	struct waiter *waiters;        /* none: they have left */
 	struct fl_guard_facts facts;
 	const char *audience;          /* of struct shown */
 	uint64_t key[2], deadline;
 	struct fl_kube_call call;
 	struct fl_err err;
-	struct fl_buf body, access;    /* access: the second question, written from the answer to the first */
+	struct fl_buf path, body, access;  /* access: the second question, written from the answer to the first */
 	char user[FL_GUARD_USER];      /* cut, for the refusal */
 };
+
+static void leave(struct waiter *waiter)
+{
+	*waiter->from = waiter->next;
+	if (waiter->next)
+		waiter->next->from = waiter->from;
+	fl_free(waiter);
+}
 
 static void end(struct fl_guard_ask *ask)
 {
 	fl_op_cancel(&ask->call.op);
+	while (ask->waiters) {
+		fl_http_req_on(ask->waiters->req, NULL, NULL);
+		leave(ask->waiters);
+	}
+	fl_buf_free(&ask->path);
 	fl_buf_free(&ask->body);
 	fl_buf_free(&ask->access);
 	*ask->from = ask->next;
@@ -177,9 +199,18 @@ static void end(struct fl_guard_ask *ask)
 	fl_free(ask);
 }
 
+/* The review goes on: its place in the budget is taken, and whoever begins reviews only to leave learns nothing. */
 static void gone(void *arg)
 {
-	end(arg);
+	leave(arg);
+}
+
+static struct fl_guard_ask *under_way(const struct fl_guard *guard, const uint64_t key[2])
+{
+	for (struct fl_guard_ask *ask = guard->asks; ask; ask = ask->next)
+		if (ask->key[0] == key[0] && ask->key[1] == key[1])
+			return ask;
+	return NULL;
 }
 
 static void count(struct fl_guard *guard, enum fl_guard_step step)
@@ -190,13 +221,17 @@ static void count(struct fl_guard *guard, enum fl_guard_step step)
 			 1);
 }
 
+#define BEARER { FL_S_INIT("www-authenticate"), FL_S_INIT("Bearer realm=\"fairlead\"") }
+
 static const struct {
 	int status;
-	const char *reason;   /* metav1.StatusReason */
+	const char *reason;        /* metav1.StatusReason */
+	struct fl_header header;   /* "": none */
 } refusals[] = {
-	[FL_GUARD_NO_TOKEN] = { 401, "Unauthorized" }, [FL_GUARD_NOBODY] = { 401, "Unauthorized" },
+	[FL_GUARD_NO_TOKEN] = { 401, "Unauthorized", BEARER }, [FL_GUARD_NOBODY] = { 401, "Unauthorized", BEARER },
 	[FL_GUARD_FORBIDDEN] = { 403, "Forbidden" }, [FL_GUARD_NO_API] = { 403, "Forbidden" },
-	[FL_GUARD_BUSY] = { 503, "ServiceUnavailable" }, [FL_GUARD_CANNOT_ASK] = { 503, "ServiceUnavailable" },
+	[FL_GUARD_BUSY] = { 503, "ServiceUnavailable", { FL_S_INIT("retry-after"), FL_S_INIT("1") } },
+	[FL_GUARD_CANNOT_ASK] = { 503, "ServiceUnavailable" },
 };
 
 static void put_refusal(struct fl_buf *words, enum fl_guard_step step, struct fl_str path, const char *user,
@@ -233,6 +268,7 @@ static void put_refusal(struct fl_buf *words, enum fl_guard_step step, struct fl
 		break;
 	case FL_GUARD_SERVE:
 	case FL_GUARD_SERVE_STALE:
+	case FL_GUARD_WAIT:
 	case FL_GUARD_ASK_TOKEN:
 	case FL_GUARD_ASK_ACCESS:
 	case FL_GUARD_STEP_COUNT_: break;
@@ -243,7 +279,7 @@ static void refuse(struct fl_http_req *req, enum fl_guard_step step, const char 
 {
 	FL_AUTO(fl_buf) struct fl_buf words = FL_BUF(4 * FL_KIB), body = FL_BUF(16 * FL_KIB);
 	struct fl_header fields[] = { { FL_S("content-type"), FL_S("text/plain; charset=utf-8") },
-				      { FL_S("www-authenticate"), FL_S("Bearer realm=\"fairlead\"") } };
+				      refusals[step].header };
 	bool json = false;
 
 	put_refusal(&words, step, fl_http_req_path(req), user, why);
@@ -255,7 +291,17 @@ static void refuse(struct fl_http_req *req, enum fl_guard_step step, const char 
 		fl_buf_char(&body, '\n');
 	}
 	fl_http_req_answer(req, refusals[step].status,
-			   (struct fl_headers){ fields, refusals[step].status == 401 ? 2 : 1 }, fl_buf_view(&body));
+			   (struct fl_headers){ fields, fields[1].name.len ? 2 : 1 }, fl_buf_view(&body));
+}
+
+static void answer(struct fl_guard *guard, const struct waiter *to, enum fl_guard_step step, const char *user,
+		   const char *why)
+{
+	count(guard, step);
+	if (serves(step))
+		to->handle(to->req);
+	else
+		refuse(to->req, step, user, why);
 }
 
 static void keep(struct fl_guard_ask *ask, enum fl_guard_kept what)
@@ -263,7 +309,7 @@ static void keep(struct fl_guard_ask *ask, enum fl_guard_kept what)
 	struct fl_guard_verdict *verdict = place_for(ask->guard, ask->key);
 
 	*verdict = (struct fl_guard_verdict){ .key = { ask->key[0], ask->key[1] }, .kept = what,
-					      .since = fl_now(ask->guard->io), .origin = ask->review.origin };
+					      .since = ask->review.begun, .origin = ask->review.origin };
 }
 
 static void go_on(struct fl_guard_ask *ask);
@@ -342,7 +388,7 @@ static int got_user(struct fl_kube_call *call, enum fl_item what, yyjson_val *ob
 	if (!fl_json_str(fl_json_get(user, FL_S("username")), &text) || !text.len)
 		return fl_fail(err, FL_E_INVALID, "the token review names no user");
 	fl_buf_str(&name, fl_str_sub(text, 0, sizeof ask->user - 1));
-	put_access_review(&ask->access, user, fl_http_req_path(ask->req));
+	put_access_review(&ask->access, user, fl_buf_view(&ask->path));
 	ask->facts.token_review = FL_GUARD_YES;
 	return fl_buf_check(&ask->access, "a subject access review", err);
 }
@@ -379,14 +425,28 @@ static void ask_api(struct fl_guard_ask *ask, const struct fl_kind *kind, const 
 	fl_kube_start(ask->guard->kube, &ask->call);
 }
 
+/* Not where its review has failed, as that tells nothing about the address. */
+static void no_longer_first(struct fl_guard *guard, const struct fl_guard_review *review)
+{
+	if (review->trusted || !review->first)
+		return;
+	guard->refused[guard->refused_at++] = (struct fl_guard_refused){ fl_now(guard->io), review->origin };
+	guard->refused_at %= FL_LEN(guard->refused);
+}
+
 /* After each answer. */
 static void go_on(struct fl_guard_ask *ask)
 {
-	enum fl_guard_step step = fl_guard_next(&ask->facts);
-	void (*handle)(struct fl_http_req * req) = ask->handle;
-	struct fl_http_req *req = ask->req;
+	struct fl_guard *guard = ask->guard;
 	bool failed = ask->facts.token_review == FL_GUARD_FAILED || ask->facts.access_review == FL_GUARD_FAILED;
+	enum fl_guard_step step;
 
+	if (!failed)
+		guard->failed = 0;
+	else if (ask->facts.kept == FL_GUARD_KEPT_OLD)
+		guard->failed = fl_now(guard->io);
+	ask->facts.kept = kept(guard, ask->key);   /* it may have become too old meanwhile */
+	step = fl_guard_next(&ask->facts);
 	if (step == FL_GUARD_ASK_ACCESS) {
 		ask_api(ask, &access_review, &ask->access, got_access);
 		return;
@@ -395,13 +455,16 @@ static void go_on(struct fl_guard_ask *ask)
 		keep(ask, step == FL_GUARD_SERVE     ? FL_GUARD_KEPT_YES :
 			  step == FL_GUARD_FORBIDDEN ? FL_GUARD_KEPT_NO :
 						       FL_GUARD_KEPT_NOBODY);
-	count(ask->guard, step);
-	fl_http_req_on(req, NULL, NULL);
-	if (!serves(step))
-		refuse(req, step, ask->user, ask->err.text[0] ? ask->err.text : "no memory");
+	if (!failed && step != FL_GUARD_SERVE)
+		no_longer_first(guard, &ask->review);
+	while (ask->waiters) {
+		struct waiter waiter = *ask->waiters;
+
+		leave(ask->waiters);
+		fl_http_req_on(waiter.req, NULL, NULL);
+		answer(guard, &waiter, step, ask->user, ask->err.text[0] ? ask->err.text : "no memory");
+	}
 	end(ask);
-	if (serves(step))
-		handle(req);
 }
 
 /* ---- the budget ---- */
@@ -410,6 +473,7 @@ static void add(struct fl_guard_load *load, const struct fl_guard_review *each, 
 {
 	load->all++;
 	load->untrusted += !each->trusted;
+	load->again += !each->trusted && !each->first;
 	load->own += fl_origin_eq(&each->origin, &review->origin);
 }
 
@@ -422,33 +486,80 @@ static void add_loads(const struct fl_guard *guard, const struct fl_guard_review
 			add(&facts->lately, &guard->reviewed[i], review);
 }
 
-static void begin(struct fl_guard *guard, struct fl_http_req *req, void (*handle)(struct fl_http_req *req),
-		  const struct fl_guard_facts *facts, struct shown shown, const struct fl_guard_review *review)
+/* The last refusals come last in the ring. */
+static bool first(const struct fl_guard *guard, const struct fl_guard_review *review)
 {
-	uint64_t within = facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_AGAIN : FL_GUARD_TIMEOUT;
-	static const struct fl_http_req_user user = { .gone = gone };
-	struct fl_guard_ask *ask = fl_zalloc(sizeof *ask);
+	for (const struct fl_guard_ask *ask = guard->asks; ask; ask = ask->next)
+		if (ask->review.first && fl_origin_eq(&ask->review.origin, &review->origin))
+			return false;
+	for (size_t i = 1; i <= FL_LEN(guard->refused); i++) {
+		const struct fl_guard_refused *each =
+			&guard->refused[(guard->refused_at + FL_LEN(guard->refused) - i) % FL_LEN(guard->refused)];
 
-	if (!ask) {
-		count(guard, FL_GUARD_CANNOT_ASK);
-		refuse(req, FL_GUARD_CANNOT_ASK, "", "no memory");
+		if (!each->at || review->begun >= each->at + FL_GUARD_FIRST_AGAIN)
+			return true;
+		if (fl_origin_eq(&each->origin, &review->origin))
+			return false;
+	}
+	return true;
+}
+
+static void charge(struct fl_guard *guard, const struct fl_guard_review *review)
+{
+	guard->reviewed[guard->review_at++] = *review;
+	guard->review_at %= FL_LEN(guard->reviewed);
+}
+
+/* ---- the begin ---- */
+
+static void no_memory(struct fl_guard *guard, const struct waiter *waiter)
+{
+	answer(guard, waiter, FL_GUARD_CANNOT_ASK, "", "no memory");
+}
+
+static void wait_for(struct fl_guard_ask *ask, const struct waiter *who)
+{
+	static const struct fl_http_req_user user = { .gone = gone };
+	struct waiter *waiter = fl_alloc(sizeof *waiter);
+
+	if (!waiter) {
+		no_memory(ask->guard, who);
 		return;
 	}
-	*ask = (struct fl_guard_ask){ .guard = guard, .review = *review, .req = req, .handle = handle, .facts = *facts,
-				      .next = guard->asks,
-				      .from = &guard->asks, .body = FL_BUF(2 * FL_HTTP_HEAD_MAX),
-				      .access = FL_BUF(2 * FL_HTTP_HEAD_MAX), .audience = shown.audience,
-				      .deadline = fl_now(guard->io) + within };
+	*waiter = (struct waiter){ ask->waiters, &ask->waiters, who->req, who->handle };
+	if (waiter->next)
+		waiter->next->from = &waiter->next;
+	ask->waiters = waiter;
+	fl_http_req_on(waiter->req, &user, waiter);
+}
+
+static void begin(struct fl_guard *guard, const struct waiter *who, const struct fl_guard_facts *facts,
+		  struct shown shown, const struct fl_guard_review *review)
+{
+	uint64_t within = facts->kept == FL_GUARD_KEPT_OLD ? FL_GUARD_AGAIN : FL_GUARD_TIMEOUT;
+	struct fl_guard_ask *ask = fl_zalloc(sizeof *ask);
+	struct fl_str path = fl_http_req_path(who->req);
+
+	if (!ask) {
+		no_memory(guard, who);
+		return;
+	}
+	*ask = (struct fl_guard_ask){ .guard = guard, .review = *review, .facts = *facts, .next = guard->asks,
+				      .from = &guard->asks, .path = FL_BUF(FL_HTTP_HEAD_MAX),
+				      .body = FL_BUF(2 * FL_HTTP_HEAD_MAX), .access = FL_BUF(2 * FL_HTTP_HEAD_MAX),
+				      .audience = shown.audience, .deadline = review->begun + within };
 	if (ask->next)
 		ask->next->from = &ask->next;
 	guard->asks = ask;
-	guard->reviewed[guard->review_at++] = *review;
-	guard->review_at %= FL_LEN(guard->reviewed);
-	key_of(guard, shown, fl_http_req_path(req), ask->key);
+	charge(guard, review);
+	key_of(guard, shown, path, ask->key);
+	fl_buf_str(&ask->path, path);
 	put_token_review(&ask->body, shown);
-	fl_http_req_on(req, &user, ask);
-	if (fl_buf_check(&ask->body, "a token review", &ask->err) < 0) {
+	wait_for(ask, who);
+	if (fl_buf_check(&ask->body, "a token review", &ask->err) < 0 ||
+	    fl_buf_check(&ask->path, "a path", &ask->err) < 0) {
 		ask->facts.token_review = FL_GUARD_FAILED;
+		no_longer_first(guard, review);    /* the fault is the token's: nobody was asked */
 		go_on(ask);
 		return;
 	}
@@ -470,7 +581,9 @@ void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*hand
 	struct shown shown = { bearer(req, FL_S("authorization")), "" };
 	struct fl_guard_facts facts = { .open = guard->open, .local = fl_addr_local(&peer.addr),
 					.has_api = guard->kube != NULL };
-	struct fl_guard_review review = { fl_now(guard->io), fl_addr_origin(&peer.addr), false };
+	struct fl_guard_review review = { .begun = fl_now(guard->io), .origin = fl_addr_origin(&peer.addr) };
+	struct waiter who = { .req = req, .handle = handle };
+	struct fl_guard_ask *ask = NULL;
 	enum fl_guard_step step;
 	uint64_t key[2];
 
@@ -480,20 +593,22 @@ void fl_guard_serve(struct fl_guard *guard, struct fl_http_req *req, void (*hand
 	if (facts.token) {
 		key_of(guard, shown, fl_http_req_path(req), key);
 		facts.kept = kept(guard, key);
+		ask = under_way(guard, key);
+		facts.asked = ask != NULL;
+		facts.away = guard->failed && review.begun < guard->failed + FL_GUARD_AWAY;
 		facts.trusted = review.trusted = trusted(guard, &review.origin);
+		facts.first = review.first = first(guard, &review);
 		add_loads(guard, &review, &facts);
 	}
 	step = fl_guard_next(&facts);
-	if (step == FL_GUARD_ASK_TOKEN) {
-		begin(guard, req, handle, &facts, shown, &review);
-		return;
-	}
-	if (!facts.open && !facts.local)
-		count(guard, step);
-	if (serves(step))
+	if (step == FL_GUARD_WAIT)
+		wait_for(ask, &who);
+	else if (step == FL_GUARD_ASK_TOKEN)
+		begin(guard, &who, &facts, shown, &review);
+	else if (facts.open || facts.local)
 		handle(req);
 	else
-		refuse(req, step, "", "");
+		answer(guard, &who, step, "", "");
 }
 
 /* ---- the whole ---- */
@@ -513,8 +628,6 @@ int fl_guard_start(struct fl_guard *guard, struct fl_err *err)
 
 void fl_guard_stop(struct fl_guard *guard)
 {
-	while (guard->asks) {
-		fl_http_req_on(guard->asks->req, NULL, NULL);
+	while (guard->asks)
 		end(guard->asks);
-	}
 }

@@ -8,12 +8,25 @@
  * Peers on the same machine (loopback, unix socket) are not asked. Everybody else shows a bearer token: one for the API
  * server's audience in Authorization or, as the API server's proxy takes that away, one for FL_GUARD_AUDIENCE in
  * Fairlead-Authorization. The second is refused by every API server, so the Pod that gets it can do nothing with it.
- * The token's user needs the verb get on the path as a nonResourceURL. Verdicts are kept: FL_GUARD_ALLOWED,
- * FL_GUARD_DENIED; while the API server cannot be asked, one that allowed counts for FL_GUARD_STALE. A new verdict
- * replaces a kept one at once.
+ * The token's user needs the verb get on the path as a nonResourceURL. Verdicts are kept from the begin of the review:
+ * FL_GUARD_ALLOWED, FL_GUARD_DENIED; where a review fails, one that allowed counts for FL_GUARD_STALE. A new verdict
+ * replaces a kept one at once. Requests with one token for one page share a review, which goes on when they leave.
  *
- * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. A peer address has a share of it; addresses that are not
- * trusted have a half together. A token that was allowed is asked about again from all of it.
+ * Reviews have a budget: FL_GUARD_ASKS, FL_GUARD_REVIEWS. Over it the answer is 503 with Retry-After, also to a token
+ * that was allowed some time ago, unless such a review has failed in the last FL_GUARD_AWAY. A peer address (IPv6: one
+ * /64) has a share of it; addresses that are not trusted have a half together. A token that was allowed is asked about
+ * again from all of it.
+ *
+ * An address that comes for the first time, a restarted scraper's, goes before those that come again: an address that
+ * is not trusted comes again while a first review of it is under way, and for FL_GUARD_FIRST_AGAIN after one that
+ * allowed nothing. A review that failed leaves it first. Those that come again leave ten reviews a second, and four at
+ * once, to first ones. The last FL_GUARD_REFUSED are remembered.
+ *
+ * So in each FL_GUARD_FIRST_AGAIN, K addresses without a token that is allowed take up the first reviews for K / 10 s
+ * at most, with K up to FL_GUARD_REFUSED, while reviews do not fail and take the API server 0.4 s at most. Who asks
+ * every S seconds then loses K / 4 requests at most, even to addresses that know when it asks, with K up to
+ * 4 * FL_GUARD_FIRST_AGAIN / S. More that know it can keep it out for ever. Who shares an address with them (NAT)
+ * shares its lot.
  */
 #pragma once
 #include "base/metrics.h"
@@ -34,9 +47,10 @@ enum fl_guard_kept {
 	FL_GUARD_KEPT_NO,          /* its user may not, lately */
 };
 
-/* Reviews that count against the budget: of all, of addresses that are not trusted, of this one. */
+/* Reviews that count against the budget: of all, of addresses that are not trusted, of these without their first ones,
+ * of this address. */
 struct fl_guard_load {
-	uint32_t all, untrusted, own;
+	uint32_t all, untrusted, again, own;
 };
 
 struct fl_guard_facts {
@@ -45,6 +59,9 @@ struct fl_guard_facts {
 	bool has_api;              /* there is an API server to ask */
 	bool token;                /* one was shown */
 	bool trusted;              /* its address has lately shown a token that was allowed */
+	bool first;                /* its address has no first review under way, and none was lately refused */
+	bool asked;                /* a review of the token for this page is under way */
+	bool away;                 /* the API server could lately not be asked about a token that was allowed */
 	struct fl_guard_load asks; /* reviews under way */
 	struct fl_guard_load lately;   /* begun in the last second */
 	enum fl_guard_kept kept;
@@ -54,6 +71,7 @@ struct fl_guard_facts {
 enum fl_guard_step {
 	FL_GUARD_SERVE,
 	FL_GUARD_SERVE_STALE,      /* for what was allowed some time ago: the API server cannot be asked now */
+	FL_GUARD_WAIT,             /* for the review that is under way */
 	FL_GUARD_ASK_TOKEN, FL_GUARD_ASK_ACCESS,
 	FL_GUARD_NO_TOKEN,         /* 401 */
 	FL_GUARD_NOBODY,           /* 401 */
@@ -71,7 +89,7 @@ enum fl_guard_step fl_guard_next(const struct fl_guard_facts *facts);
 
 struct fl_guard_verdict {
 	uint64_t key[2];           /* hashes of token and path under two secrets; 0, 0: the place is free */
-	uint64_t since;            /* monotonic ns */
+	uint64_t since;            /* begin of the review, monotonic ns */
 	enum fl_guard_kept kept;   /* YES, NOBODY or NO */
 	struct fl_origin origin;   /* who has shown the token */
 };
@@ -79,7 +97,13 @@ struct fl_guard_verdict {
 struct fl_guard_review {
 	uint64_t begun;            /* monotonic ns; 0: none */
 	struct fl_origin origin;
-	bool trusted;              /* as in struct fl_guard_facts */
+	bool trusted, first;       /* as in struct fl_guard_facts */
+};
+
+/* The end of a first review that allowed nothing. */
+struct fl_guard_refused {
+	uint64_t at;               /* monotonic ns; 0: none */
+	struct fl_origin origin;
 };
 
 struct fl_guard_ask;
@@ -96,6 +120,9 @@ struct fl_guard {
 	struct fl_guard_ask *asks;     /* under way */
 	struct fl_guard_review reviewed[FL_GUARD_REVIEWS];   /* the last ones: a ring */
 	uint32_t review_at;
+	struct fl_guard_refused refused[FL_GUARD_REFUSED];   /* the same */
+	uint32_t refused_at;
+	uint64_t failed;               /* when a review of an allowed token did, monotonic ns; 0: one was answered */
 	struct fl_family *answers;
 };
 

@@ -17,6 +17,7 @@ static const struct fl_option rows[] = {
 	FL_OPT_ENUM(struct check, level, fl_level, "log-level", "How much to say.", .fallback = "info"),
 	FL_OPT_BOOL(struct check, deep, "deep", "Look deep.", .env = ""),
 	FL_OPT_BOOL(struct check, deep, "secret-door", "For tests.", .hidden = true),
+	FL_OPT_INT(struct check, workers, "checks-that-may-run-beside-each-other", "In other words.", .hidden = true),
 };
 
 static int run(const struct fl_call *call, struct fl_err *err)
@@ -44,6 +45,52 @@ static struct fl_args args_of(const char *const *argv)
 	while (argv[args.argc])
 		args.argc++;
 	return args;
+}
+
+TEST(a_variable_that_no_option_reads_is_unknown_and_the_nearest_is_named)
+{
+	static const struct {
+		const char *says, *entry;
+		const char *name, *nearest;    /* NULL: it is known, or none of ours */
+	} entries[] = {
+		{ "an option's", "FAIRLEAD_WORKERS=8" },
+		{ "a hidden option's", "FAIRLEAD_SECRET_DOOR=true" },
+		{ "a mistake", "FAIRLEAD_WORKER=8", "FAIRLEAD_WORKER", "FAIRLEAD_WORKERS" },
+		{ "without a value", "FAIRLEAD_LOGLEVEL=", "FAIRLEAD_LOGLEVEL", "FAIRLEAD_LOG_LEVEL" },
+		{ "an option that no variable sets", "FAIRLEAD_DEEP=1", "FAIRLEAD_DEEP", "" },
+		{ "what is like none", "FAIRLEAD_COLOUR_OF_THE_LOG=red", "FAIRLEAD_COLOUR_OF_THE_LOG", "" },
+		{ "what is like a hidden one", "FAIRLEAD_SECRET_DOORS=1", "FAIRLEAD_SECRET_DOORS", "" },
+		{ "somebody else's", "PATH=/bin" },
+		{ "a Service called fairlead", "FAIRLEAD_PORT=tcp://10.0.0.1:80" },
+		{ "its address", "FAIRLEAD_SERVICE_HOST=10.0.0.1" },
+		{ "a Service called fairlead-controller", "FAIRLEAD_CONTROLLER_SERVICE_PORT_HTTPS=443" },
+		{ "its port", "FAIRLEAD_CONTROLLER_PORT_443_TCP_ADDR=10.0.0.1" },
+		{ "its port, without its address", "FAIRLEAD_API_PORT_443_TCP=tcp://10.0.0.2:443" },
+		{ "a port of no Service", "FAIRLEAD_PORT=8443", "FAIRLEAD_PORT", "" },
+		{ "one with a Service's name around it", "FAIRLEAD_CONTROLLER_METRICS_PORT=1",
+		  "FAIRLEAD_CONTROLLER_METRICS_PORT", "" },
+		{ "one that only begins as a Service's", "FAIRLEAD_CONTROLLER_PORTS=1", "FAIRLEAD_CONTROLLER_PORTS",
+		  "" },
+		{ "a URL that is no port's", "FAIRLEAD_SERVERS=https://a", "FAIRLEAD_SERVERS", "FAIRLEAD_WORKERS" },
+		{ "an option's in small letters", "FAIRLEAD_log_level=debug", "FAIRLEAD_log_level",
+		  "FAIRLEAD_LOG_LEVEL" },
+		{ "an option's that is too long to be compared",
+		  "FAIRLEAD_CHECKS_THAT_MAY_RUN_BESIDE_EACH_OTHER=1" },
+	};
+
+	EACH_ROW_ALONE (row, entries) {
+		char text[FL_OPTION_NAME * 2] = "";
+		struct fl_buf nearest = FL_BUF_IN(text);
+		struct fl_str name = FL_S("");
+		const char *env[] = { "FAIRLEAD_CONTROLLER_SERVICE_HOST=10.0.0.1", row->entry, NULL };
+		bool unknown = fl_program_unknown_env(&program, env, row->entry, &name, &nearest);
+
+		CHECK_INT(unknown, row->name != NULL);
+		if (!row->name)
+			continue;
+		CHECK_STR(name, row->name);
+		CHECK_STR(fl_buf_view(&nearest), row->nearest);
+	}
 }
 
 static const struct {

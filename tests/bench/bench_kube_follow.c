@@ -74,14 +74,14 @@ struct facts {
 	uint64_t newest;
 };
 
-static struct fl_str by_node(const void *pod)
+static void by_node(const void *pod, struct fl_under *under)
 {
-	return ((const struct fl_pod *)pod)->spec.node_name;
+	FL_UNDER(under, ((const struct fl_pod *)pod)->spec.node_name);
 }
 
-static struct fl_str by_space(const void *pod)
+static void by_space(const void *pod, struct fl_under *under)
 {
-	return ((const struct fl_pod *)pod)->meta.space;
+	FL_UNDER(under, ((const struct fl_pod *)pod)->meta.space);
 }
 
 static const struct fl_index pods_by[] = { { "node", by_node }, { "namespace", by_space }, { 0 } };

@@ -1,7 +1,7 @@
 /* Floor 6 on a node: what the kubelet waits for when a Pod with GPUs starts. */
 #include "base/limits.h"
-#include "plan/gpu_hand_out.h"
-#include "plan/gpu_pods.h"
+#include "plan/gpu/hand_out.h"
+#include "plan/gpu/pods.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -47,14 +47,14 @@ static size_t heap(void)
 /* ---- a Pod as it comes: 2.5 KB, of which the table keeps what plans read (api/core.h): names, uid, version, labels of
  * pool and scope, node, what its containers ask for of ours, phase, Ready ---- */
 
-static struct fl_str by_node(const void *pod)
+static void by_node(const void *pod, struct fl_under *under)
 {
-	return ((const struct fl_pod *)pod)->spec.node_name;
+	FL_UNDER(under, ((const struct fl_pod *)pod)->spec.node_name);
 }
 
-static struct fl_str by_space(const void *pod)
+static void by_space(const void *pod, struct fl_under *under)
 {
-	return ((const struct fl_pod *)pod)->meta.space;
+	FL_UNDER(under, ((const struct fl_pod *)pod)->meta.space);
 }
 
 static const struct fl_index pods_by[] = { { "node", by_node }, { "namespace", by_space }, { 0 } };

@@ -141,7 +141,7 @@ func TestWrongOptionsAreRefusedWithTheRightOnes(t *testing.T) {
 		{"down --all", "its options are --name"},
 		{"status --wide", "it takes no options"},
 		{"test NoSuchTestAnywhere", "there are:"},
-		{"test --list", "it takes --long and names of tests"},
+		{"test --list", "it takes --long, folders and names of tests"},
 	} {
 		t.Run(try.args, func(t *testing.T) {
 			output, status := do(t, strings.Fields(try.args)...)

@@ -12,25 +12,29 @@ const struct fl_kind lamp_kind = { .group = "test.fairlead.dev", .version = "v1"
 #define LABEL "test.fairlead.dev/lamp"
 #define PREFIX "lamp-"
 
-static struct fl_str by_node(const void *object)
+static void by_node(const void *object, struct fl_under *under)
 {
 	const struct lamp *lamp = object;
 
-	return lamp->spec.has.node && lamp->spec.node.len ? lamp->spec.node : (struct fl_str){ NULL, 0 };
+	if (lamp->spec.has.node && lamp->spec.node.len)
+		FL_UNDER(under, lamp->spec.node);
 }
 const struct fl_index lamps_by[] = { { "node", by_node }, { 0 } };
 
 /* NAMESPACE.NAME of the Lamp whose taint it bears. */
-static struct fl_str bears(const void *object)
+static struct fl_str bears(const struct fl_node *node)
 {
-	const struct fl_node *node = object;
-
 	for (uint32_t i = 0; i < node->spec.taints.len; i++)
 		if (fl_str_eq(node->spec.taints.at[i].key, FL_S(TAINT)))
 			return node->spec.taints.at[i].value;
 	return (struct fl_str){ NULL, 0 };
 }
-const struct fl_index lamp_nodes_by[] = { { "lamp", bears }, { 0 } };
+
+static void by_lamp(const void *node, struct fl_under *under)
+{
+	FL_UNDER(under, bears(node));
+}
+const struct fl_index lamp_nodes_by[] = { { "lamp", by_lamp }, { 0 } };
 
 /* ---- who writes what ---- */
 
@@ -125,14 +129,11 @@ static void gather_nodes(struct fl_view *view, struct facts *f)
 	const struct fl_node *node =
 		shines ? fl_view_get(view, &fl_node_kind, FL_S(""), f->is->spec.node) : NULL;
 	struct fl_each each = fl_view_by(view, &fl_node_kind, "lamp", f->full_name);
-	uint32_t room = 0;
+	uint32_t room = fl_view_count(view, &fl_node_kind, "lamp", f->full_name);
 
 	if (node)
 		f->node = FL_REF(&fl_node_kind, node);
-	while (fl_each_packed(&each).p)
-		room++;
 	f->bearers = fl_view_alloc(view, room + 1, sizeof *f->bearers);
-	each = fl_view_by(view, &fl_node_kind, "lamp", f->full_name);
 	while (f->bearers && f->bearer_count < room && (node = fl_each_next(&each)))
 		if (!shines || !fl_str_eq(node->meta.name, f->is->spec.node))
 			f->bearers[f->bearer_count++] = FL_REF(&fl_node_kind, node);
@@ -216,7 +217,7 @@ static void gather_review(struct fl_view *view, const struct fl_review *review, 
 	const struct lamp *lamp = review->object, *other;
 	struct fl_each each;
 
-	if (!lamp || !by_node(lamp).p)
+	if (!lamp || !lamp->spec.has.node || !lamp->spec.node.len)
 		return;
 	each = fl_view_by(view, &lamp_kind, "node", lamp->spec.node);
 	while ((other = fl_each_next(&each)))

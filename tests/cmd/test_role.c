@@ -4,6 +4,7 @@
 #include "http/client.h"
 #include "test.h"
 #include "test_io.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -392,5 +393,35 @@ TEST(what_is_missing_is_told_one_after_another)
 	f.run.loaded = true;
 	READY("ready");
 	fl_role_stop(&f.run);
-	READY("is ending");
+	READY("stopping");
+}
+
+/* ---- the environment ---- */
+
+TEST_ONCE(a_variable_that_no_option_reads_is_named_in_the_log)
+{
+	static const struct fl_option rows_[] = {
+		FL_OPT_BOOL(struct fl_role_flags, open_metrics, "open-metrics", "Answer all."),
+	};
+	static const struct fl_command verb = { "lamp", "Shine.", FL_COMMAND_OPTIONS(rows_, struct fl_role_flags) };
+	static const struct fl_command *const verbs[] = { &verb };
+	static const struct fl_program program = { "lamps", "Lamps.", "FAIRLEAD_", verbs, 1 };
+	static const char *const wrong[] = { "FAIRLEAD_OPEN_METRIC=true", "FAIRLEAD_OPEN_METRICS=true", NULL };
+	FL_AUTO(fixture) struct fixture f = { .io = test_io() };
+	struct fl_role role = lamp_role;
+	char text[1024] = "";
+	int to[2], before = dup(STDERR_FILENO);
+
+	role.program = &program;
+	f.flags = flags_of(&f);
+	f.flags.log_level = FL_WARN;
+	CHECK(f.io && before >= 0 && pipe2(to, O_NONBLOCK) == 0 && dup2(to[1], STDERR_FILENO) >= 0);
+	OK_ERR(fl_role_begin(&f.run, &role, &f.flags, f.io, wrong, &f.err), &f.err);
+	CHECK(dup2(before, STDERR_FILENO) >= 0);
+	CHECK(read(to[0], text, sizeof text - 1) > 0);
+	CHECK(strstr(text, "\"FAIRLEAD_OPEN_METRIC\"") && strstr(text, "\"nearest\":\"FAIRLEAD_OPEN_METRICS\""));
+	CHECK(!strstr(text, "\"name\":\"FAIRLEAD_OPEN_METRICS\""));
+	(void)close(to[0]);
+	(void)close(to[1]);
+	(void)close(before);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node/nv_abi.h"
+#include "node/gpu/nv_abi.h"
 
 static int failed(const char *what, int code)
 {

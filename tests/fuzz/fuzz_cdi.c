@@ -1,6 +1,6 @@
 /* Any bytes as a file in the folder of CDI files: what is taken can be written, and is then the same. */
 #include "fuzz.h"
-#include "node/cdi.h"
+#include "node/host/cdi.h"
 #include <stdlib.h>
 
 static int read_back(const struct fl_cdi_dir *cdi, struct fl_str content, struct fl_arena *arena,

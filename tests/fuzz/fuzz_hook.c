@@ -3,7 +3,7 @@
  * and by one name in a directory on the root's own mount. */
 #include "base/limits.h"
 #include "fuzz.h"
-#include "node/hook.h"
+#include "node/hook/hook.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Any bytes as a linker's cache: what is added to it is found first, and what was in it is still there, in its
  * order. */
 #include "fuzz.h"
-#include "node/ld_cache.h"
+#include "node/host/ld_cache.h"
 #include <stdlib.h>
 
 static uint32_t count(const struct fl_ld_cache *from, bool *ret_first)

@@ -1,8 +1,8 @@
 /* Any bytes as what containerd and CRI-O say of their configuration, and as a file of CRI-O's: they tell of CDI, or
  * nothing. */
 #include "fuzz.h"
-#include "node/crio_conf.h"
-#include "node/runtime.h"
+#include "node/host/crio_conf.h"
+#include "node/host/runtime.h"
 #include <stdlib.h>
 
 static void file_of_crio(struct fl_str text)

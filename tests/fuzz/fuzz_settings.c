@@ -1,7 +1,7 @@
 /* Any bytes as NVIDIA's configuration file: what is taken is within its bounds, and what is not leaves no half. */
 #include "base/limits.h"
 #include "fuzz.h"
-#include "node/settings.h"
+#include "node/settings/settings.h"
 #include <stdlib.h>
 
 static void check(const struct fl_settings *s)

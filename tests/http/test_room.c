@@ -1,274 +1,8 @@
 /* A server without a free place, in the simulated world: who makes room, who waits, who is answered all the same. */
-#include "base/limits.h"
-#include "certs.h"
 #include "h2_bytes.h"
-#include "http/client.h"
 #include "http/server.h"
-#include "sim/sim.h"
 #include "test.h"
-
-enum { MUCH = 256 << 10, PLACES = 16, SHARE = PLACES / 2, LINES = 2 * PLACES, FEW_HANDSHAKES = 4 };
-#define GET(path) FL_S("GET " path " HTTP/1.1\r\nhost: a\r\n\r\n")
-
-/* ---- the server ---- */
-
-struct house {
-	struct fl_io *io;
-	struct fl_http_server *server;
-	struct fl_tls_context *tls;
-	struct fl_err err;
-};
-
-static void do_ok(struct fl_http_req *req)
-{
-	fl_http_req_answer(req, 200, FL_NO_HEADERS, FL_S("ok"));
-}
-
-static void on_gone(void *arg)
-{
-	(void)arg;
-}
-
-static void do_hold(struct fl_http_req *req)
-{
-	static const struct fl_http_req_user user = { .gone = on_gone };
-
-	fl_http_req_on(req, &user, NULL);
-	fl_http_req_begin(req, 200, FL_NO_HEADERS, -1);
-	fl_http_req_send(req, FL_S("held"));
-}
-
-static void do_much(struct fl_http_req *req)
-{
-	FL_AUTO(fl_mem) char *much = fl_zalloc(MUCH);
-
-	if (much)
-		fl_http_req_answer(req, 200, FL_NO_HEADERS, (struct fl_str){ much, MUCH });
-	else
-		fl_http_req_say(req, 503, "no memory");
-}
-
-static const struct fl_http_route routes[] = { { NULL, "/", do_ok, 1000, false }, { "GET", "/hold", do_hold },
-					       { "GET", "/much", do_much },
-					       { "GET", "/healthz", do_ok, .probe = true } };
-
-static void house_gone(void *self)
-{
-	struct house *house = self;
-
-	fl_http_server_free(house->server);
-	fl_tls_context_free(house->tls);
-	fl_free(house);
-}
-
-static int open_tls(struct house *house, struct fl_addr *addr)
-{
-	const struct test_certs *certs = test_certs();
-	struct fl_tls_config config = { .server = true, .peer = FL_TLS_PEER_TRUST };
-
-	if (!certs)
-		return -FL_E_NOMEM;
-	config.cert = fl_str(certs->server.cert);
-	config.key = fl_str(certs->server.key);
-	house->tls = fl_tls_context_new(&config, 0, &house->err);
-	return house->tls ? fl_http_server_listen(house->server, addr, 0, house->tls, NULL, &house->err) : -FL_E_NOMEM;
-}
-
-static int boot(struct sim_process *process, uint32_t handshakes)
-{
-	struct house *house = fl_zalloc(sizeof *house);
-	struct fl_http_server_options options = { .routes = routes, .route_count = FL_LEN(routes),
-						  .max_conns = PLACES,
-						  .max_handshakes = handshakes };
-	struct fl_addr addr = sim_addr(sim_host_of(process), 80), safe = sim_addr(sim_host_of(process), 443);
-
-	if (!house)
-		return -FL_E_NOMEM;
-	sim_own(process, house, house_gone);
-	*(struct house **)sim_arg(process) = house;
-	house->io = sim_io(process);
-	house->server = fl_http_server_new(house->io, &options, &house->err);
-	if (!house->server || fl_http_server_listen(house->server, &addr, 0, NULL, NULL, &house->err) < 0)
-		return -FL_E_NOMEM;
-	return open_tls(house, &safe);
-}
-
-static int boot_house(struct sim_process *process)
-{
-	return boot(process, PLACES);
-}
-
-static int boot_paced_house(struct sim_process *process)
-{
-	return boot(process, FEW_HANDSHAKES);
-}
-
-/* ---- those who come ---- */
-
-struct line {
-	struct guest *guest;
-	struct fl_connect connect;
-	struct fl_poll poll;
-	struct fl_str says;
-	char said[2000];
-	size_t len;
-	bool over, deaf;           /* deaf: it reads nothing by itself */
-};
-
-struct guest {
-	struct fl_io *io;
-	struct sim_process *process;
-	struct fl_http_client *client;
-	struct fl_http_call call;
-	struct fl_tls_context *tls;
-	struct fl_err err;
-	struct line lines[LINES];
-	unsigned count;
-	int done;
-	bool deaf;                 /* the lines that it dials are */
-};
-
-static void hear(struct line *line, size_t most)
-{
-	struct fl_poll *poll = &line->poll;
-	char bytes[4000];
-	int64_t got = fl_read(line->guest->io, poll->fd, bytes, most < sizeof bytes ? most : sizeof bytes);
-
-	if (got > 0) {
-		size_t room = sizeof line->said - 1 - line->len, piece = (size_t)got < room ? (size_t)got : room;
-
-		memcpy(line->said + line->len, bytes, piece);
-		line->len += piece;
-	} else if (got != -FL_E_AGAIN) {
-		line->over = true;
-		fl_poll_stop(line->guest->io, poll);
-		fl_close(line->guest->io, poll->fd);
-	}
-}
-
-static void on_bytes(struct fl_poll *poll, unsigned what)
-{
-	(void)what;
-	hear(fl_container(poll, struct line, poll), SIZE_MAX);
-}
-
-static void on_connect(struct fl_op *op)
-{
-	struct line *line = fl_container(fl_container(op, struct fl_connect, op), struct line, connect);
-
-	line->over = op->result < 0;
-	if (op->result < 0)
-		return;
-	line->poll = (struct fl_poll){ .ready = on_bytes, .fd = (int)op->result };
-	if (line->says.len && fl_write(line->guest->io, line->poll.fd, line->says.p, line->says.len) < 0)
-		line->over = true;
-	if (!line->deaf && fl_poll_set(line->guest->io, &line->poll, FL_READABLE, NULL) < 0)
-		line->over = true;
-}
-
-/* So many lines that say this first. */
-static void dial(struct guest *guest, struct sim_host *to, uint16_t port, unsigned count, struct fl_str says)
-{
-	for (; count && guest->count < LINES; count--) {
-		struct line *line = &guest->lines[guest->count++];
-
-		*line = (struct line){ .guest = guest, .says = says, .deaf = guest->deaf,
-				       .connect = { .op = { .done = on_connect }, .addr = sim_addr(to, port) } };
-		fl_connect(guest->io, &line->connect);
-	}
-}
-
-static void guest_gone(void *self)
-{
-	struct guest *guest = self;
-
-	for (unsigned i = 0; i < guest->count; i++)
-		fl_op_cancel(&guest->lines[i].connect.op);
-	fl_http_call_auto_(&guest->call);
-	fl_http_client_free(guest->client);
-	fl_tls_context_free(guest->tls);
-	fl_free(guest);
-}
-
-static int boot_guest(struct sim_process *process)
-{
-	struct guest *guest = fl_zalloc(sizeof *guest);
-
-	if (!guest)
-		return -FL_E_NOMEM;
-	sim_own(process, guest, guest_gone);
-	*(struct guest **)sim_arg(process) = guest;
-	guest->io = sim_io(process);
-	guest->process = process;
-	return 0;
-}
-
-struct town {
-	struct sim_world *world;
-	struct sim_host *host;
-	struct house *house;
-	struct guest *a, *b, *c;
-};
-
-static void town_auto_(struct town *town)
-{
-	sim_world_free(town->world);
-}
-
-static int found_with(struct town *town, sim_main house)
-{
-	struct sim_config config = { .seed = test_random(), .refuse = test_refuse_io };
-
-	town->world = sim_world_new(&config);
-	town->host = sim_host_new(town->world, "server", house, &town->house);
-	(void)sim_host_new(town->world, "a", boot_guest, &town->a);
-	(void)sim_host_new(town->world, "b", boot_guest, &town->b);
-	(void)sim_host_new(town->world, "c", boot_guest, &town->c);
-	sim_run(town->world, FL_NS_PER_MS);
-	return test_tortured() || !town->house || !town->a || !town->b || !town->c ? -FL_E_NOMEM : 0;
-}
-
-static int found(struct town *town)
-{
-	return found_with(town, boot_house);
-}
-
-static void pass(struct town *town, uint64_t time)
-{
-	sim_run(town->world, sim_now(town->world) + time);
-}
-
-static bool got(const struct guest *guest, unsigned line, const char *text)
-{
-	return guest && strstr(guest->lines[line].said, text);
-}
-
-static unsigned open_lines(const struct guest *guest)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < guest->count; i++)
-		count += !guest->lines[i].over;
-	return count;
-}
-
-/* What is refused in a process shows only as something that does not happen. */
-#define PASS(time) \
-	do { \
-		pass(&town, time); \
-		OK(test_tortured() ? -FL_E_IO : 0); \
-	} while (0)
-
-/* Two addresses take all places. */
-#define FILL(text) \
-	do { \
-		dial(town.a, town.host, 80, SHARE, text); \
-		PASS(10 * FL_NS_PER_MS); \
-		dial(town.c, town.host, 80, SHARE, text); \
-		PASS(10 * FL_NS_PER_MS); \
-	} while (0)
-
-/* ---- what is so ---- */
+#include "town.h"
 
 TEST(idle_connections_of_one_address_do_not_starve_healthz)
 {
@@ -660,94 +394,56 @@ TEST_ONCE(whoever_has_most_places_for_probes_gives_one_up)
 	CHECK_INT(open_lines(town.b), 2);
 }
 
-static void on_done(struct fl_op *op)
-{
-	fl_container(fl_container(op, struct fl_http_call, op), struct guest, call)->done++;
-}
-
-static int call_tls(struct guest *guest)
-{
-	struct fl_tls_config config = { .peer = FL_TLS_PEER_TRUST };
-	struct fl_http_client_options options = { .url = FL_S("https://server:443") };
-
-	guest->tls = fl_tls_context_new(&config, 0, &guest->err);
-	if (!guest->tls)
-		return -FL_E_NOMEM;
-	options.tls = guest->tls;
-	guest->client = fl_http_client_new(guest->io, &options, &guest->err);
-	if (!guest->client)
-		return -FL_E_NOMEM;
-	guest->call = (struct fl_http_call){ .op = { .done = on_done, .err = &guest->err }, .method = FL_S("GET"),
-					     .target = FL_S("/") };
-	fl_http_start(guest->client, &guest->call);
-	return 0;
-}
-
-/* As many as there may be at once, and more that wait: without room for others they would be 10 s each. */
-TEST_ONCE(slow_handshakes_of_two_addresses_hold_no_place_for_ever)
+/* a and c have two of these places each, as b has, and eight others. b's are the oldest. */
+TEST_ONCE(of_addresses_with_as_many_places_for_probes_the_one_with_most_connections_gives_one_up)
 {
 	FL_AUTO(town) struct town town = { 0 };
 
 	OK(found(&town));
-	dial(town.a, town.host, 443, SHARE, FL_S(""));
-	dial(town.c, town.host, 443, SHARE, FL_S(""));
-	PASS(100 * FL_NS_PER_MS);
-	CHECK_INT(fl_http_server_conns(town.house->server), PLACES);
-	OK_ERR(call_tls(town.b), &town.b->err);
-	PASS(FL_NS_PER_S);
-	CHECK_INT(town.b->done, 0);
-	PASS(2 * FL_NS_PER_S);
-	CHECK_INT(town.b->done, 1);
-	CHECK_INT(town.b->call.op.result, 200);
+	FILL(GET("/hold"));
+	dial(town.b, town.host, 80, 2, FL_S("GET /heal"));
+	PASS(10 * FL_NS_PER_MS);
+	dial(town.a, town.host, 80, 2, FL_S("GET /heal"));
+	dial(town.c, town.host, 80, 2, FL_S("GET /heal"));
+	dial(town.d, town.host, 80, 2, FL_S("GET /heal"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK_INT(fl_http_server_conns(town.house->server), PLACES + FL_HTTP_PROBE_CONNS);
+	dial(town.e, town.host, 80, 1, GET("/healthz"));
+	PASS(10 * FL_NS_PER_MS);
+	CHECK(got(town.e, 0, "HTTP/1.1 200 OK"));
+	CHECK_INT(open_lines(town.b) + open_lines(town.d), 4);
+	CHECK_INT(open_lines(town.a) + open_lines(town.c), PLACES + 3);
 }
 
-static bool is_accepted(void *arg)
+static void hang_up(struct guest *guest)
 {
-	const struct town *town = arg;
-
-	return fl_http_server_conns(town->house->server) == 1;
+	for (unsigned i = 0; i < guest->count; i++)
+		if (!guest->lines[i].over) {
+			fl_poll_stop(guest->io, &guest->lines[i].poll);
+			fl_close(guest->io, guest->lines[i].poll.fd);
+			guest->lines[i].over = true;
+		}
 }
 
-/* The peer's machine is busy, as ours may be: in the middle of its handshake it gets no turn for three seconds. */
-TEST_ONCE(a_slow_handshake_is_not_cut_while_there_are_places)
-{
-	FL_AUTO(town) struct town town = { 0 };
-
-	OK(found_with(&town, boot_paced_house));
-	OK_ERR(call_tls(town.a), &town.a->err);
-	CHECK(sim_run_until(town.world, sim_now(town.world) + FL_NS_PER_S, is_accepted, &town));
-	sim_hang(town.a->process, false);
-	dial(town.c, town.host, 443, FEW_HANDSHAKES - 1, FL_S(""));
-	PASS(100 * FL_NS_PER_MS);
-	CHECK_INT(fl_http_server_conns(town.house->server), FEW_HANDSHAKES);
-	/* As many as may be at once: the next one waits, but only until they are slow. */
-	OK_ERR(call_tls(town.b), &town.b->err);
-	PASS(FL_NS_PER_S);
-	CHECK_INT(town.b->done, 0);
-	PASS(2 * FL_NS_PER_S);
-	CHECK_INT(town.b->done, 1);
-	CHECK_INT(town.b->call.op.result, 200);
-	sim_unhang(town.a->process);
-	PASS(100 * FL_NS_PER_MS);
-	CHECK_INT(town.a->call.op.result, 200);
-	CHECK_INT(fl_http_server_evicted(town.house->server), 0);
-}
-
-/* Many that never say a word, and more that wait behind them: each time the limit is full it is full for 2 s. */
-TEST_ONCE(silent_handshakes_hold_up_others_for_two_seconds_each_time)
+/* Ordinary places and those for probes, again and again: one left behind would be missing in the end. */
+TEST(an_address_has_its_whole_share_again_after_its_connections_have_gone)
 {
 	FL_AUTO(town) struct town town = { 0 };
 
-	OK(found_with(&town, boot_paced_house));
-	dial(town.a, town.host, 443, 2 * FEW_HANDSHAKES, FL_S(""));
-	PASS(100 * FL_NS_PER_MS);
-	CHECK_INT(fl_http_server_conns(town.house->server), FEW_HANDSHAKES);
-	OK_ERR(call_tls(town.b), &town.b->err);
-	PASS(4 * FL_NS_PER_S);
-	CHECK_INT(town.b->done, 1);
-	CHECK_INT(town.b->call.op.result, 200);
-	PASS(FL_HTTP_HANDSHAKE_PATIENCE);
-	CHECK_INT(open_lines(town.a), 0);
+	OK(found(&town));
+	dial(town.c, town.host, 80, SHARE, GET("/hold"));
+	PASS(10 * FL_NS_PER_MS);
+	for (int i = 0; i < 2; i++) {
+		dial(town.a, town.host, 80, SHARE, GET("/hold"));
+		PASS(10 * FL_NS_PER_MS);
+		dial(town.a, town.host, 80, 1, GET("/hold"));
+		PASS(10 * FL_NS_PER_MS);
+		CHECK(got(town.a, town.a->count - 1, "HTTP/1.1 503"));
+		CHECK(got(town.a, town.a->count - 2, "held"));
+		hang_up(town.a);
+		PASS(10 * FL_NS_PER_MS);
+		CHECK_INT(fl_http_server_conns(town.house->server), SHARE);
+	}
 }
 
 TEST_ONCE(idle_tls_connections_make_room)

@@ -31,11 +31,12 @@ const struct fl_kind driver_gadget_kind = { .group = "test.fairlead.dev", .versi
 					    .plural = "gadgets", .root = gadget_bind, .status = true,
 					    .help = "Wants a ConfigMap and a taint." };
 
-static struct fl_str by_node(const void *object)
+static void by_node(const void *object, struct fl_under *under)
 {
 	const struct gadget *gadget = object;
 
-	return gadget->spec.has.node ? gadget->spec.node : (struct fl_str){ NULL, 0 };
+	if (gadget->spec.has.node)
+		FL_UNDER(under, gadget->spec.node);
 }
 static const struct fl_index gadgets_by[] = { { "node", by_node }, { 0 } };
 

@@ -67,7 +67,7 @@ static void handle(struct fl_http_req *req)
 		fl_http_req_say(req, 500, "not in the script");
 		return;
 	}
-	script->at++;
+	script->at += !now->always;
 	if (now->retry_after)
 		fields[headers.len++] = (struct fl_header){ FL_S("retry-after"), fl_str(now->retry_after) };
 	if (now->held) {

@@ -13,6 +13,7 @@ struct exchange {
 	bool stay;                 /* the answer goes on: it is left open */
 	bool cut;                  /* and broken off after the body */
 	bool held;                 /* the answer is given when script_answer is called */
+	bool always;               /* the rest of what is asked is answered like that */
 };
 
 struct script {

@@ -133,6 +133,7 @@ static void no_line(void *self, const char *line, size_t len)
 {
 	((struct world *)self)->warned += memmem(line, len, "configuration is wrong", 22) != NULL;
 	((struct world *)self)->untaken += memmem(line, len, "not all of the configuration", 28) != NULL;
+	((struct world *)self)->missed += memmem(line, len, "the Node is not found", 21) != NULL;
 	if (getenv("TEST_LOG"))
 		(void)fprintf(stderr, "# %.*s", (int)len, line);
 }

@@ -10,8 +10,8 @@
 #include "api/node.h"
 #include "base/limits.h"
 #include "io/log_stderr.h"
-#include "node/holders.h"
-#include "node/plugin.h"
+#include "node/kubelet/holders.h"
+#include "node/kubelet/plugin.h"
 #include "wishes.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "gpu_rig.h"
 #include "base/limits.h"
-#include "node/gpu_child.h"
-#include "node/mps_launch.h"
+#include "node/gpu/child.h"
+#include "node/mps/launch.h"
 #include "run/loop.h"
 #include <errno.h>
 #include <stdio.h>
@@ -142,6 +142,8 @@ int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err)
 	options.wait = flags & RIG_WAIT;
 	if (flags & RIG_SELDOM)
 		options.pace.look_every = FL_GPU_LOOK_EVERY;
+	if (flags & RIG_CALM)
+		options.pace.look_soon = RIG_CALM_LOOK;
 	rig->gpu = fl_gpu_new(rig->io, rig->loop, &options, err);
 	return rig->gpu ? 0 : -FL_E_NOMEM;
 }
@@ -322,4 +324,12 @@ bool rig_all_clean(struct gpu_rig *rig, int cards)
 			return false;
 	}
 	return true;
+}
+
+bool rig_fault_is_told(struct gpu_rig *rig, int xid)
+{
+	char name[20];
+
+	(void)snprintf(name, sizeof name, "xid%d", xid);
+	return rig_see_fault(rig, 0, name) != NULL;
 }

@@ -10,7 +10,7 @@
 #pragma once
 #include "fake/nvml/control.h"
 #include "base/log.h"
-#include "node/gpu.h"
+#include "node/gpu/gpu.h"
 #include "api/node.h"
 #include "test.h"
 
@@ -30,8 +30,10 @@ struct gpu_rig {
 };
 
 /* LATER: rig_start makes the feeder. SELDOM: looks are half a minute apart. CUDA: deep checks make a context. WAIT: the
- * driver is left alone until fl_gpu_begin(). */
-enum { RIG_NO_LIBRARY = 1, RIG_LATER = 2, RIG_SELDOM = 4, RIG_CUDA = 8, RIG_WAIT = 16 };
+ * driver is left alone until fl_gpu_begin(). CALM: looks at a card that has a fault or is coming back are RIG_CALM_LOOK
+ * apart. */
+enum { RIG_NO_LIBRARY = 1, RIG_LATER = 2, RIG_SELDOM = 4, RIG_CUDA = 8, RIG_WAIT = 16, RIG_CALM = 32 };
+#define RIG_CALM_LOOK FL_NS_PER_S
 
 int rig_up(struct gpu_rig *rig, const char *topology, unsigned flags, struct fl_err *err);
 int rig_start(struct gpu_rig *rig, unsigned flags, struct fl_err *err);
@@ -60,6 +62,7 @@ void rig_turn(struct gpu_rig *rig, uint64_t ns);
 bool rig_driver(struct gpu_rig *rig, enum fl_driver_state state);             /* until */
 bool rig_all_clean(struct gpu_rig *rig, int cards);                            /* the first ones, and listened to */
 bool rig_answers(struct gpu_rig *rig, int gpu, enum fl_card_answer answer);   /* until */
+bool rig_fault_is_told(struct gpu_rig *rig, int xid);
 
 /* What the caches show now; NULL: nothing. */
 const struct fl_driver *rig_see_driver(struct gpu_rig *rig);

@@ -3,7 +3,7 @@
  * DIR/bundle/config.json, DIR/bundle/rootfs, DIR/state, and DIR/outside, which is the host. */
 #pragma once
 #include "io/io.h"
-#include "node/hook.h"
+#include "node/hook/hook.h"
 
 /* DIR/PATH in one of a few static buffers; the directories above it are made. */
 char *hook_at(const char *dir, const char *path);

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "fake/elf_file.h"
-#include "node/host_scan.h"
+#include "node/host/scan.h"
 
 #if defined(__aarch64__)
 #define ARCH "aarch64-linux-gnu"

@@ -2,7 +2,7 @@
  * not. */
 #include <nvml.h>
 
-#include "node/nv_abi.h"
+#include "node/gpu/nv_abi.h"
 
 #define SIZE(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #ours " is as large as " #theirs)
 #define AT(ours, member, theirs, their) \

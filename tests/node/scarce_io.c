@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-static atomic_int no_fd, no_process;           /* the error; 0: it refuses nothing */
+static atomic_int no_fd, no_process, no_room;  /* the error; 0: it refuses nothing */
 static struct fl_sys usual;
 static struct fl_fs refusing;
 static const struct fl_fs *usual_fs;
@@ -53,6 +53,20 @@ static int open_in_refusing(const struct fl_fs *fs, int dir, const char *path, i
 	int r;
 
 	return refuse(&r) ? r : usual_fs->open_in(fs, dir, path, flags, mode, how);
+}
+
+static int64_t write_refusing(const struct fl_fs *fs, int fd, const void *bytes, size_t len)
+{
+	int error = atomic_load(&no_room);
+
+	return error ? -error : usual_fs->write(fs, fd, bytes, len);
+}
+
+static int64_t pwrite_refusing(const struct fl_fs *fs, int fd, const void *bytes, size_t len, uint64_t at)
+{
+	int error = atomic_load(&no_room);
+
+	return error ? -error : usual_fs->pwrite(fs, fd, bytes, len, at);
 }
 
 static void run_refusing(struct fl_job *job, const struct fl_fs *fs)
@@ -105,6 +119,8 @@ void scarce_io(struct fl_io *io)
 	refusing = *sys->fs;
 	refusing.open = open_refusing;
 	refusing.open_in = open_in_refusing;
+	refusing.write = write_refusing;
+	refusing.pwrite = pwrite_refusing;
 	sys->connect = connect_refusing;
 	sys->listen = listen_refusing;
 	sys->accept = accept_refusing;
@@ -114,6 +130,11 @@ void scarce_io(struct fl_io *io)
 	sys->spawn = spawn_refusing;
 	sys->job_start = job_start_refusing;
 	sys->job_drop = job_drop_refusing;
+}
+
+void scarce_disk_from_now(int error)
+{
+	atomic_store(&no_room, error);
 }
 
 void scarce_from_now(int fd, int process)

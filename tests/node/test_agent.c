@@ -49,7 +49,7 @@ static bool says(struct world *w, int which)
 		{ "serves nothing", "there is no file at '", "at-all.yaml'" },
 		{ "waits for the end of the agent that holds the state directory", w->state, "" },
 		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },
-		{ "waits for the kubelet to watch nvidia.com/gpu: ", "/device-plugins", "No such file or directory" },
+		{ "waits for the kubelet to watch nvidia.com/gpu: ", "/late/plugins", "No such file or directory" },
 	};
 	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
 
@@ -57,13 +57,74 @@ static bool says(struct world *w, int which)
 	       strstr(said.p, words[which][1]) && strstr(said.p, words[which][2]);
 }
 
+static bool node_says_so_too(struct world *w, int arg)
+{
+	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
+
+	(void)arg;
+	return !fl_agent_ready(&w->agent, &said) && said.p && strstr(said.p, "(--kubelet-dir)") &&
+	       node_says(w, "False", said.p);
+}
+
+static bool node_says_ready(struct world *w, int arg)
+{
+	(void)arg;
+	return node_says(w, "True", "2 cards");
+}
+
 TEST_ONCE(a_kubelets_directory_that_is_not_there_is_named)
 {
+	char late[100];
 	WORLD(w, "two-t4", 0);
 
-	(void)snprintf(w.plugins, sizeof w.plugins, "/proc/x/device-plugins");
+	(void)snprintf(late, sizeof late, "%s/late", w.rig.folder);
+	(void)snprintf(w.plugins, sizeof w.plugins, "%s/late/plugins", w.rig.folder);
+	w.node = true;
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, says, 5));
+	CHECK(until(&w, node_says_so_too, 0));
+	CHECK(mkdir(late, 0755) == 0 && symlink("../plugins", w.plugins) == 0);
+	CHECK(until(&w, both_are, 'H') && until(&w, is_ready, 0) && until(&w, node_says_ready, 0));
+}
+
+static bool says_no_node(struct world *w, int arg)
+{
+	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
+
+	(void)arg;
+	return fl_agent_ready(&w->agent, &said) && said.p && strstr(said.p, "the API server has no Node 'n1'") &&
+	       strstr(said.p, "set NODE_NAME by the downward API (spec.nodeName), or --node-name");
+}
+
+static bool says_nothing(struct world *w, int arg)
+{
+	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
+
+	(void)arg;
+	return fl_agent_ready(&w->agent, &said) && !said.len;
+}
+
+/* Until the list has been read nobody knows; then devices are served all the same. A Node may go, and come back. */
+TEST_ONCE(a_node_that_the_api_server_does_not_have_is_named_and_its_devices_are_served)
+{
+	struct fl_own_node node = { 0 };
+	struct fl_feed *feed;
+	WORLD(w, "two-t4", 0);
+
+	OK_ERR(agent_up(&w), &w.err);
+	feed = fl_loop_feed(w.loop, &fl_own_node_kind);
+	CHECK(until(&w, both_are, 'H') && until(&w, says_nothing, 0));
+	CHECK_INT(w.missed, 0);
+	FL_SET(FL_IN(&node, meta), name, FL_S("n1"));
+	for (int i = 1; i <= 2; i++) {
+		fl_feed_begin(feed);
+		fl_feed_synced(feed);
+		CHECK(until(&w, says_no_node, 0) && both_are(&w, 'H'));
+		CHECK_INT(w.missed, i);
+		OK_ERR(fl_feed_put(feed, &node, &w.err), &w.err);
+		CHECK(until(&w, says_nothing, 0));
+		fl_feed_gone(feed, FL_S(""), FL_S("n1"));
+	}
 }
 
 static bool is_absent(struct world *w, int arg)
@@ -164,6 +225,30 @@ TEST_ONCE(without_a_driver_it_waits_and_then_lists_what_comes)
 	OK_ERR(rig_say(&w.rig, "xid 0 79", &w.err), &w.err);
 	CHECK(until(&w, first_is, 'U'));
 	CHECK_INT(listed(&w, 1), 'H');
+}
+
+static bool is_explained(struct world *w, const struct fl_kind *kind, const char *name, struct fl_buf *out)
+{
+	fl_buf_clear(out);
+	return fl_loop_explain(w->loop, kind, FL_S(""), fl_str(name), out, &w->err) == 0;
+}
+
+TEST_ONCE(a_gpu_is_explained_by_its_address_and_by_its_uuid)
+{
+	FL_AUTO(fl_buf) struct fl_buf by_address = FL_BUF(4 * FL_KIB), by_uuid = FL_BUF(4 * FL_KIB);
+	char address[16];
+	WORLD(w, "two-t4", 0);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H') && until(&w, is_ready, 0));
+	rig_address(&w.rig, 1, address);
+	CHECK(is_explained(&w, &fl_health_kind, address, &by_address) && by_address.len);
+	CHECK(is_explained(&w, &fl_health_kind, uuid(&w, 1), &by_uuid));
+	CHECK(fl_str_eq(fl_buf_view(&by_address), fl_buf_view(&by_uuid)));
+	CHECK(is_explained(&w, &fl_card_kind, uuid(&w, 1), &by_uuid));
+	CHECK(!is_explained(&w, &fl_card_kind, "GPU-none", &by_uuid));
+	CHECK(strstr(w.err.text, "there is no Card GPU-none, and nobody has said anything of it; there are "));
+	CHECK(strstr(w.err.text, address) != NULL);
 }
 
 enum { NODE_GPU_0, NODE_GPU_1, POD_GPU_0, NODE_READY, HEARD_COUNT };

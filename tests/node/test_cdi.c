@@ -2,9 +2,9 @@
  * own. */
 #include "base/limits.h"
 #include "base/log.h"
-#include "node/cdi.h"
+#include "node/host/cdi.h"
 #include "node_world.h"
-#include "plan/gpu_cdi.h"
+#include "plan/gpu/cdi.h"
 #include "run/memory.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* The command line and files on a disk, until Settings are there. */
 #include "base/limits.h"
-#include "node/config.h"
+#include "node/settings/config.h"
 #include "run/memory.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,6 +1,7 @@
 /* The driver's feeder on the fake driver, through real children that hang, crash and are killed. None of it is
  * tortured: the children are processes of their own. */
 #include "base/limits.h"
+#include "fake/nvml/call.h"
 #include "gpu_rig.h"
 #include "test_io.h"
 #include <dlfcn.h>
@@ -210,14 +211,6 @@ static bool has_parts(struct gpu_rig *rig, int count)
 	return card && (int)card->partitions.len == count;
 }
 
-static bool fault_is_told(struct gpu_rig *rig, int xid)
-{
-	char name[20];
-
-	(void)snprintf(name, sizeof name, "xid%d", xid);
-	return rig_see_fault(rig, 0, name) != NULL;
-}
-
 static bool part_fault_is_told(struct gpu_rig *rig, int gi)
 {
 	char name[40];
@@ -259,96 +252,10 @@ TEST_ONCE(partitions_are_told_with_profiles_and_capabilities)
 	(void)snprintf(words, sizeof words, "xid 0 94 %d 0", gi);
 	SAY(words);
 	CHECK(rig_until(&rig, part_fault_is_told, gi));
-	CHECK(!fault_is_told(&rig, 94));
+	CHECK(!rig_fault_is_told(&rig, 94));
 }
 
 /* ---- faults ---- */
-
-TEST_ONCE(an_xid_is_told_at_once_and_makes_the_card_unclean)
-{
-	uint64_t begin, took;
-	const struct fl_card_fault *fault;
-
-	RIG(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, rig_all_clean, 2));
-	begin = fl_clock(rig.io);
-	SAY("xid 0 79");
-	CHECK(rig_until(&rig, fault_is_told, 79));
-	took = fl_clock(rig.io) - begin;
-	(void)printf("# from the XID to its fault in the cache: %llu us\n", (unsigned long long)took / 1000);
-	CHECK(rig_see_card(&rig, 0)->clean < FL_CARD_CLEAN_MAX);
-	CHECK_INT(rig_see_card(&rig, 1)->clean, FL_CARD_CLEAN_MAX);
-	fault = rig_see_fault(&rig, 0, "xid79");
-	CHECK_INT(fault->count, 1);
-	CHECK(fault->last > 0);
-	CHECK(rig_until(&rig, rig_all_clean, 2));   /* it answers: whether that is enough is a plan's to say */
-	CHECK(fault_is_told(&rig, 79));
-}
-
-static bool count_is(struct gpu_rig *rig, int count)
-{
-	const struct fl_card_fault *fault = rig_see_fault(rig, 0, "xid13");
-
-	return fault && fault->count == count;
-}
-
-TEST_ONCE(a_storm_of_events_is_told_as_a_few_and_none_is_lost)
-{
-	RIG(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, rig_all_clean, 2));
-	for (int i = 0; i < 200; i++)
-		SAY("xid 0 13");
-	CHECK(rig_until(&rig, count_is, 200));
-}
-
-static bool fault_is_gone(struct gpu_rig *rig, int xid)
-{
-	return !fault_is_told(rig, xid);
-}
-
-TEST_ONCE(a_fault_that_a_plan_wants_gone_goes)
-{
-	RIG(rig, "two-t4", 0);
-	CHECK(rig_until(&rig, rig_all_clean, 2));
-	SAY("xid 0 31");
-	SAY("xid 0 48");
-	CHECK(rig_until(&rig, fault_is_told, 48));
-	CHECK(rig_until(&rig, fault_is_gone, 31));
-	CHECK(fault_is_told(&rig, 48));
-	CHECK(rig_until(&rig, rig_all_clean, 2));
-}
-
-static bool recovers(struct gpu_rig *rig, int action)
-{
-	const struct fl_card *card = rig_see_card(rig, 0);
-
-	return card && (int)card->recovery == action && (action ? card->clean == 0 : card->clean > 0);
-}
-
-static bool wants_imex_and_is_clean(struct gpu_rig *rig, int gpu)
-{
-	const struct fl_card *card = rig_see_card(rig, gpu);
-
-	return card && card->recovery == FL_RECOVERY_IMEX && card->clean > 0;
-}
-
-static bool recovery_is_told(struct gpu_rig *rig, int gpu)
-{
-	return rig_see_fault(rig, gpu, "recovery") != NULL;
-}
-
-TEST_ONCE(what_the_driver_wants_done_is_told_and_over_when_it_is_done)
-{
-	RIG(rig, "dgx-h100", 0);
-	CHECK(rig_until(&rig, rig_all_clean, 8));
-	SAY("recovery 0 reset");
-	CHECK(rig_until(&rig, recovers, FL_RECOVERY_RESET));
-	CHECK(rig_until(&rig, recovery_is_told, 0));
-	SAY("recovery 0 none");
-	CHECK(rig_until(&rig, recovers, FL_RECOVERY_NONE));
-	SAY("recovery 0 imex-domain");   /* which is not the card's, and keeps it from nothing */
-	CHECK(rig_until(&rig, wants_imex_and_is_clean, 0));
-}
 
 TEST_ONCE(a_lost_card_is_told_keeps_its_name_and_comes_back)
 {
@@ -542,7 +449,7 @@ TEST_ONCE(children_that_are_killed_are_replaced_and_nothing_is_told)
 	CHECK(rig_until(&rig, has_events_child, before.events));
 	rig_turn(&rig, 50 * FL_NS_PER_MS);
 	SAY("xid 0 48");
-	CHECK(rig_until(&rig, fault_is_told, 48));
+	CHECK(rig_until(&rig, rig_fault_is_told, 48));
 	CHECK_INT(rig_see_card(&rig, 0)->answer, FL_CARD_ANSWERS);
 }
 
@@ -602,13 +509,13 @@ TEST_ONCE(a_card_that_is_pulled_out_is_gone_with_its_faults)
 	RIG(rig, "two-t4", 0);
 	CHECK(rig_until(&rig, rig_all_clean, 2));
 	SAY("xid 0 79");
-	CHECK(rig_until(&rig, fault_is_told, 79));
+	CHECK(rig_until(&rig, rig_fault_is_told, 79));
 	rig_address(&rig, 0, address);
 	(void)snprintf(command, sizeof command, "rm -rf '%s/bus/pci/devices/%s'", rig.sysfs, address);
 	SAY("pull 0");
 	CHECK(system(command) == 0);
 	CHECK(rig_until(&rig, is_gone, 0));
-	CHECK(!fault_is_told(&rig, 79));
+	CHECK(!rig_fault_is_told(&rig, 79));
 	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 }

@@ -1,6 +1,6 @@
 /* What the hook writes for a container's loader, and over /proc: the linker's cache, cuda-compat, the parameters. */
 #include "hook_bundle.h"
-#include "node/ld_cache.h"
+#include "node/host/ld_cache.h"
 #include "test.h"
 #include "test_io.h"
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* The hook's program on a host: written when it is not there as it should be, and never over somebody else's file. This
  * test carries it, as `fairlead` does. */
-#include "node/hook_install.h"
-#include "node/host.h"
+#include "node/host/hook_install.h"
+#include "node/host/host.h"
 #include "test.h"
 #include "test_io.h"
 #include <errno.h>

@@ -3,10 +3,11 @@
 #include "fake/nvml/control.h"
 #include "host_tree.h"
 #include "keys_check.h"
-#include "node/hook.h"
-#include "node/hook_install.h"
-#include "node/host.h"
-#include "node/host_scan.h"
+#include "node/decide.h"
+#include "node/hook/hook.h"
+#include "node/host/hook_install.h"
+#include "node/host/host.h"
+#include "node/host/scan.h"
 #include "node_world.h"
 #include "run/memory.h"
 #include "test.h"
@@ -288,6 +289,16 @@ static int put_file(struct world *w, const char *path)
 	return sim_file_put(w->node.host, path, bytes, size);
 }
 
+static int put_waiting(struct world *w, const char *waits)
+{
+	struct fl_settings settings = { 0 };
+
+	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
+	if (waits)
+		FL_SET(&settings, waits, fl_str(waits));
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_settings_kind), &settings, &w->err);
+}
+
 static int world_start(struct world *w)
 {
 	static const struct fl_kind *const fed[] = { &fl_driver_kind, &fl_settings_kind, &fl_card_kind,
@@ -309,7 +320,7 @@ static int world_start(struct world *w)
 	for (size_t i = 0; i < FL_LEN(fed); i++)
 		fl_memory_begin(w->loop, fed[i]);
 	fl_memory_begin(w->loop, &fl_host_kind);
-	return 0;
+	return put_waiting(w, NULL);
 }
 
 #define WORLD(w) \
@@ -408,16 +419,6 @@ TEST(the_host_is_looked_at_once_for_all_cards)
 	OK_ERR(put_driver(&w, "1.0"), &w.err);
 	CHECK(comes(&w, "1.0/", 1));
 	CHECK(test_tortured() || w.sink.looks == 1);
-}
-
-static int put_waiting(struct world *w, const char *waits)
-{
-	struct fl_settings settings = { 0 };
-
-	FL_SET(FL_IN(&settings, meta), name, FL_S("settings"));
-	if (waits)
-		FL_SET(&settings, waits, fl_str(waits));
-	return fl_feed_put(fl_loop_feed(w->loop, &fl_settings_kind), &settings, &w->err);
 }
 
 TEST(the_host_is_looked_at_when_it_is_known_which_configuration_counts)

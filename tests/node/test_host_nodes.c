@@ -1,6 +1,7 @@
 /* Unified memory's device nodes, made where they are missing: on a simulated disk, and what the Node says of them. */
 #include "base/limits.h"
-#include "node/host.h"
+#include "node/decide.h"
+#include "node/host/host.h"
 #include "node_world.h"
 #include "run/memory.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* node-interfaces.md §13.7: what is found of a driver on the hosts that there are, row by row. */
 #include "base/limits.h"
 #include "host_tree.h"
-#include "node/gpu_find.h"
+#include "node/gpu/find.h"
 #include "test.h"
 #include "test_io.h"
 #include <stdio.h>

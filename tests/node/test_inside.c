@@ -2,7 +2,7 @@
 #include "api/node.h"
 #include "base/limits.h"
 #include "node/decide_pods.h"
-#include "node/inside.h"
+#include "node/kubelet/inside.h"
 #include "node_world.h"
 #include "plan/gpu_facts.h"
 #include "run/memory.h"

@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "io/posix.h"
-#include "node/inside_scan.h"
+#include "node/kubelet/inside_scan.h"
 #include "test.h"
 #include <errno.h>
 #include <stdio.h>

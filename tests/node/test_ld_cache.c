@@ -1,7 +1,7 @@
 /* The linker's cache and the libraries it names: what glibc takes is taken, what is damaged is left out. */
 #include "base/bytes.h"
-#include "node/elf.h"
-#include "node/ld_cache.h"
+#include "node/host/elf.h"
+#include "node/host/ld_cache.h"
 #include "test.h"
 #include "test_io.h"
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #include "api/node.h"
 #include "io/fs.h"
 #include "node/decide_pods.h"
-#include "node/links.h"
+#include "node/host/links.h"
 #include "node_world.h"
 #include "plan/gpu_facts.h"
 #include "run/memory.h"

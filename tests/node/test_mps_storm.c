@@ -3,9 +3,9 @@
  * and from time to time all faults end and the node has to come to rest. */
 #include "base/limits.h"
 #include "node/decide.h"
-#include "node/mps.h"
+#include "node/mps/mps.h"
 #include "plan/gpu_facts.h"
-#include "plan/gpu_mps.h"
+#include "plan/gpu/mps.h"
 #include "sim/sim.h"
 #include "test.h"
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* How Settings come from what was given, from files and from the Node's label. */
-#include "node/config.h"
+#include "node/settings/config.h"
 #include "base/limits.h"
 #include "io/io.h"
 #include "keys_check.h"
@@ -187,8 +187,8 @@ enum heard { NOT_YET, NO_SERVER, NO_NODE, NODE_SAYS };
 struct stage {
 	enum heard node;
 	const char *label;                     /* NODE_SAYS; "": it has none */
-	const char *memo;                      /* the file that is kept on the disk, "chosen good" where it is not the
-		one that was in force; NULL: none; "?": not read yet */
+	const char *memo;                      /* the file that is kept on the disk, "chosen good" where it is not
+						  the one that was in force; NULL: none; "?": not read yet */
 	const char *files;                     /* "one two bad": those that there are, by UUID, by index, and wrong */
 	const char *waits, *message;           /* parts of them; "": none */
 	const char *kept;                      /* what is kept on the disk then */

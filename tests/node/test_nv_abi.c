@@ -1,4 +1,4 @@
-#include "node/nv_abi.h"
+#include "node/gpu/nv_abi.h"
 #include "test.h"
 
 /* A library that has only the names that it was given. */

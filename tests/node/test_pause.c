@@ -4,7 +4,7 @@
 #include "http/client.h"
 #include "io/job.h"
 #include "node/holding.h"
-#include "plan/gpu_health.h"
+#include "plan/gpu/health.h"
 #include "test_io.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -103,7 +103,7 @@ static int64_t finish(struct node *n, struct fl_http_call *call)
 TEST_ONCE(a_request_is_answered_when_the_driver_is_free_and_when_it_is_taken_up)
 {
 	NODE(n);
-	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
+	ASKED(n, "/resume", "", 200, "there is no pause");
 	CHECK(fake_in_use(n.rig.state->path));
 	ASKED(n, "/pause", " an upgrade \n", 200, "the driver is let go of\n");
 	CHECK(!fake_in_use(n.rig.state->path));
@@ -116,7 +116,7 @@ TEST_ONCE(a_request_is_answered_when_the_driver_is_free_and_when_it_is_taken_up)
 	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade");
 	ASKED(n, "/resume", "", 200, "the driver is taken up");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
-	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
+	ASKED(n, "/resume", "", 200, "there is no pause");
 }
 
 #define OF_THE_LABEL \
@@ -176,7 +176,7 @@ TEST_ONCE(whoever_writes_the_file_asks_for_a_pause)
 	CHECK(test_write_file(remembered(&n.rig), "\n"));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	CHECK(rig_until(&n.rig, is_known, 0));
-	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: nobody has written what for");
+	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: no reason was given");
 	ASKED(n, "/resume", "", 200, "the driver is taken up");
 	CHECK(rig_until(&n.rig, is_remembered, false));
 }
@@ -433,7 +433,7 @@ TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
 	n.client = fl_http_client_new(
 		n.rig.io, &(struct fl_http_client_options){ .url = fl_str(n.url), .plain_h2 = true }, &n.err);
 	OK_ERR(n.client ? 0 : -1, &n.err);
-	ASKED(n, "/resume", "", 200, "nobody has asked for a pause");
+	ASKED(n, "/resume", "", 200, "there is no pause");
 	{
 		FL_AUTO(fl_http_call) struct fl_http_call pause = { 0 }, resume = { 0 };
 

@@ -1,6 +1,6 @@
 /* The bus as sysfs shows it: a tree of our own. */
 #include "base/limits.h"
-#include "node/pci.h"
+#include "node/gpu/pci.h"
 #include "io/io.h"
 #include "test.h"
 #include "test_io.h"

@@ -3,7 +3,7 @@
 #include "fake_kubelet.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
-#include "node/plugin_in.h"
+#include "node/kubelet/plugin_in.h"
 #include "node_world.h"
 #include "test.h"
 #include "test_io.h"
@@ -426,6 +426,37 @@ TEST_ONCE(without_a_kubelet_it_waits_and_costs_little)
 	CHECK(sim_events(w.node.sim) - events < 1000);
 	KUBELET(w);
 	CHECK(comes(&w, GPU, "GPU-0 GPU-1", FL_NS_PER_S));
+}
+
+static struct fl_str trouble(struct world *w, struct fl_arena *arena)
+{
+	struct fl_view view = fl_loop_view(w->loop, arena);
+	const struct fl_dir_trouble *told = fl_view_get(&view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_KUBELET));
+
+	return told ? told->why : FL_S("");
+}
+
+/* It may be another folder than the kubelet's. One that starts anew is no news, and what is over is not told. */
+TEST_ONCE(a_kubelet_that_is_not_reached_is_told_after_a_while)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	WORLD(w);
+
+	WISH(w, TWO);
+	pass(&w, FL_PLUGIN_TOLD_AFTER - FL_NS_PER_S);
+	CHECK_STR(trouble(&w, &arena), "");
+	pass(&w, 2 * FL_NS_PER_S);
+	CHECK(fl_str_starts(trouble(&w, &arena), FL_S("waits for the kubelet to watch " GPU ": ")));
+	CHECK(fl_str_ends(trouble(&w, &arena), FL_S("(--kubelet-dir)")));
+	KUBELET(w);
+	pass(&w, 5 * FL_NS_PER_S);
+	CHECK_STR(trouble(&w, &arena), "");
+	fake_kubelet_stop(&w.kubelet);
+	pass(&w, FL_PLUGIN_TOLD_AFTER + 2 * FL_NS_PER_S);
+	CHECK(trouble(&w, &arena).len > 0);
+	WISH(w, "[]");
+	pass(&w, FL_NS_PER_S);
+	CHECK_STR(trouble(&w, &arena), "");
 }
 
 TEST_ONCE(options_are_the_same_in_both_places_and_a_change_is_registered)

@@ -4,7 +4,7 @@
 #include "api/node.h"
 #include "base/limits.h"
 #include "node/decide_pods.h"
-#include "node/pods.h"
+#include "node/kubelet/pods.h"
 #include "plan/gpu_facts.h"
 #include "run/kube.h"
 #include "run/memory.h"

@@ -4,7 +4,7 @@
 #include "grpc/runtime.h"
 #include "grpc/runtime.pb-c.h"
 #include "grpc/server.h"
-#include "node/runtime.h"
+#include "node/host/runtime.h"
 #include "node_world.h"
 #include "test.h"
 #include <stdio.h>

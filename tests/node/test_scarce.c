@@ -75,3 +75,31 @@ TEST_ONCE(what_the_kernel_refuses_for_a_while_is_told_and_costs_no_gpu)
 		CHECK(until(&w, both_are, 'H') && until(&w, is_ready, 0));
 	}
 }
+
+static bool says_no_room(struct world *w, int arg)
+{
+	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
+
+	(void)arg;
+	return !fl_agent_ready(&w->agent, &said) && said.p && strstr(said.p, "No space left on device") &&
+	       node_says(w, "False", "No space left on device: make room there");
+}
+
+/* On the disk that is full are the CDI directory and the state. */
+TEST_ONCE(a_gpu_that_joins_while_the_disk_is_full_is_not_advertised_before_there_is_room)
+{
+	WORLD(w, "two-t4", 0);
+
+	scarce_io(w.rig.io);
+	w.node = true;
+	OK_ERR(rig_say(&w.rig, "pull 1", &w.err), &w.err);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, first_is, 'H') && until(&w, is_ready, 0));
+	CHECK_INT(listed(&w, 1), '-');
+	scarce_disk_from_now(ENOSPC);
+	OK_ERR(rig_say(&w.rig, "heal 1", &w.err), &w.err);
+	CHECK(until(&w, says_no_room, 0));
+	CHECK(listed(&w, 0) == 'H' && listed(&w, 1) != 'H');
+	scarce_disk_from_now(0);
+	CHECK(until(&w, both_are, 'H') && until(&w, is_ready, 0));
+}

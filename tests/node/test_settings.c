@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "json/yaml.h"
 #include "json/write.h"
-#include "node/settings.h"
+#include "node/settings/settings.h"
 #include "test.h"
 
 struct options {
@@ -203,6 +203,19 @@ static const struct {
 	  "{\"unpooled\":true,\"withoutCDI\":\"refuse\",\"preStart\":false,\"cdiKind\":\"a.b/c\",\"hook\":"
 	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"recoveryWaitMax\":3600000000000,"
 	  "\"cleanLooks\":5}" },
+	{ "a wait that the longest one's default is above leaves it alone", "--recovery-wait=5m", "", NULL,
+	  "{\"recoveryWait\":300000000000}" },
+	{ "above a longer one it is twice that", "--recovery-wait=15m", "", NULL,
+	  "{\"recoveryWait\":900000000000,\"recoveryWaitMax\":1800000000000}" },
+	{ "but no longer than a GPU is ever kept away", "--recovery-wait=45m", "", NULL,
+	  "{\"recoveryWait\":2700000000000,\"recoveryWaitMax\":3600000000000}" },
+	{ "above the longest there is none, which is told", "--recovery-wait=1h", "", NULL,
+	  "{\"recoveryWait\":3600000000000,\"recoveryWaitMax\":0,\"untaken\":\"--recovery-wait: 1h is the longest time "
+	  "a GPU is ever kept away, so Flapping is off: give a shorter one, or --recovery-wait-max=0s too\"}" },
+	{ "and not told to somebody who has turned it off", "--recovery-wait=1h --recovery-wait-max=0s", "", NULL,
+	  "{\"recoveryWait\":3600000000000,\"recoveryWaitMax\":0}" },
+	{ "without a wait there is no Flapping, and nothing is told", "--recovery-wait=0s", "", NULL,
+	  "{\"recoveryWait\":0}" },
 	{ "what touches Pods and the Node, asked for",
 	  "--startup-taint=true --evict-after=5m --remove-refused-pods=true --dev-char-links=true", "", NULL,
 	  "{\"startupTaint\":true,\"evictAfter\":300000000000,\"removeRefusedPods\":true,\"devCharLinks\":true}" },
@@ -291,6 +304,13 @@ static const struct {
 	{ "a taint is wanted or not", "--startup-taint=maybe", NULL,
 	  "--startup-taint: 'maybe' is neither true nor false" },
 	{ "no time", "--recovery-wait=2h", NULL, "--recovery-wait: '2h' is no time from 0s to 1h, as 30s" },
+	{ "a most that is no longer than the least", "--recovery-wait=30s --recovery-wait-max=20s", NULL,
+	  "--recovery-wait-max: 20s is not above --recovery-wait, 30s: give a longer one, or 0s to turn Flapping off" },
+	{ "nor is the same", "--recovery-wait-max=30s", NULL,
+	  "--recovery-wait-max: 30s is not above --recovery-wait, 30s: give a longer one, or 0s to turn Flapping off" },
+	{ "above the longest there is nothing to give", "--recovery-wait=1h --recovery-wait-max=1h", NULL,
+	  "--recovery-wait-max: 1h0m0s is not above --recovery-wait, 1h0m0s: give a shorter --recovery-wait, or 0s to "
+	  "turn Flapping off" },
 	{ "longer than a GPU may be kept away", "--recovery-wait-max=2h", NULL,
 	  "--recovery-wait-max: '2h' is no time from 0s to 1h, as 10m" },
 	{ "more looks than are counted", "--clean-looks=11", NULL, "--clean-looks: '11' is no number from 1 to 10" },

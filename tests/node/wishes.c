@@ -61,6 +61,7 @@ int wishes_sources(struct fl_loop *loop, struct fl_plugins **plugins, struct fl_
 		{ .kind = &fl_plugin_socket_kind },
 		{ .kind = &fl_holder_kind },
 		{ .kind = &fl_active_kind },
+		{ .kind = &fl_dir_trouble_kind },
 	};
 
 	for (size_t i = 0; i < FL_LEN(sources); i++) {

@@ -7,7 +7,7 @@
  *     "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"units\":[{\"id\":\"GPU-0\",\"healthy\":true}]}]", err);
  */
 #pragma once
-#include "node/plugin.h"
+#include "node/kubelet/plugin.h"
 
 int wishes_sources(struct fl_loop *loop, struct fl_plugins **plugins, struct fl_err *err) FL_MUSTUSE;
 

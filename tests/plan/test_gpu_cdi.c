@@ -1,5 +1,5 @@
 /* The CDI file of a node's GPUs. I3: what was handed out resolves until nobody holds it. */
-#include "plan/gpu_cdi.h"
+#include "plan/gpu/cdi.h"
 #include "gpu_facts.h"
 
 #define READY "metadata: {name: driver}\nstate: Ready\n"

@@ -1,5 +1,5 @@
 /* What the Node says of device nodes that the agent could not make. */
-#include "plan/gpu_dev_nodes.h"
+#include "plan/gpu/dev_nodes.h"
 #include "gpu_facts.h"
 
 #define NODE "metadata: {name: n1}\nstatus: {}\n"

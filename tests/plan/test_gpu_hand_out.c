@@ -1,7 +1,7 @@
 /* Allocate and GetPreferredAllocation, as pure answers. */
-#include "plan/gpu_hand_out.h"
+#include "plan/gpu/hand_out.h"
 #include "gpu_facts.h"
-#include "plan/gpu_ids.h"
+#include "plan/gpu/ids.h"
 
 /* ---- ids ---- */
 

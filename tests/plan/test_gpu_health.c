@@ -1,5 +1,5 @@
 /* Is a card fit to be handed out? I6, I7, I9: bad news at once, good news damped, always with a remedy. */
-#include "plan/gpu_health.h"
+#include "plan/gpu/health.h"
 #include "gpu_facts.h"
 
 #define A "0000:01:00.0"
@@ -9,10 +9,14 @@
 #define SOON "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\nclean: 2\n"
 #define CUT FINE "mig: true\npartitions: [{uuid: MIG-1, gi: 1, ci: 0, profile: 1g.10gb}, " \
 	    "{uuid: MIG-2, gi: 2, ci: 0, profile: 1g.10gb}, {uuid: MIG-3, gi: 2, ci: 1, profile: 1c.2g.10gb}]\n"
-#define XID(n) "metadata: {name: " A "/xid-" n "}\ncard: " A "\nwhat: Xid\nxid: " n "\ncount: 1\nlast: 90000000000\n"
+#define OLD_XID(n, more) "metadata: {name: " A "/xid-" n "}\ncard: " A "\nwhat: Xid\nxid: " n "\ncount: 1\n" \
+			 "last: 90000000000\n" more
+#define XID(n) OLD_XID(n, "clean: 10\n")
 #define NEW_XID(n) "metadata: {name: " A "/xid-" n "}\ncard: " A "\nwhat: Xid\nxid: " n "\ncount: 1\nlast: " \
 	  "100000000000\n"
 #define WAS(state, more) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\nsince: 50000000000\n" more
+#define WAS_PART(uuid) "metadata: {name: " uuid "}\ncard: " A "\nstate: Recovering\nboot: b1\ncause: Lost\n" \
+		       "since: 50000000000\n"
 #define WAS_SICK(state, s) "metadata: {name: " A "}\ncard: " A "\nstate: " state "\nboot: b1\ncause: DriverSick\n" \
 	"since: " s "000000000\n"
 #define HELD "metadata: {name: t/p/c/nvidia.com-gpu}\nresource: nvidia.com/gpu\ndevices: [GPU-a]\npodNamespace: " \
@@ -72,7 +76,19 @@ static const struct {
 	{ "a suspicion makes nothing better", READY, SOON, XID("32"), WAS("Unhealthy", "cause: Xid79"), "", "",
 	  A ": Unhealthy Xid32 since 100, warned: XID 32: *\n" },
 	{ "a report that has only just come is not over, whatever was counted before", READY, FINE, NEW_XID("79"),
-	  WAS("Healthy", ""), "", "", A ": Unhealthy Xid79 since 100, warned: XID 79: *\nagain at 101\n" },
+	  WAS("Healthy", ""), "", "", A ": Unhealthy Xid79 since 100, warned: XID 79: *\n" },
+	{ "nor after looks of the same second, the first of which may have begun before it", READY, FINE,
+	  NEW_XID("79") "clean: 3\n", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy Xid79 since 100, warned: XID 79: *\nagain at 101\n" },
+	{ "a fault waits for clean looks of its own", READY, FINE, OLD_XID("79", "clean: 2\n"),
+	  WAS("Unhealthy", "cause: Xid79"), "", "", A ": Unhealthy Xid79 since 50, warned: XID 79: *\n" },
+	{ "an application's XID leaves the looks alone that bring a GPU back", READY, FINE, OLD_XID("31", ""),
+	  WAS("Recovering", "cause: Lost"), "", "",
+	  "gone Fault " A "/xid-31\n" A ": Healthy since 100 returned 100, told\n" },
+	{ "a fault of one MIG device sets back the looks of no other", READY, CUT, OLD_XID("48", "gi: 1\nci: 0\n"),
+	  WAS_PART("MIG-1") "---\n" WAS_PART("MIG-2"), "", "",
+	  A ": Healthy since 100\nMIG-1: Unhealthy Xid48 since 100, warned: *\n"
+	    "MIG-2: Healthy since 100 returned 100, told\nMIG-3: Healthy since 100\n" },
 
 	{ "it comes back when it was well for long enough, and the report goes", READY, FINE, XID("79"),
 	  WAS("Unhealthy", "cause: Xid79"), "", "",
@@ -250,17 +266,16 @@ static const struct {
 	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 48\ncount: 1\ngi: 2\nci: 1\nlast: 99900000000\n",
 	  WAS("Healthy", "") "\n---\nmetadata: {name: MIG-3}\ncard: " A "\nstate: Healthy\n", HOLDS("MIG-1"), "",
 	  A ": Healthy since 50, told\nMIG-1: Healthy since 100\nMIG-2: Healthy since 100\n"
-	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\nagain at 100\n" },
+	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\n" },
 	{ "a fault of a GPU instance is that of all its parts", READY, CUT,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 48\ncount: 1\ngi: 2\nlast: 99900000000\n", "",
 	  HOLDS("'MIG-2::3'"), "",
 	  A ": Healthy since 100\nMIG-1: Healthy since 100\nMIG-2: Unhealthy Xid48 since 100, warned: *; held by "
 	    "team/job\n"
-	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\nagain at 100\n" },
+	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\n" },
 	{ "a fault of the card is that of all parts", READY, CUT, NEW_XID("79"), "", "", "",
 	  A ": Unhealthy Xid79 since 100, warned: *\nMIG-1: Unhealthy Xid79 since 100, warned: *\n"
-	    "MIG-2: Unhealthy Xid79 since 100, warned: *\nMIG-3: Unhealthy Xid79 since 100, warned: *\nagain at "
-	      "101\n" },
+	    "MIG-2: Unhealthy Xid79 since 100, warned: *\nMIG-3: Unhealthy Xid79 since 100, warned: *\n" },
 
 	{ "a card that is gone and held by nobody", READY, "", "", WAS("Healthy", ""), "", "", "gone Health " A "\n" },
 	{ "a card that is gone and held stays, and is sick", READY, "", "", WAS("Healthy", ""), HELD, "",
@@ -402,7 +417,7 @@ static const struct {
 	{ "so that it breaks again, which is no relapse", LOST, "",
 	  SINCE("Recovering", "98", BROKE("2", "0") "well: true\n"),
 	  "", DAMPED, A ": Unhealthy Lost since 100 broke 3/0 at 100, warned" BROKEN("3", "1m0s") "\nagain at 130\n" },
-	{ "also by a report only", "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\n", NEW_XID("48"),
+	{ "also by a report only", FINE, NEW_XID("48"),
 	  SINCE("Unhealthy", "95", BROKE("2", "0") "well: true\n"), "", DAMPED,
 	  A ": Unhealthy Xid48 since 100 broke 3/0 at 100, warned, flapping: *\nagain at 130\n" },
 	{ "not by one that was counted", "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-a\n", XID("48"),
@@ -441,7 +456,7 @@ static const struct {
 	  WAS("Healthy", "") "---\nmetadata: {name: MIG-3}\ncard: " A "\nstate: Healthy\nboot: b1\nsince: 1\n"
 	  BROKE("2", "1"), "", DAMPED,
 	  A ": Healthy since 50, told\nMIG-1: Healthy since 100\nMIG-2: Healthy since 100\n"
-	    "MIG-3: Unhealthy Xid48 since 100 broke 3/2 at 100, warned, flapping: *\nagain at 100\n" },
+	    "MIG-3: Unhealthy Xid48 since 100 broke 3/2 at 100, warned, flapping: *\nagain at 130\n" },
 };
 
 TEST(a_gpu_that_breaks_again_and_again_stays_away_longer)

@@ -1,5 +1,5 @@
 /* What is wrong inside of running Pods: a driver that was changed under them, devices that were taken away. I3, I6. */
-#include "plan/gpu_inside.h"
+#include "plan/gpu/inside.h"
 #include "gpu_facts.h"
 
 #define HOLDER(pod) \

@@ -1,5 +1,5 @@
 /* Which resources there are on a node. R61, R92, R95 of the pools' contract; I1, I3, I6. */
-#include "plan/gpu_lists.h"
+#include "plan/gpu/lists.h"
 #include "gpu_facts.h"
 #include "gpu_runtime.h"
 
@@ -198,8 +198,8 @@ static const struct {
 	  "GPUsReady: False CDINotWritten: *\n" },
 	{ "a card that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: nobody has looked "
-	    "at it yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: it has not "
+	    "been checked yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resource\n" },
 
 	{ "while the driver starts anew the list stays, as healthy as its cards", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Unasked\n---\nmetadata: {name: '0000:02:00.0'}\nanswer: "
@@ -378,10 +378,10 @@ static const struct {
 	  READY,
 	  "nvidia.com/gpu refused: GPU-1 (GPU-1, near 0)\nGPUsReady: False CDIOff: *; until then nothing is handed "
 	    "out\n" },
-	{ "nobody knows whether CDI is on: cards are handed out, and it is said", ON, CARD("1", ""), WELL1, "", "",
+	{ "it is unknown whether CDI is on: cards are handed out, and it is said", ON, CARD("1", ""), WELL1, "", "",
 	  SPEC, "unknown", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False RuntimeUnknown: *: it does "
-	  "not answer\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False RuntimeUnknown: it is unknown whether "
+	  "*: it does not answer\n" },
 	{ "what is surely wrong comes first", ON, CARD("1", ""), SICK1, "", "", SPEC, "unknown", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: Xid79: reboot\n"
 	  "GPUsReady: False CardsUnhealthy: *: it does not answer\n" },

@@ -1,6 +1,6 @@
 /* A directory that the agent cannot use: what the Node is told of it, and what is served meanwhile. */
 #include "gpu_facts.h"
-#include "plan/gpu_lists.h"
+#include "plan/gpu/lists.h"
 
 #define DIR(name, why) "---\nmetadata: {name: " name "}\nwhy: '" why "'\n"
 
@@ -24,6 +24,8 @@ static const struct {
 	{ "both", "cdi-cri", DIR(FL_DIR_CDI, "a") DIR(FL_DIR_STATE, "b"), "False CDINotWritten: a; b", true, false, 1 },
 	{ "of CDI files, later: what is served stays served", "cdi-cri", DIR(FL_DIR_CDI, "list /c: no: name another"),
 	  "False CDINotWritten: list /c: no: name another", false, true, 1 },
+	{ "the kubelet's: what can be served is made ready", "cdi-cri", DIR(FL_DIR_KUBELET, "k: no: name another"),
+	  "False NotRegistered: k: no: name another", false, true, 1 },
 	{ "where no container gets devices by CDI, nobody needs it", "volume-mounts", DIR(FL_DIR_CDI, "a"),
 	  "True Ready: *", false, true, 1 },
 };

@@ -1,8 +1,8 @@
 /* Which MPS control daemon there should be, and what is done next for it. Rows 17 and 39 of the node's contract; I3,
  * I6, I7. */
-#include "plan/gpu_mps.h"
+#include "plan/gpu/mps.h"
 #include "gpu_facts.h"
-#include "plan/gpu_lists.h"
+#include "plan/gpu/lists.h"
 
 #define ON \
 	"node: n1\nunpooled: true\nmps: true\nmpsRoot: /m\nsharing: [{resource: nvidia.com/gpu, replicas: 4}]\n" \

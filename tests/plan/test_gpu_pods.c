@@ -1,5 +1,5 @@
 /* The Pods of this node: the book of allocations, Pods that were refused, Pods that must leave. I1, I3, I6. */
-#include "plan/gpu_pods.h"
+#include "plan/gpu/pods.h"
 #include "gpu_facts.h"
 #include <stdio.h>
 
@@ -568,4 +568,17 @@ TEST_ONCE(a_device_of_two_pods_is_told_on_both_and_on_no_other)   /* what it run
 				check_alone(&w, &plan, want);
 	}
 	CHECK(contended > 1000);
+}
+
+TEST(only_a_disruption_budgets_refusal_is_told_on_the_pod)
+{
+	const struct fl_eviction eviction = { .card = FL_S("0000:01:00.0") };
+	char text[200] = "";
+	struct fl_buf words = FL_BUF_IN(text);
+
+	CHECK(!fl_gpu_evict_refused(&eviction, false, "not allowed", &words));
+	CHECK_INT(words.len, 0);
+	CHECK(fl_gpu_evict_refused(&eviction, true, "budget b allows none", &words));
+	CHECK_STR(fl_buf_view(&words), "its GPU 0000:01:00.0 is dead; the API server refuses the eviction: budget b "
+				       "allows none: the agent retries");
 }

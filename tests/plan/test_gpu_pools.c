@@ -1,5 +1,5 @@
 /* Cards that pools name: which are served, and what is told of those that are not. */
-#include "plan/gpu_lists.h"
+#include "plan/gpu/lists.h"
 #include "gpu_facts.h"
 
 #define UP "metadata: {name: driver}\nstate: Ready\n"

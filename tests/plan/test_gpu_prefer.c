@@ -1,6 +1,6 @@
 /* Which devices are best together. */
 #include "gpu_facts.h"
-#include "plan/gpu_hand_out.h"
+#include "plan/gpu/hand_out.h"
 
 /* ---- whole devices: boards as matrices ---- */
 

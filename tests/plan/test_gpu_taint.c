@@ -1,5 +1,5 @@
 /* A taint until the GPUs are ready for the first time. */
-#include "plan/gpu_taint.h"
+#include "plan/gpu/taint.h"
 #include "gpu_facts.h"
 
 #define ON "startupTaint: true\n"

@@ -1,5 +1,5 @@
 /* Whom the health of a card concerns. */
-#include "plan/gpu_tell.h"
+#include "plan/gpu/tell.h"
 #include "gpu_facts.h"
 
 #define CARDS \

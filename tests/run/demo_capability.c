@@ -1,4 +1,5 @@
 #include "demo_capability.h"
+#include "run/facts.h"
 
 /* ---- two kinds ---- */
 
@@ -26,59 +27,29 @@ static const struct fl_owner *const owners[] = { &sign_owner, NULL };
 void ring_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct ring_facts *facts = facts_;
+	struct fl_ref bell = { &fl_bell_kind, FL_S(""), facts->name, FL_S("") };
+	struct fl_ref here = { &fl_sign_kind, FL_S(""), facts->name, FL_S("") };
 	struct fl_sign sign = { 0 };
 
-	if (!facts->rings) {
-		fl_want_gone(plan, facts->sign);
+	if (!facts->bell) {
+		fl_want_gone(plan, here);
 		return;
 	}
-	if (facts->problem.len) {
-		fl_say(plan, facts->bell, "Silent", "%.*s", FL_ARG(facts->problem));
+	if (facts->bell->spec.problem.len) {
+		fl_say(plan, bell, "Silent", "%.*s", FL_ARG(facts->bell->spec.problem));
 		return;   /* the sign stays as it is: nobody knows better */
 	}
 	FL_SET(FL_IN(&sign, spec), text, FL_S("ding"));
-	for (int32_t i = 1; i < facts->times; i++)
+	for (int32_t i = 1; i < facts->bell->spec.rings; i++)
 		sign.spec.text = fl_plan_printf(plan, "%.*s ding", FL_ARG(sign.spec.text));
-	fl_want(plan, &sign_owner, facts->sign, &sign);
-	fl_say(plan, facts->bell, "Rings", "%d times", facts->times);
+	fl_want(plan, &sign_owner, here, &sign);
+	fl_say(plan, bell, "Rings", "%d times", facts->bell->spec.rings);
 }
 
-static bool ring_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-{
-	const struct fl_bell *bell = fl_view_get(view, &fl_bell_kind, FL_S(""), key.name);
-	const struct fl_sign *sign = fl_view_get(view, &fl_sign_kind, FL_S(""), key.name);
-	struct ring_facts *facts = facts_;
+FL_FACTS_KEYED(ring, ring_facts, RING_FACTS)
 
-	facts->bell = (struct fl_ref){ .kind = &fl_bell_kind, .name = key.name };
-	facts->sign = (struct fl_ref){ .kind = &fl_sign_kind, .name = key.name };
-	facts->rings = bell != NULL;
-	facts->times = bell ? bell->spec.rings : 0;
-	facts->problem = bell ? bell->spec.problem : FL_S("");
-	return bell || sign;
-}
-
-/* A bell's key is its name, and so is a sign's: whatever happens to either, they are looked at together. */
-static void bell_keys(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	const struct fl_bell *bell = after ? after : before;
-
-	fl_dirty_key(dirty, FL_S(""), bell->meta.name);
-}
-
-static void sign_keys(const void *before, const void *after, struct fl_dirty *dirty)
-{
-	const struct fl_sign *sign = after ? after : before;
-
-	fl_dirty_key(dirty, FL_S(""), sign->meta.name);
-}
-
-static const struct fl_watched watches[] = {
-	{ .kind = &fl_bell_kind, .keys = bell_keys },
-	{ .kind = &fl_sign_kind, .keys = sign_keys },
-	{ 0 },
-};
 const struct fl_capability ring = {
-	.name = "ring", .watches = watches, .key = &fl_bell_kind, .owners = owners,
+	.name = "ring", .watches = ring_watches, .key = &fl_bell_kind, .owners = owners,
 	.facts_size = sizeof(struct ring_facts), .gather = ring_gather, .plan = ring_plan,
 };
 

@@ -5,6 +5,7 @@
  * directory; the signs are written there as well.
  */
 #pragma once
+#include "plan/facts.h"
 #include "run/files_sink.h"
 #include "run/folder.h"
 
@@ -28,12 +29,11 @@ FL_STRUCT(fl_sign, FL_SIGN);
 extern const struct fl_kind fl_sign_kind;
 
 /* ---- the decision ---- */
-struct ring_facts {
-	struct fl_ref bell, sign;
-	bool rings;                    /* there is a bell of this name */
-	int32_t times;
-	struct fl_str problem;         /* of its file */
-};
+#define RING_FACTS(X) \
+	X(KEY, name) \
+	X(SELF, fl_bell, bell) \
+	X(SELF, fl_sign, sign)
+FL_FACTS(ring_facts, RING_FACTS);
 void ring_plan(const void *facts, struct fl_plan *plan);
 extern const struct fl_capability ring;
 

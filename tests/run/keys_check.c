@@ -14,7 +14,8 @@ struct check {
 	struct fl_dirty dirty;
 	struct fl_view view;
 	bool marked, failed;
-	const struct fl_kind *each;    /* asked for by fl_dirty_each */
+	const struct fl_kind *each[FL_RUN_WATCHES];    /* asked for by fl_dirty_each */
+	uint32_t each_len;
 	FL_VEC(struct fl_read) reads;
 	int tried;
 };
@@ -41,7 +42,12 @@ static void mark_key(struct fl_dirty *dirty, struct fl_str space, struct fl_str 
 
 static void mark_each(struct fl_dirty *dirty, const struct fl_kind *kind)
 {
-	fl_container(dirty, struct check, dirty)->each = kind;
+	struct check *check = fl_container(dirty, struct check, dirty);
+
+	if (check->each_len < FL_LEN(check->each))
+		check->each[check->each_len++] = kind;
+	else
+		check->failed = true;
 }
 
 static void ask(struct check *check, const struct fl_kind *kind, const void *before, const void *after)
@@ -54,21 +60,21 @@ static void ask(struct check *check, const struct fl_kind *kind, const void *bef
 /* Would this change make the key dirty? */
 static bool noticed(struct check *check, const struct fl_kind *kind, const void *before, const void *after)
 {
-	const struct fl_kind *each;
 	const void *object;
+	uint32_t kinds;
 
 	check->marked = false;
-	check->each = NULL;
+	check->each_len = 0;
 	check->view = fl_loop_view(check->loop, &check->arena);
 	check->dirty.view = &check->view;
 	check->tried++;
 	ask(check, kind, before, after);
-	each = check->each;
-	if (each && !check->marked) {
-		struct fl_each all = fl_view_all(&check->view, each);
+	kinds = check->each_len;
+	for (uint32_t i = 0; i < kinds && !check->marked; i++) {
+		struct fl_each all = fl_view_all(&check->view, check->each[i]);
 
 		while ((object = fl_each_next(&all)))
-			ask(check, each, object, object);
+			ask(check, check->each[i], object, object);
 	}
 	check->failed |= check->view.failed;
 	return check->marked;
@@ -198,7 +204,8 @@ static void check_changes(struct check *check, const struct fl_kind *kind, const
 		change_nth(root, changed, false, &n);
 		if (n > 0)
 			return;
-		if (!matters(check, kind, object, changed) || noticed(check, kind, object, changed))
+		if (!matters(check, kind, object, changed) ||
+		    (noticed(check, kind, object, changed) && noticed(check, kind, changed, object)))
 			continue;
 		complain(check, "a change of", kind, names_of(kind, object)->name);
 		check->failed |= fl_diff(root, object, changed, &arena, &paths, NULL) < 0;
@@ -259,8 +266,9 @@ static void check_read(struct check *check, const struct fl_read *read)
 			check_missing(check, read);
 		return;
 	}
-	each = read->how == FL_READ_BY ? fl_view_by(&view, read->kind, read->index, read->value) :
-					 fl_view_all(&view, read->kind);
+	/* Whoever counts or sums up depends on each of them. */
+	each = read->how == FL_READ_ALL ? fl_view_all(&view, read->kind) :
+					  fl_view_by(&view, read->kind, read->index, read->value);
 	while ((object =
 			fl_each_next(&each))) /* copied before anything is changed: the iteration must not see that */
 		check->failed |= fl_vec_push(&found, object) < 0;

@@ -3,7 +3,8 @@
  * The caches hold what the key's facts are made of; what is read is recorded. Each object that was read must make the
  * key dirty when it comes and when it goes; so must one that was looked for in vain, when it comes, and a further one
  * of those that were gone through. Then each field of each object is changed, one after another: a change after which
- * the plan differs must make the key dirty, told as a change.
+ * the plan differs must make the key dirty, told as a change, and so must its way back. What was only counted or
+ * summed up was read as well.
  */
 #pragma once
 #include "run/loop.h"

@@ -4,18 +4,36 @@
 #include "test.h"
 #include <stdio.h>
 
-static struct fl_str pod_node(const void *pod)
+static void pod_node(const void *pod, struct fl_under *under)
 {
-	return ((const struct fl_pod *)pod)->spec.node_name;
+	FL_UNDER(under, ((const struct fl_pod *)pod)->spec.node_name);
 }
 
-static struct fl_str pod_space(const void *pod)
+static void pod_space(const void *pod, struct fl_under *under)
 {
-	return ((const struct fl_pod *)pod)->meta.space;
+	FL_UNDER(under, ((const struct fl_pod *)pod)->meta.space);
 }
 
-enum { BY_NODE, BY_SPACE };
-static const struct fl_index by[] = { { "node", pod_node }, { "namespace", pod_space }, { 0 } };
+/* Two values of one part each. */
+static void pod_either(const void *pod, struct fl_under *under)
+{
+	pod_node(pod, under);
+	pod_space(pod, under);
+}
+
+/* One value of two parts; it counts for its version. */
+static void pod_both(const void *object, struct fl_under *under)
+{
+	const struct fl_pod *pod = object;
+	int64_t version;
+
+	if (fl_str_i64(pod->meta.resource_version, &version))
+		FL_UNDER_FOR(under, version, pod->meta.space, pod->spec.node_name);
+}
+
+enum { BY_NODE, BY_SPACE, BY_EITHER, BY_BOTH };
+static const struct fl_index by[] = { { "node", pod_node }, { "namespace", pod_space }, { "either", pod_either },
+				      { "both", pod_both }, { 0 } };
 static const uint64_t seed[2] = { 1, 2 };
 
 /* The caches of a process share one pool of texts. */
@@ -74,12 +92,32 @@ static bool gone(struct world *w, const char *space, const char *name)
 
 static int count_under(const struct world *w, uint32_t index, const char *value)
 {
-	int count = 0;
+	return (int)fl_group_len(fl_cache_group(&w->pods, index, fl_str(value)));
+}
 
-	for (const struct fl_entry *e = fl_cache_first(&w->pods, index, fl_str(value)); e;
-	     e = fl_cache_next(&w->pods, index, e))
-		count++;
-	return count;
+/* Those under a value of two parts. */
+static const struct fl_group *under_both(const struct world *w, const char *space, const char *node)
+{
+	char text[64];
+	struct fl_buf value = FL_BUF_IN(text);
+
+	fl_cache_value(&value, (struct fl_str[]){ fl_str(space), fl_str(node) }, 2);
+	return fl_cache_group(&w->pods, BY_BOTH, fl_buf_view(&value));
+}
+
+static int64_t sum_under(const struct world *w, const char *space, const char *node)
+{
+	return fl_group_sum(under_both(w, space, node));
+}
+
+/* Is the object of this name among those of the group, just once? */
+static bool has_once(const struct world *w, const struct fl_group *group, const char *name)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < fl_group_len(group); i++)
+		count += fl_group_at(&w->pods, group, i) == fl_cache_get(&w->pods, FL_S("team"), fl_str(name));
+	return count == 1;
 }
 
 TEST(what_was_put_is_found_whole)
@@ -146,6 +184,63 @@ TEST(indexes_follow_each_change)
 	CHECK_INT(count_under(&w, BY_SPACE, "team"), 1);
 }
 
+TEST(an_object_stands_under_several_values_of_one_index)
+{
+	WORLD(w);
+
+	OK(put(&w, "team", "a", "node-1", "1"));
+	OK(put(&w, "team", "b", "node-2", "1"));
+	CHECK_INT(count_under(&w, BY_EITHER, "team"), 2);
+	CHECK_INT(count_under(&w, BY_EITHER, "node-1"), 1);
+	CHECK(has_once(&w, fl_cache_group(&w.pods, BY_EITHER, FL_S("node-2")), "b"));
+	OK(put(&w, "team", "a", "node-2", "2"));
+	CHECK_INT(count_under(&w, BY_EITHER, "node-1"), 0);
+	CHECK_INT(count_under(&w, BY_EITHER, "node-2"), 2);
+	CHECK(has_once(&w, fl_cache_group(&w.pods, BY_EITHER, FL_S("team")), "a"));
+	CHECK(gone(&w, "team", "a"));
+	CHECK(has_once(&w, fl_cache_group(&w.pods, BY_EITHER, FL_S("node-2")), "b"));
+	CHECK_INT(count_under(&w, BY_EITHER, "team"), 1);
+}
+
+TEST(a_value_that_an_object_says_twice_has_it_once)
+{
+	WORLD(w);
+
+	OK(put(&w, "node-1", "a", "node-1", "1"));
+	CHECK_INT(count_under(&w, BY_EITHER, "node-1"), 1);
+	CHECK(gone(&w, "node-1", "a"));
+	CHECK_INT(count_under(&w, BY_EITHER, "node-1"), 0);
+}
+
+TEST(a_value_of_two_parts_is_no_other_that_reads_the_same)
+{
+	WORLD(w);
+
+	OK(put(&w, "ab", "x", "c", "5"));
+	OK(put(&w, "a", "x", "bc", "7"));
+	CHECK_INT(sum_under(&w, "ab", "c"), 5);
+	CHECK_INT(sum_under(&w, "a", "bc"), 7);
+	CHECK_INT(sum_under(&w, "abc", ""), 0);
+}
+
+TEST(a_sum_follows_each_change_of_what_an_object_counts_for)
+{
+	WORLD(w);
+
+	OK(put(&w, "team", "a", "node-1", "40"));
+	OK(put(&w, "team", "b", "node-1", "2"));
+	CHECK_INT(sum_under(&w, "team", "node-1"), 42);
+	OK(put(&w, "team", "a", "node-1", "30"));
+	CHECK_INT(sum_under(&w, "team", "node-1"), 32);
+	OK(put(&w, "team", "a", "node-2", "30"));
+	CHECK_INT(sum_under(&w, "team", "node-1"), 2);
+	CHECK_INT(sum_under(&w, "team", "node-2"), 30);
+	OK(put(&w, "team", "a", "node-2", "9000000000"));   /* beyond 32 bits */
+	CHECK_INT(sum_under(&w, "team", "node-2"), INT32_MAX);
+	CHECK(gone(&w, "team", "a"));
+	CHECK_INT(sum_under(&w, "team", "node-2"), 0);
+}
+
 /* A relist that breaks off must not make what it had not told yet look fresh to the next one. */
 TEST(a_full_state_takes_out_what_it_does_not_name)
 {
@@ -207,6 +302,15 @@ struct model {
 	int node[NAMES], version[NAMES];
 };
 
+static int64_t model_sum(const struct model *m, int node)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < NAMES; i++)
+		sum += m->there[i] && m->node[i] == node ? m->version[i] : 0;
+	return sum;
+}
+
 static int model_count(const struct model *m, int node)
 {
 	int count = 0;
@@ -259,6 +363,8 @@ TEST(a_long_random_life_agrees_with_a_plain_list)
 		CHECK_INT(count_under(&w, BY_NODE, "node-0"), model_count(&m, 0));
 		CHECK_INT(count_under(&w, BY_NODE, "node-3"), model_count(&m, 3));
 		CHECK_INT(count_under(&w, BY_SPACE, "team"), model_count(&m, -1));
+		CHECK_INT(count_under(&w, BY_EITHER, "node-1"), model_count(&m, 1));
+		CHECK_INT(sum_under(&w, "team", "node-2"), model_sum(&m, 2));
 	}
 }
 
@@ -310,6 +416,7 @@ TEST(a_refused_put_has_changed_nothing)
 		CHECK_INT(w.pods.len, before);
 		CHECK_INT(count_under(&w, BY_SPACE, "new-team"), 0);
 		CHECK_INT(count_under(&w, BY_NODE, "node-2"), 0);
+		CHECK(!under_both(&w, "new-team", "node-2"));
 	}
 	OK(result);
 }

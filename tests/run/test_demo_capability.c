@@ -38,9 +38,8 @@ TEST(ring_plans)
 	EACH_ROW (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_KIB);
-		struct ring_facts facts = { .bell = { .kind = &fl_bell_kind, .name = FL_S("door") },
-					    .sign = { .kind = &fl_sign_kind, .name = FL_S("door") },
-					    .rings = row->rings, .times = row->times, .problem = fl_str(row->problem) };
+		struct fl_bell bell = { .spec = { .rings = row->times, .problem = fl_str(row->problem) } };
+		struct ring_facts facts = { .name = FL_S("door"), .bell = row->rings ? &bell : NULL };
 		struct fl_plan plan;
 
 		fl_plan_init(&plan, &arena);

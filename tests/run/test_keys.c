@@ -126,3 +126,52 @@ TEST(who_bears_the_name_of_what_was_deleted_is_not_taken_for_it)
 	SURE(rig_see(&rig, "a", &arena));
 	SURE(rig_at_rest(&rig));
 }
+
+static const struct fl_capability patient = { .name = "patient", .watches = watches, .key = &fl_demo_kind,
+					      .owners = owners, .every = FL_NS_PER_S,
+					      .facts_size = sizeof(struct facts), .gather = gather, .plan = plan_it };
+#define PLANS "fairlead_plans_total{name=\"patient\"} "
+
+TEST(a_key_that_may_be_planned_once_a_second_is_planned_at_both_ends_of_a_burst)
+{
+	static const char *const burst[] = {
+		"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"color\":\"red\"}}",
+		"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"color\":\"blue\"}}",
+		"{\"metadata\":{\"name\":\"a\"},\"spec\":{\"color\":\"green\"}}",
+	};
+	RIG(rig, &patient);
+
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"}}"));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE(rig_metric(&rig, PLANS) == 1);
+	for (uint32_t i = 0; i < FL_LEN(burst); i++) {
+		OK(rig_put(&rig, burst[i]));
+		rig_sleep(&rig, FL_NS_PER_S / 10);
+	}
+	SURE(rig_metric(&rig, PLANS) == 1);
+	rig_sleep(&rig, FL_NS_PER_S);
+	SURE(rig_metric(&rig, PLANS) == 2);
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	SURE(rig_metric(&rig, PLANS) == 2);
+	SURE(rig_at_rest(&rig));
+	OK(rig_put(&rig, burst[0]));
+	rig_run(&rig);
+	SURE(rig_metric(&rig, PLANS) == 3);
+}
+
+TEST(a_moment_that_a_plan_asked_for_comes_to_a_key_that_rests)
+{
+	RIG(rig, &patient);
+
+	/* The clock begins at one second; the moment is a tenth of a second later. */
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"serial\":1100000000}}"));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE(rig_metric(&rig, PLANS) == 1);
+	rig_sleep(&rig, FL_NS_PER_S / 5);
+	SURE(rig_metric(&rig, PLANS) == 2);
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	SURE(rig_metric(&rig, PLANS) == 2);
+	SURE(rig_at_rest(&rig));
+}

@@ -168,7 +168,7 @@ static const struct {
 	{ "a kind that nobody knows", "GET", "/explain?kind=rocket&name=a", NULL, 404,
 	  "test has nothing to do with a kind 'rocket'; it knows ConfigMap, Node\n" },
 	{ "an object that is not there", "GET", "/explain?kind=configmap&name=x&namespace=ns", NULL, 404,
-	  "there is no ConfigMap ns/x, and nobody has said anything of it\n" },
+	  "there is no ConfigMap ns/x, and nobody has said anything of it; there are a b\n" },
 	{ "in another namespace there is none", "GET", "/explain?kind=configmap&name=a+b", NULL, 404,
 	  "there is no ConfigMap*" },
 	{ "a namespace of a kind that has none is passed over", "GET", "/explain?kind=node&name=n&namespace=ns", NULL,

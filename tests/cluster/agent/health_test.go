@@ -169,6 +169,9 @@ func TestXIDsOfEachKind(t *testing.T) {
 	} {
 		t.Run(row.says, func(t *testing.T) {
 			r := &rig{t, r.c, r.n, r.agent}
+			if row.allocatable == 7 && row.xid != "48" {
+				r.say("xid", r.number(id), "48") // six looks without it bring the card back, so it comes again
+			}
 			count := func() float64 {
 				return r.metric(`fairlead_gpu_faults_total{card="` + r.address(id) + `",fault="xid` + row.xid + `"}`)
 			}

@@ -253,7 +253,7 @@ func TestReplicas(t *testing.T) {
 		if held := holder(t, c); held != "" {
 			t.Errorf("the Lease is held by %q", held)
 		}
-		if strings.Contains(b.said(), "did not end in time") {
+		if strings.Contains(b.said(), "not stopped in time") {
 			t.Errorf("it was cut off after %v: %s", time.Since(before), b.said())
 		}
 	}, &a, &b)
@@ -272,7 +272,7 @@ func TestReplicas(t *testing.T) {
 		cluster.Must(t, c.APIServer.Stop())
 		defer c.APIServer.Continue()
 		cluster.Must(t, d.cmd.Process.Signal(unix.SIGTERM))
-		until(t, "its end", func() (bool, string) { return strings.Contains(d.said(), `"msg":"ends"`), d.said() })
+		until(t, "its end", func() (bool, string) { return strings.Contains(d.said(), `"msg":"stopping"`), d.said() })
 		time.Sleep(300 * time.Millisecond)
 		select {
 		case <-d.done:

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "node/nv_abi.h"
+#include "node/gpu/nv_abi.h"
 
 #define FAKE_MAGIC 0x46414b45u
 #define FAKE_VERSION 1u

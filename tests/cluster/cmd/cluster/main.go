@@ -28,8 +28,9 @@ const usage = `Usage: ./dev cluster VERB [OPTION...]
                             run a command, or a shell, on node-1, node-2 …, control or lan
   status                    show what runs
   build                     build the programs of Kubernetes, once
-  test [--long] [NAME...]   run the tests that use a real cluster, or those whose names hold NAME; --long: each for as
-                            long as it is meant to take
+  test [--long] [FOLDER...] [NAME...]
+                            run the tests that use a real cluster, those of the folders, or those whose names hold
+                            NAME; --long: each for as long as it is meant to take
   bench [--agent]           measure how fast a cluster comes and goes, or how fast the agent follows a kubelet
 `
 

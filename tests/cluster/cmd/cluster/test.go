@@ -9,47 +9,69 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 
 	"fairlead/tests/cluster"
 )
 
-// testArgs takes the option for the long forms out of the names of tests.
-func testArgs(args []string) (names []string, long bool, err error) {
+// asked is which tests are to be run: all of the packages, or those of them whose names hold one of the names.
+type asked struct {
+	names    []string
+	packages []string
+	long     bool
+}
+
+// testArgs reads the arguments. What has a slash is a folder of tests: from the top of the checkout, or from here.
+func testArgs(args []string) (asked, error) {
+	var to asked
 	for _, arg := range args {
 		switch {
 		case arg == "--long":
-			long = true
+			to.long = true
 		case strings.HasPrefix(arg, "-"):
-			return nil, false, fmt.Errorf("cluster test: %s is not understood; it takes --long and names of tests; %w", arg, errUsage)
+			return asked{}, fmt.Errorf("cluster test: %s is not understood; it takes --long, folders and names of tests; %w", arg, errUsage)
+		case strings.Contains(arg, "/"):
+			folder := "./" + strings.TrimPrefix(path.Clean(arg), "tests/cluster/")
+			if path.Clean(arg) == "tests/cluster" {
+				folder = "."
+			}
+			if found, _ := filepath.Glob(filepath.Join(folder, "*_test.go")); len(found) == 0 {
+				return asked{}, fmt.Errorf("cluster test: no tests are in %q; a folder is one such as tests/cluster/agent; %w", arg, errUsage)
+			}
+			to.packages = append(to.packages, folder)
 		default:
-			names = append(names, arg)
+			to.names = append(to.names, arg)
 		}
 	}
-	return names, long, nil
+	if to.packages == nil {
+		to.packages = []string{"./..."}
+	}
+	return to, nil
 }
 
 // test runs the Go tests of this module, in the current folder, and closes with the line that counts them.
 func test(ctx context.Context, args []string) error {
-	names, long, err := testArgs(args)
+	to, err := testArgs(args)
 	if err != nil {
 		return err
 	}
 	limit := "40m"
-	if long {
+	if to.long {
 		limit = "90m"
 		os.Setenv("FAIRLEAD_LONG", "1") // what the tests look at
 	}
 	args = []string{"test", "-json", "-p=2", "-count=1", "-timeout=" + limit}
-	if len(names) > 0 {
-		pattern, err := testPattern(ctx, names)
+	if len(to.names) > 0 {
+		pattern, err := testPattern(ctx, to)
 		if err != nil {
 			return err
 		}
 		args = append(args, "-run="+pattern)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./...")...)
+	cmd := exec.CommandContext(ctx, "go", append(args, to.packages...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
@@ -77,8 +99,8 @@ func test(ctx context.Context, args []string) error {
 }
 
 // testPattern is what go test needs to run the tests whose names hold one of the names.
-func testPattern(ctx context.Context, names []string) (string, error) {
-	list, err := exec.CommandContext(ctx, "go", "test", "-list=.", "./...").Output()
+func testPattern(ctx context.Context, to asked) (string, error) {
+	list, err := exec.CommandContext(ctx, "go", append([]string{"test", "-list=."}, to.packages...)...).Output()
 	if err != nil {
 		var ended *exec.ExitError
 		if errors.As(err, &ended) {
@@ -92,7 +114,7 @@ func testPattern(ctx context.Context, names []string) (string, error) {
 			tests = append(tests, line)
 		}
 	}
-	for _, name := range names {
+	for _, name := range to.names {
 		found := false
 		for _, test := range tests {
 			if strings.Contains(strings.ToLower(test), strings.ToLower(name)) {

@@ -6,23 +6,31 @@ import (
 	"testing"
 )
 
-func TestTheLongFormsAreAskedForByAnOption(t *testing.T) {
+func TestWhichTestsAreAskedFor(t *testing.T) {
+	t.Chdir("../..")
 	for _, try := range []struct {
-		args  []string
-		names string
-		long  bool
-		fails bool
+		args            []string
+		names, packages string
+		long            bool
+		fails           string
 	}{
-		{nil, "", false, false},
-		{[]string{"Reboot", "Churn"}, "Reboot Churn", false, false},
-		{[]string{"--long"}, "", true, false},
-		{[]string{"Reboot", "--long", "Churn"}, "Reboot Churn", true, false},
-		{[]string{"--longer"}, "", false, true},
-		{[]string{"Reboot", "-v"}, "", false, true},
+		{nil, "", "./...", false, ""},
+		{[]string{"Reboot", "Churn"}, "Reboot Churn", "./...", false, ""},
+		{[]string{"--long"}, "", "./...", true, ""},
+		{[]string{"Reboot", "--long", "Churn"}, "Reboot Churn", "./...", true, ""},
+		{[]string{"tests/cluster/agent", "kube/"}, "", "./agent ./kube", false, ""},
+		{[]string{"tests/cluster/", "Reboot"}, "Reboot", ".", false, ""},
+		{[]string{"./crd"}, "", "./crd", false, ""},
+		{[]string{"tests/cluster/nobody"}, "", "", false, "no tests are in"},
+		{[]string{"--longer"}, "", "", false, "is not understood"},
+		{[]string{"Reboot", "-v"}, "", "", false, "is not understood"},
 	} {
-		names, long, err := testArgs(try.args)
-		if strings.Join(names, " ") != try.names || long != try.long || (err != nil) != try.fails {
-			t.Errorf("%q gives %q, long=%v, %v", try.args, names, long, err)
+		to, err := testArgs(try.args)
+		if (err != nil) != (try.fails != "") || (err != nil && !strings.Contains(err.Error(), try.fails)) {
+			t.Errorf("%q fails with %v, not with %q", try.args, err, try.fails)
+		}
+		if strings.Join(to.names, " ") != try.names || strings.Join(to.packages, " ") != try.packages || to.long != try.long {
+			t.Errorf("%q gives %+v", try.args, to)
 		}
 	}
 }

@@ -1,0 +1,116 @@
+#include "node/gpu/driver_users.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "node/host/processes.h"
+#include <errno.h>
+#include <stdio.h>
+
+struct search {
+	const struct fl_fs *fs;
+	const char *dev_root, *logs;
+	int proc;
+	size_t len;                              /* of ret->text */
+	struct fl_driver_users *ret;
+};
+
+static void add(struct search *s, const char *pid)
+{
+	char path[64], comm[FL_PROCESS_NAME], cgroup[4096], uid[FL_POD_UID], pod[FL_POD_NAME] = "";
+	struct fl_driver_users *ret = s->ret;
+	int len;
+
+	if (ret->count++ >= FL_DRIVER_USERS_NAMED)
+		return;
+	fl_process_name(s->fs, s->proc, pid, comm);
+	(void)snprintf(path, sizeof path, "%.20s/cgroup", pid);
+	if (fl_cgroup_pod(fl_process_text(s->fs, s->proc, path, cgroup, sizeof cgroup), uid) &&
+	    fl_pod_of_uid(s->fs, s->logs, uid, pod) <= 0)
+		(void)snprintf(pod, sizeof pod, "UID %s", uid);
+	len = snprintf(ret->text + s->len, sizeof ret->text - s->len, "%s%s (pid %.20s%s%.150s)", s->len ? ", " : "",
+		       comm, pid, pod[0] ? ", Pod " : "", pod);
+	if (len > 0 && (size_t)len < sizeof ret->text - s->len)
+		s->len += (size_t)len;
+	else
+		ret->text[s->len] = '\0';
+}
+
+/* ---- who has it ---- */
+
+static bool is_driver(const struct search *s, const char *target)
+{
+	static const char device[] = "/dev/nvidia";
+	size_t root = s->dev_root ? strlen(s->dev_root) : 0;
+
+	if (strncmp(target, device, sizeof device - 1) == 0)
+		return true;
+	return root > 1 && strncmp(target, s->dev_root, root) == 0 &&
+	       strncmp(target + root, device, sizeof device - 1) == 0;
+}
+
+/* A process that has ended meanwhile has nothing open. */
+static bool is_over(int64_t result)
+{
+	return result == -ENOENT || result == -ESRCH;
+}
+
+static bool has_driver(struct search *s, const char *pid)
+{
+	char path[64], list[2048], target[FL_GPU_PATH_MAX + 32];
+	bool has = false, unread = false;
+	uint32_t looked = 0;
+	int64_t len = 0;
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%.20s/fd", pid);
+	fd = s->fs->open(s->fs, s->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	while (fd >= 0 && !has && looked < FL_DRIVER_USERS_FDS &&
+	       (len = s->fs->list(s->fs, fd, list, sizeof list)) > 0) {
+		const char *name;
+		size_t at = 0;
+
+		while (!has && (name = fl_list_next(list, (size_t)len, &at, NULL)) && looked++ < FL_DRIVER_USERS_FDS) {
+			int64_t got = s->fs->readlink(s->fs, fd, name, target, sizeof target - 1);
+
+			unread |= got < 0 && !is_over(got);
+			target[got > 0 ? got : 0] = '\0';
+			has = is_driver(s, target);
+		}
+	}
+	if (fd >= 0)
+		s->fs->close(s->fs, fd);
+	unread |= (fd < 0 && !is_over(fd)) || (len < 0 && !is_over(len));
+	s->ret->unread += !has && unread;
+	s->ret->cut |= !has && looked >= FL_DRIVER_USERS_FDS;
+	return has;
+}
+
+void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *dev_root, const char *logs,
+			  struct fl_driver_users *ret)
+{
+	struct search s = { fs, dev_root, logs, -1, 0, ret };
+	bool all = true;
+	uint32_t looked = 0;
+	char list[4096];
+	int64_t len = 0;
+
+	*ret = (struct fl_driver_users){ 0 };
+	s.proc = fs->open(fs, AT_FDCWD, proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	while (s.proc >= 0 && all && (len = fs->list(fs, s.proc, list, sizeof list)) > 0) {
+		const char *name;
+		size_t at = 0;
+
+		while ((name = fl_list_next(list, (size_t)len, &at, NULL))) {
+			if (name[0] < '1' || name[0] > '9')
+				continue;
+			all = looked++ < FL_DRIVER_USERS_PIDS;
+			if (!all)
+				break;
+			if (has_driver(&s, name))
+				add(&s, name);
+		}
+	}
+	ret->cut |= !all;
+	ret->error = s.proc < 0 ? -s.proc : len < 0 ? (int)-len : 0;
+	if (s.proc >= 0)
+		fs->close(fs, s.proc);
+}

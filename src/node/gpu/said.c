@@ -1,0 +1,150 @@
+/* What a child says, checked: its library may have written anywhere before it said it. */
+#include "base/limits.h"
+#include "node/gpu/child.h"
+#include "node/gpu/nv_mig.h"
+#include "node/gpu/pci.h"
+
+FL_NAMES(fl_gpu_ask_names, FL_GPU_ASK_COUNT_, [0] = "nothing", [FL_GPU_ASK_DRIVER] = "driver",
+	 [FL_GPU_ASK_CARD] = "card", [FL_GPU_ASK_CHECK] = "check", [FL_GPU_ASK_LINKS] = "links",
+	 [FL_GPU_ASK_EVENTS] = "events", [FL_GPU_ASK_MODE] = "mode");
+
+FL_BIND(fl_gpu_links_of, FL_GPU_LINKS_OF)
+FL_BIND(fl_gpu_told, FL_GPU_TOLD)
+
+static int take(const struct fl_bind *bind, struct fl_str payload, struct fl_arena *arena, void *ret,
+		struct fl_err *err)
+{
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	int r = fl_json_read(NULL, payload, 0, &doc, err);
+
+	if (r >= 0)
+		r = fl_decode(bind, yyjson_doc_get_root(doc), arena, 0, ret, err);
+	if (r < 0 && r != -FL_E_NOMEM)
+		return fl_fail(err, FL_E_INVALID, "a child's answer makes no sense");
+	return r;
+}
+
+static int nonsense(struct fl_err *err, const char *what)
+{
+	return fl_fail(err, FL_E_INVALID, "a child's answer has no %s that makes sense", what);
+}
+
+static bool is_address(struct fl_str text)
+{
+	char plain[FL_PCI_ADDRESS];
+
+	return text.len == FL_PCI_ADDRESS - 1 && fl_pci_address(text, plain) &&
+	       memcmp(plain, text.p, sizeof plain - 1) == 0;
+}
+
+static int check_addresses(struct fl_str_list *list, struct fl_err *err)
+{
+	if (list->len > FL_GPU_CARDS_MAX)
+		return nonsense(err, "number of cards");
+	for (uint32_t i = 0; i < list->len; i++)
+		if (!is_address(list->at[i]))
+			return nonsense(err, "address of a card");
+	return 0;
+}
+
+/* It ends up in names of files and of resources. */
+static bool is_plain(struct fl_str text, uint32_t max)
+{
+	for (uint32_t i = 0; i < text.len; i++)
+		if (text.p[i] <= ' ' || text.p[i] > '~' || strchr("\"'/\\=,:", text.p[i]))
+			return false;
+	return text.len <= max;
+}
+
+int fl_gpu_take_told(struct fl_str payload, struct fl_arena *arena, struct fl_gpu_told *ret, struct fl_err *err)
+{
+	int r;
+
+	memset(ret, 0, sizeof *ret);
+	r = take(fl_gpu_told_bind(), payload, arena, ret, err);
+	if (r < 0 || (r = check_addresses(&ret->cards, err)) < 0)
+		return r;
+	if (!is_plain(ret->driver.version, FL_GPU_VERSION_MAX))
+		return nonsense(err, "version of the driver");
+	if (ret->links.len > FL_GPU_CARDS_MAX)
+		return nonsense(err, "number of cards");
+	for (uint32_t i = 0; i < ret->links.len; i++) {
+		const struct fl_gpu_links_of *of = &ret->links.at[i];
+
+		if (!is_address(of->card) || of->links.len > FL_GPU_CARDS_MAX)
+			return nonsense(err, "link");
+		for (uint32_t n = 0; n < of->links.len; n++)
+			if (!is_address(of->links.at[n].peer))
+				return nonsense(err, "link");
+	}
+	return 0;
+}
+
+static bool is_minor(bool has, int32_t minor)
+{
+	return !has || (minor >= 0 && minor < 1 << 20);
+}
+
+static int check_parts(const struct fl_card *card, struct fl_err *err)
+{
+	if (card->partitions.len > FL_GPU_PARTS_MAX)
+		return nonsense(err, "number of partitions");
+	for (uint32_t i = 0; i < card->partitions.len; i++) {
+		const struct fl_partition *p = &card->partitions.at[i];
+
+		if (!p->uuid.len || !is_plain(p->uuid, FL_NV_TEXT) || !fl_mig_is_name(p->profile) || p->gi < 0 ||
+		    p->ci < 0 || p->index < 0 || !is_minor(p->has.gi_cap, p->gi_cap) ||
+		    !is_minor(p->has.ci_cap, p->ci_cap))
+			return nonsense(err, "partition");
+	}
+	return 0;
+}
+
+int fl_gpu_take_card(struct fl_str payload, struct fl_arena *arena, struct fl_card *ret, struct fl_err *err)
+{
+	int r;
+
+	memset(ret, 0, sizeof *ret);
+	r = take(fl_card_bind(), payload, arena, ret, err);
+	if (r < 0)
+		return r;
+	if (!ret->has.answer || !is_address(ret->meta.name))
+		return nonsense(err, "card");
+	if (ret->answer == FL_CARD_ANSWERS && !ret->uuid.len)
+		return nonsense(err, "UUID of a card");
+	if (!is_plain(ret->uuid, FL_NV_TEXT) || !is_minor(ret->has.minor, ret->minor) ||
+	    (ret->has.index && (ret->index < 0 || ret->index >= FL_GPU_CARDS_MAX)))
+		return nonsense(err, "UUID, minor or index of a card");
+	return check_parts(ret, err);
+}
+
+int fl_gpu_take_fault(struct fl_str payload, struct fl_arena *arena, struct fl_card_fault *ret, struct fl_err *err)
+{
+	int r;
+
+	memset(ret, 0, sizeof *ret);
+	r = take(fl_card_fault_bind(), payload, arena, ret, err);
+	if (r < 0)
+		return r;
+	if (!ret->has.what || !is_address(ret->card) || (ret->what == FL_FAULT_XID && !ret->has.xid))
+		return nonsense(err, "fault");
+	if (!ret->has.count || ret->count < 1)
+		FL_SET(ret, count, 1);
+	return 0;
+}
+
+void fl_gpu_fault_name(const struct fl_card_fault *fault, struct fl_buf *ret)
+{
+	fl_buf_printf(ret, "%.*s/", FL_ARG(fault->card));
+	switch (fault->what) {
+	case FL_FAULT_XID: fl_buf_printf(ret, "xid%lld", (long long)fault->xid); break;
+	case FL_FAULT_ECC: fl_buf_str(ret, FL_S("ecc")); break;
+	case FL_FAULT_RECOVERY: fl_buf_str(ret, FL_S("recovery")); break;
+	case FL_FAULT_UNAVAILABLE: fl_buf_str(ret, FL_S("unavailable")); break;
+	case FL_FAULT_WHAT_COUNT_: break;
+	}
+	if (fault->has.gi)
+		fl_buf_printf(ret, ".gi%d", fault->gi);
+	if (fault->has.ci)
+		fl_buf_printf(ret, ".ci%d", fault->ci);
+}

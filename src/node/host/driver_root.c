@@ -1,0 +1,251 @@
+#include "node/host/driver_root.h"
+#include "node/host/elf.h"
+#include "node/host/ld_cache.h"
+#include <errno.h>
+#include <stdio.h>
+
+enum { LINKS_MAX = 40 };   /* as many as the kernel follows */
+
+const char *const fl_lib_dir_names[] = {
+	"/", "/usr/lib64",
+#if defined(__aarch64__)
+	"/usr/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu/nvidia/current", "/lib64", "/lib/aarch64-linux-gnu",
+	"/lib/aarch64-linux-gnu/nvidia/current",
+#else
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu/nvidia/current", "/lib64", "/lib/x86_64-linux-gnu",
+	"/lib/x86_64-linux-gnu/nvidia/current",
+#endif
+	"/usr/lib", "/lib", "/usr/local/nvidia/lib64", "/opt/nvidia/lib64", "",
+};
+
+bool fl_root_join(char *ret, size_t size, const char *root, const char *path)
+{
+	size_t len = strlen(root);
+
+	while (len && root[len - 1] == '/')
+		len--;
+	return (size_t)snprintf(ret, size, "%.*s%s%s", (int)len, root, path[0] == '/' ? "" : "/", path) < size;
+}
+
+/* ---- links inside the root ---- */
+
+struct walk {
+	char done[FL_HOST_PATH_MAX];             /* without links; "" is the root */
+	char rest[2 * FL_HOST_PATH_MAX];         /* what is still to be walked */
+	unsigned links;
+};
+
+static void go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+/* The link at the end of `done` is replaced by what it says. */
+static int follow(struct walk *w, const char *rest, char *target, int64_t len)
+{
+	char text[sizeof w->rest];
+
+	if (++w->links > LINKS_MAX)
+		return -ELOOP;
+	target[len] = '\0';
+	if ((size_t)snprintf(text, sizeof text, "%s/%s", target, rest) >= sizeof text)
+		return -ENAMETOOLONG;
+	memcpy(w->rest, text, sizeof text);
+	if (target[0] == '/')
+		w->done[0] = '\0';
+	else
+		go_up(w->done);
+	return 0;
+}
+
+/* Its last name is on the disk: 1, and a link was followed if it is one; or a negated errno. */
+static int look(const struct fl_fs *fs, const char *root, struct walk *w, const char *rest)
+{
+	char full[2 * FL_HOST_PATH_MAX], target[FL_HOST_PATH_MAX];
+	int64_t n;
+	int r;
+
+	if (!fl_root_join(full, sizeof full, root, w->done))
+		return -ENAMETOOLONG;
+	n = fs->readlink(fs, AT_FDCWD, full, target, sizeof target);
+	if (n == 0 || (n < 0 && n != -EINVAL))
+		return n ? (int)n : -ENOENT;
+	if (n >= (int64_t)sizeof target)
+		return -ENAMETOOLONG;
+	r = n > 0 ? follow(w, rest, target, n) : 0;
+	if (n < 0)   /* it is no link */
+		memmove(w->rest, rest, strlen(rest) + 1);
+	return r < 0 ? r : 1;
+}
+
+/* One name further; 0 at the end. */
+static int step(const struct fl_fs *fs, const char *root, struct walk *w)
+{
+	const char *name = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(name, "/"), at = strlen(w->done);
+
+	if (!len)
+		return 0;
+	if (len > 2 || strncmp(name, "..", len) != 0) {
+		if ((size_t)snprintf(w->done + at, sizeof w->done - at, "/%.*s", (int)len, name) >= sizeof w->done - at)
+			return -ENAMETOOLONG;
+		return look(fs, root, w, name + len);
+	}
+	if (len == 2)
+		go_up(w->done);
+	memmove(w->rest, name + len, strlen(name + len) + 1);
+	return 1;
+}
+
+int fl_root_resolve(const struct fl_fs *fs, const char *root, const char *path, char ret[FL_HOST_PATH_MAX],
+		    struct fl_stat *ret_stat)
+{
+	char known[FL_HOST_PATH_MAX] = "";
+
+	return fl_root_resolve_near(fs, root, path, known, ret, ret_stat);
+}
+
+int fl_root_resolve_near(const struct fl_fs *fs, const char *root, const char *path, char known[FL_HOST_PATH_MAX],
+			 char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat)
+{
+	size_t near = strlen(known);
+	char full[2 * FL_HOST_PATH_MAX];
+	struct walk w = { 0 };
+	int r;
+
+	if (strncmp(path, known, near) != 0 || path[near] != '/')
+		near = 0;
+	if ((size_t)snprintf(w.rest, sizeof w.rest, "%s", path + near) >= sizeof w.rest)
+		return -ENAMETOOLONG;
+	memcpy(w.done, known, near);
+	do
+		r = step(fs, root, &w);
+	while (r > 0);
+	/* Whatever has become of its last name, what stands before it is a directory. */
+	memcpy(known, w.done, sizeof w.done);
+	go_up(known);
+	if (r < 0)
+		return r;
+	(void)snprintf(ret, FL_HOST_PATH_MAX, "%s", w.done[0] ? w.done : "/");
+	if (!fl_root_join(full, sizeof full, root, ret))
+		return -ENAMETOOLONG;
+	return fs->stat(fs, AT_FDCWD, full, AT_SYMLINK_NOFOLLOW, ret_stat);
+}
+
+int fl_root_dev(const struct fl_fs *fs, const char *root, const char **ret)
+{
+	struct fl_stat stat = { 0 };
+	char path[FL_HOST_PATH_MAX];
+	int r = fl_root_resolve(fs, root, "/dev", path, &stat);
+
+	*ret = r == 0 && S_ISDIR(stat.mode) ? root : "/";
+	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+}
+
+/* ---- directories of libraries ---- */
+
+static void failed(struct fl_lib_dirs *dirs, int sys, const char *root, const char *path)
+{
+	if (dirs->error || sys == ENOENT || sys == ENOTDIR)
+		return;
+	dirs->error = sys;
+	if (!fl_root_join(dirs->where, sizeof dirs->where, root, path))
+		(void)snprintf(dirs->where, sizeof dirs->where, "%.*s", FL_HOST_PATH_MAX, path);
+}
+
+static void add(const struct fl_fs *fs, const char *root, const char *name, struct fl_lib_dirs *dirs)
+{
+	struct fl_stat stat = { 0 };
+	char path[FL_HOST_PATH_MAX];
+	int r = fl_root_resolve(fs, root, name, path, &stat);
+
+	if (r < 0)
+		failed(dirs, -r, root, name);
+	if (r < 0 || !S_ISDIR(stat.mode))
+		return;
+	for (uint32_t i = 0; i < dirs->len; i++)
+		if (strcmp(dirs->at[i], path) == 0)
+			return;
+	if (dirs->len == FL_LIB_DIRS_MAX)
+		failed(dirs, E2BIG, root, name);
+	else
+		memcpy(dirs->at[dirs->len++], path, sizeof path);
+}
+
+void fl_lib_dirs_usual(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *ret)
+{
+	ret->len = 0;
+	ret->error = 0;
+	for (const char *const *name = fl_lib_dir_names; **name; name++)
+		add(fs, root, *name, ret);
+}
+
+static int64_t read_cache(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *dirs)
+{
+	char path[FL_HOST_PATH_MAX], full[2 * FL_HOST_PATH_MAX];
+	struct fl_stat stat = { 0 };
+	int fd = fl_root_resolve(fs, root, "/etc/ld.so.cache", path, &stat);
+	int64_t n;
+
+	if (fd == 0 && !fl_root_join(full, sizeof full, root, path))
+		fd = -ENAMETOOLONG;
+	if (fd == 0)
+		fd = fs->open(fs, AT_FDCWD, full, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	n = fl_fs_read_all(fs, fd, dirs->cache, sizeof dirs->cache);
+	fs->close(fs, fd);
+	return n == (int64_t)sizeof dirs->cache ? -EFBIG : n;
+}
+
+void fl_lib_dirs_cached(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *dirs)
+{
+	static const struct fl_str cuda = FL_S_INIT("libcuda.so"), nvml = FL_S_INIT("libnvidia-ml.so");
+	int64_t n = read_cache(fs, root, dirs);
+	struct fl_ld_cache cache;
+	struct fl_ld_entry entry;
+
+	if (n < 0)
+		failed(dirs, (int)-n, root, "/etc/ld.so.cache");
+	if (n <= 0 || !fl_ld_cache_open(&cache, dirs->cache, (size_t)n))
+		return;
+	while (fl_ld_cache_next(&cache, &entry)) {
+		char dir[FL_HOST_PATH_MAX], file[FL_HOST_PATH_MAX];
+		struct fl_stat stat = { 0 };
+
+		if (entry.flags != FL_LD_FLAGS ||
+		    (!fl_str_starts(entry.key, cuda) && !fl_str_starts(entry.key, nvml)) ||
+		    (size_t)snprintf(dir, sizeof dir, "%.*s", FL_ARG(entry.value)) >= sizeof dir || !strrchr(dir, '/'))
+			continue;
+		/* Where it is, and where the driver's own file is that it leads to. */
+		if (fl_root_resolve(fs, root, dir, file, &stat) < 0)
+			continue;   /* an entry from before the last ldconfig */
+		go_up(dir);
+		add(fs, root, dir[0] ? dir : "/", dirs);
+		go_up(file);
+		add(fs, root, file[0] ? file : "/", dirs);
+	}
+}
+
+int fl_lib_look(const struct fl_fs *fs, int dir, const char *path, char soname[FL_HOST_NAME_MAX])
+{
+	int fd = fs->open(fs, dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0), r;
+	char name[FL_ELF_SONAME_MAX] = "";
+	struct fl_elf elf;
+
+	soname[0] = '\0';
+	if (fd < 0)
+		return fd;
+	r = fl_elf_open(&elf, fs, fd);
+	if (r == 0)
+		r = fl_elf_soname(&elf, name);
+	fs->close(fs, fd);
+	if (r < 0)
+		return r;
+	if (strlen(name) < FL_HOST_NAME_MAX)
+		(void)snprintf(soname, FL_HOST_NAME_MAX, "%s", name);
+	return 0;
+}

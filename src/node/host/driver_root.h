@@ -1,0 +1,46 @@
+/* driver_root.h - the root under which a driver is installed: paths inside it, and where its libraries are.
+ *
+ * NVML (node/gpu/find.h) and the files that containers get (scan.h) are looked for in the same directories. Symbolic
+ * links lead inside the root, also absolute ones: the root of a driver container is a root of its own.
+ *
+ * Straight-line code over struct fl_fs, for a job. Nothing is allocated. Which links are followed is not a matter of
+ * trust: the root belongs to the host.
+ */
+#pragma once
+#include "base/limits.h"
+#include "base/str.h"
+#include "io/fs.h"
+
+/* A path below a root, which may end in slashes; false: it is too long. */
+bool fl_root_join(char *ret, size_t size, const char *root, const char *path) FL_MUSTUSE;
+
+/* Where a path of the root ends, without links: 0 and what is there, or a negated errno. `path` may lack its slash. */
+int fl_root_resolve(const struct fl_fs *fs, const char *root, const char *path, char ret[FL_HOST_PATH_MAX],
+		    struct fl_stat *ret_stat);
+
+/* The same, for many paths one after another: `known` is "" at first, and then the directory in which the last one
+ * ended. What a path has in common with it is not looked at again. */
+int fl_root_resolve_near(const struct fl_fs *fs, const char *root, const char *path, char known[FL_HOST_PATH_MAX],
+			 char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat);
+
+/* Where device nodes are: in the root if it has a /dev, else in "/". 0 or a negated errno. */
+int fl_root_dev(const struct fl_fs *fs, const char *root, const char **ret);
+
+/* The directories that are searched for libraries, in order: those that exist, without links, each once. */
+struct fl_lib_dirs {
+	uint32_t len;
+	char at[FL_LIB_DIRS_MAX][FL_HOST_PATH_MAX];
+	int error;                               /* the first failure but "not there": a positive errno, and its path */
+	char where[2 * FL_HOST_PATH_MAX];
+	char cache[FL_LD_CACHE_MAX];             /* scratch */
+};
+
+/* The usual ones. */
+void fl_lib_dirs_usual(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *ret);
+/* Their names, "" at the end: for messages. */
+extern const char *const fl_lib_dir_names[];
+/* And behind them those of the 64-bit driver libraries in the root's etc/ld.so.cache. */
+void fl_lib_dirs_cached(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *dirs);
+
+/* A 64-bit library of this machine: 0, with its soname ("": it has none), or a negated errno; -ENOEXEC: it is not. */
+int fl_lib_look(const struct fl_fs *fs, int dir, const char *path, char soname[FL_HOST_NAME_MAX]);

@@ -1,0 +1,16 @@
+/* hook_install.h - the hook's program on this host: a copy of the one that this program carries.
+ *
+ * Straight-line code for a job: nothing is allocated. Nothing is written without a difference.
+ */
+#pragma once
+#include "base/err.h"
+#include "io/fs.h"
+
+#define FL_HOOK_PROGRAM_SECTION ".fairlead.program"   /* of `fairlead`: not loaded with it */
+/* Only the hook's own program has this one: so the agent knows a file of its own, whatever its version. */
+#define FL_HOOK_SECTION ".fairlead.hook"
+
+/* 0: `path` is a program of the hook that the container runtime can start: it was, or has been written there. `source`
+ * is the file that carries it ("/proc/self/exe"). A file at the path that is not Fairlead's hook is never replaced. The
+ * path is the same on the host and here: the runtime starts it there. */
+int fl_hook_install(const struct fl_fs *fs, const char *source, const char *path, struct fl_err *err) FL_MUSTUSE;

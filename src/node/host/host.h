@@ -1,0 +1,50 @@
+/* host.h - the driver's files and device nodes: Host, looked at in a worker when the driver or the cards are others.
+ *
+ *     static struct fl_host_sink host = { .io = io };
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_host_kind, NULL, &fl_host_sink, &host }, err);
+ *
+ * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. At a start
+ * that is once, when the driver has told of all of its cards. A driver that is away, or not yet ready again, changes
+ * nothing: containers have what they have. A look that hangs or fails is a write that failed: the Host is
+ * then its message and nothing else (fl_gpu_host_failed, plan/gpu/cdi.h), and it comes again, every FL_LOCAL_RETRY_LAST
+ * at least. The hook's program may be written ahead, while the driver is asked: a look within FL_HOST_EARLY takes it as
+ * it is.
+ */
+#pragma once
+#include "io/io.h"
+#include "io/notify.h"
+#include "node/host/scan.h"
+#include "run/loop.h"
+
+struct fl_host_sink {
+	struct fl_io *io;
+	const char *proc, *sysfs;  /* NULL: "/proc", "/sys" */
+	const char *const *env;    /* borrowed for good: where programs and data are looked for; NULL: empty */
+	const char *source;        /* what carries the hook's program; NULL: "/proc/self/exe" */
+
+	/* The sink's. */
+	struct fl_loop *loop;      /* of the first look; NULL: there was none */
+	struct fl_op early;        /* the hook's program is written ahead of the look that needs it */
+	char early_hook[FL_HOST_PATH_MAX]; /* written before the first look; "": unknown */
+	uint64_t early_at;         /* when */
+	struct fl_host_dir {
+		struct fl_notify notify;
+		struct fl_host_sink *sink;
+		const struct fl_host_place *place;
+		char path[2 * FL_HOST_PATH_MAX];   /* "": it is not watched */
+	} dirs[FL_HOST_PLACES + 1];        /* the last one has the hook's program */
+	struct fl_host_place hook_place;   /* "dir" is not used */
+	char hook[FL_HOST_PATH_MAX];       /* the program whose directory is watched */
+	struct fl_timer timer;     /* the next look without being asked */
+	struct fl_op op;           /* that look */
+	struct fl_err err;
+	struct fl_host *found;     /* by it; in the arena */
+	struct fl_arena arena;
+};
+
+/* A look will need the hook's program there. The look reports what came of it. */
+void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path);
+
+void fl_host_stop(struct fl_host_sink *sink);      /* before the loop is freed; one that never looked is left alone */
+
+extern const struct fl_sink fl_host_sink;          /* its self is a struct fl_host_sink */

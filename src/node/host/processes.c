@@ -1,0 +1,81 @@
+#include "node/host/processes.h"
+#include "base/mem.h"
+#include <stdio.h>
+
+struct fl_str fl_process_text(const struct fl_fs *fs, int proc, const char *path, char *buf, size_t size)
+{
+	int fd = fs->open(fs, proc, path, O_RDONLY | O_CLOEXEC, 0);
+	int64_t len = fd < 0 ? -1 : fl_fs_read_all(fs, fd, buf, size);
+
+	if (fd >= 0)
+		fs->close(fs, fd);
+	return fl_str_trim((struct fl_str){ buf, len > 0 ? (uint32_t)len : 0 });
+}
+
+void fl_process_name(const struct fl_fs *fs, int proc, const char *pid, char ret[static FL_PROCESS_NAME])
+{
+	char path[64], comm[FL_PROCESS_NAME];
+	struct fl_str name;
+
+	(void)snprintf(path, sizeof path, "%.20s/comm", pid);
+	name = fl_process_text(fs, proc, path, comm, sizeof comm - 1);
+	for (uint32_t i = 0; i < name.len; i++)   /* a process calls itself as it likes */
+		ret[i] = name.p[i] > ' ' && name.p[i] <= '~' ? name.p[i] : '?';
+	ret[name.len] = '\0';
+}
+
+static bool is_uid(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-' || c == '_';
+}
+
+/* .../pod<uid>/... by cgroupfs; ...-pod<uid with '_'>.slice by systemd. A static Pod's has 32 digits and no dash. */
+bool fl_cgroup_pod(struct fl_str cgroup, char ret[static FL_POD_UID])
+{
+	for (uint32_t at = 0; at + 3 < cgroup.len; at++) {
+		uint32_t len = 0;
+
+		if (memcmp(cgroup.p + at, "pod", 3) != 0)
+			continue;
+		while (at + 3 + len < cgroup.len && is_uid(cgroup.p[at + 3 + len]))
+			len++;
+		if (len != 36 && len != 32)
+			continue;
+		for (uint32_t i = 0; i < len; i++)
+			ret[i] = cgroup.p[at + 3 + i] == '_' ? '-' : cgroup.p[at + 3 + i];
+		ret[len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* NAMESPACE_NAME_UID -> NAMESPACE/NAME; neither name has a '_'. */
+static bool is_pods(const char *name, const char *uid, char ret[static FL_POD_NAME])
+{
+	const char *second = strrchr(name, '_'), *first = strchr(name, '_');
+
+	if (!first || first == second || strcmp(second + 1, uid) != 0)
+		return false;
+	(void)snprintf(ret, FL_POD_NAME, "%.*s/%.*s", (int)(first - name), name, (int)(second - first - 1), first + 1);
+	return true;
+}
+
+int fl_pod_of_uid(const struct fl_fs *fs, const char *logs, const char *uid, char ret[static FL_POD_NAME])
+{
+	int fd = fs->open(fs, AT_FDCWD, logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	char list[4096];
+	bool found = false;
+	int64_t len = 0;
+
+	if (fd < 0)
+		return fd;
+	while (!found && (len = fs->list(fs, fd, list, sizeof list)) > 0) {
+		const char *name;
+		size_t at = 0;
+
+		while (!found && (name = fl_list_next(list, (size_t)len, &at, NULL)))
+			found = is_pods(name, uid, ret);
+	}
+	fs->close(fs, fd);
+	return found ? 1 : len < 0 ? (int)len : 0;
+}

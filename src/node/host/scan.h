@@ -1,0 +1,69 @@
+/* scan.h - the driver's files and device nodes under a root, as straight-line code for a job.
+ *
+ * Nothing is allocated and nothing is loaded. What is there is told sorted and without doubles, however the directories
+ * of a distribution lead into each other: paths have no links, and links lead inside the root (driver_root.h).
+ *
+ * Libraries of the version that is loaded, in the directories of driver_root.h; those of the linker's cache only where
+ * the others lack libcuda. Beside each, the links that a container gets with it.
+ *
+ * A directory that is not there has nothing in it. One that may not be read is said in `message`. What fails for now
+ * (a disk that does not answer, no fds, no memory) is an `error`: half an inventory would make containers that miss
+ * libraries.
+ */
+#pragma once
+#include "api/node.h"
+#include "base/limits.h"
+#include "node/host/driver_root.h"
+
+struct fl_host_file_found {
+	enum fl_host_file what;
+	char path[FL_HOST_PATH_MAX];             /* inside the root: "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15" */
+	char at[FL_HOST_PATH_MAX];               /* in a container, where that is elsewhere; else "" */
+	struct fl_host_link_found {
+		char name[FL_HOST_NAME_MAX];     /* from the file's directory */
+		char target[FL_HOST_NAME_MAX];
+	} links[FL_HOST_LINKS];                  /* sorted by name */
+	uint32_t link_count;
+};
+
+struct fl_host_node_found {
+	char path[FL_HOST_PATH_MAX];             /* "/dev/nvidia0" */
+	uint32_t major, minor, mode, gid;
+};
+
+/* Directories in which things come and go while a driver runs, and with what their names begin. */
+struct fl_host_place {
+	const char *dir;
+	bool dev;                                /* below dev_root, not root */
+	const char *names[5];                    /* NULL ends them */
+};
+#define FL_HOST_PLACES 8
+extern const struct fl_host_place fl_host_places[FL_HOST_PLACES];
+
+struct fl_host_scan {
+	/* What to look for. Without a dev_root device nodes are those of the root, or of "/" where it has no /dev. */
+	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];
+	char proc[FL_HOST_PATH_MAX], sysfs[FL_HOST_PATH_MAX];   /* of the kernel; sysfs may be "" */
+	const char *const *env;                  /* borrowed: of PATH and XDG_DATA_DIRS, below the root; NULL: empty */
+
+	char nodes_root[FL_HOST_PATH_MAX];       /* where device nodes were looked for */
+	char looked[FL_HOST_LOOKED_MAX];         /* for people: where libcuda was looked for; "": it was found */
+	uint32_t foreign;                        /* files named as libraries that this machine cannot load */
+	uint32_t uvm_major;                      /* of unified memory's device nodes; 0: the kernel has none */
+	uint32_t file_count, node_count;
+	uint32_t places;                         /* bits: which of fl_host_places there are */
+	int error;                               /* errno; nothing is to be made of the rest then */
+	char where[2 * FL_HOST_PATH_MAX];        /* the path that it was met at */
+	char message[FL_HOST_MESSAGE_MAX];       /* for people: what was left out, and why; empty: nothing */
+	struct fl_lib_dirs dirs;                 /* scratch */
+	struct fl_host_file_found files[FL_HOST_FILES_MAX];
+	struct fl_host_node_found nodes[FL_HOST_NODES_MAX];
+};
+
+#define FL_HOST_UVM_MODE 0666
+extern const char *const fl_host_uvm_nodes[2];   /* names of unified memory's device nodes, by minor number */
+
+/* Makes unified memory's device nodes that are missing after a scan. 0, also where the kernel has none: each is there
+ * with the kernel's numbers. What lies in the place of one is never touched: FL_E_EXISTS. */
+int fl_host_make_nodes(const struct fl_fs *fs, const struct fl_host_scan *scan, struct fl_err *err) FL_MUSTUSE;
+void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan);

@@ -1,0 +1,46 @@
+/* inside.h - the containers of this node, looked into from outside (node/kubelet/inside_scan.h): feeder of Inside, sink
+ * of Inspection.
+ *
+ *     static struct fl_inside_feeder inside;
+ *     fl_inside_init(&inside, io, &options)
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_inside_kind, NULL, NULL, NULL }, err);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_inspection_kind, NULL, &inside.sink, &inside }, err);
+ *     fl_inside_start(&inside, loop)          nothing is wanted yet, and nothing known
+ *     fl_inside_stop(&inside)                 before the loop is freed
+ *
+ * An Inspection of a driver version is one look, FL_INSIDE_FIRST later, and, with `again`, one every options.every. A
+ * look that fails or does not end changes nothing: what was found before stays, it is logged once, and the next one
+ * comes at its time.
+ */
+#pragma once
+#include "io/io.h"
+#include "run/loop.h"
+
+struct fl_log;
+
+struct fl_inside_options {
+	const char *proc;          /* the host's processes; NULL: /proc */
+	const char *logs;          /* the kubelet's directory of Pod logs; NULL: /var/log/pods */
+	uint64_t every;            /* 0: FL_INSIDE_EVERY */
+	struct fl_log *log;
+};
+
+struct fl_inside_feeder {
+	struct fl_sink sink;       /* of Inspection; its self is the feeder */
+
+	/* Private. */
+	struct fl_io *io;
+	struct fl_inside_options options;
+	struct fl_loop *loop;      /* NULL: not started */
+	bool wanted, again;
+	char version[64];
+	struct fl_timer timer;     /* the next look */
+	struct fl_op op;           /* this one */
+	struct fl_err err;
+	bool failed;               /* the last one did; it was logged */
+	bool anew;                 /* something else is wanted than what this one looks for */
+};
+
+void fl_inside_init(struct fl_inside_feeder *feeder, struct fl_io *io, const struct fl_inside_options *options);
+void fl_inside_start(struct fl_inside_feeder *feeder, struct fl_loop *loop);
+void fl_inside_stop(struct fl_inside_feeder *feeder);

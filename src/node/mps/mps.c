@@ -1,0 +1,433 @@
+/* Records, writes, and what is fed. */
+#include "node/mps/in.h"
+#include "plan/gpu/mps.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct fl_str record_prefix = FL_S_INIT("mps/");
+enum { MPS_RECORD = 1 };               /* "<root>\n<address> <address> ": counts up when that changes */
+
+/* ---- daemons ---- */
+
+static struct fl_mps_daemon *find(struct fl_mps_daemons *all, struct fl_str name)
+{
+	for (struct fl_mps_daemon *daemon = all->first; daemon; daemon = daemon->next)
+		if (fl_str_eq(fl_str(daemon->name), name))
+			return daemon;
+	return NULL;
+}
+
+static struct fl_mps_daemon *add(struct fl_mps_daemons *all, struct fl_str name)
+{
+	struct fl_mps_daemon *daemon = find(all, name);
+
+	if (daemon || name.len >= sizeof daemon->name)
+		return daemon;
+	daemon = fl_zalloc(sizeof *daemon);
+	if (!daemon)
+		return NULL;
+	daemon->all = all;
+	daemon->fd = -1;
+	(void)snprintf(daemon->name, sizeof daemon->name, "%.*s", FL_ARG(name));
+	daemon->next = all->first;
+	all->first = daemon;
+	return daemon;
+}
+
+static void drop(struct fl_mps_daemon *daemon)
+{
+	struct fl_mps_daemon **at = &daemon->all->first;
+
+	while (*at != daemon)
+		at = &(*at)->next;
+	*at = daemon->next;
+	mps_let_go(daemon);
+	fl_free(daemon);
+}
+
+/* ---- what is fed ---- */
+
+/* The addresses, in the arena. */
+static int list_marked(const struct fl_mps_daemon *daemon, struct fl_arena *arena, struct fl_str_list *ret)
+{
+	struct fl_str rest = fl_arena_str(arena, fl_str(daemon->marked)), word;
+
+	*ret = (struct fl_str_list){ .at = fl_arena_get_n(arena, FL_GPU_CARDS_MAX, sizeof *ret->at) };
+	if (!ret->at || !rest.p)
+		return -FL_E_NOMEM;
+	while (fl_str_split(&rest, ' ', &word))
+		if (word.len && ret->len < FL_GPU_CARDS_MAX)
+			ret->at[ret->len++] = word;
+	return 0;
+}
+
+/* A daemon with other limits than those of the object is not Ready: else nothing differs from what is wanted, and it
+ * keeps them. So it is when a GPU joins, and when the limits changed while no agent ran. */
+static int observed_phase(const struct fl_mps_daemon *daemon, struct fl_arena *arena, struct fl_mps *mps)
+{
+	enum fl_mps_phase phase = daemon->known ? daemon->is : FL_MPS_DEAF;
+	struct fl_str limits = fl_gpu_mps_limits(mps, arena);
+
+	if (!limits.p)
+		return -FL_E_NOMEM;
+	if (phase == FL_MPS_READY && !fl_str_eq(limits, fl_str(daemon->set)))
+		phase = FL_MPS_RUNNING;
+	FL_SET(mps, phase, phase);
+	/* A fault is reported before the write has ended: that may fail, or take as long as a start. */
+	if (phase != FL_MPS_READY || daemon->fault)
+		FL_SET(mps, healthy, false);
+	return 0;
+}
+
+static int observed(const struct fl_mps_daemon *daemon, struct fl_arena *arena, struct fl_mps *mps)
+{
+	if (list_marked(daemon, arena, &mps->marked) < 0 || observed_phase(daemon, arena, mps) < 0)
+		return -FL_E_NOMEM;
+	FL_SET(FL_IN(mps, meta), name, fl_str(daemon->name));
+	mps->has.marked = 1;
+	mps->cards = mps->marked;
+	mps->has.cards = 1;
+	FL_UNSET(mps, is);
+	mps->is = FL_MPS_OFF;
+	if (daemon->known)
+		FL_SET(mps, is, daemon->is);
+	FL_UNSET(mps, set);
+	FL_UNSET(mps, message);
+	FL_UNSET(mps, pid);
+	mps->set = mps->message = FL_S("");
+	if (daemon->set[0])
+		FL_SET(mps, set, fl_str(daemon->set));
+	if (daemon->message[0])
+		FL_SET(mps, message, fl_str(daemon->message));
+	if (daemon->pid)
+		FL_SET(mps, pid, daemon->pid);
+	FL_SET(mps, fault, daemon->fault);
+	FL_SET(mps, clean, daemon->clean);
+	FL_SET(mps, fails, daemon->fails);
+	if (!mps->root.len)
+		FL_SET(mps, root, fl_str(daemon->config.root));
+	if (!mps->program.len && daemon->config.program[0])
+		FL_SET(mps, program, fl_str(daemon->config.program));
+	return 0;
+}
+
+static int put(struct fl_mps_daemon *daemon, const struct fl_mps *base, struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_mps mps = base ? *base : (struct fl_mps){ 0 };
+
+	if (observed(daemon, &arena, &mps) < 0)
+		return fl_fail(err, FL_E_NOMEM, "no memory for an MPS daemon");
+	return fl_feed_put(fl_loop_feed(daemon->all->loop, &fl_mps_kind), &mps, err);
+}
+
+static void feed_again(struct fl_timer *timer);
+
+/* The plan's part stays as it was. */
+void mps_feed(struct fl_mps_daemon *daemon)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(daemon->all->loop, &arena);
+	const struct fl_mps *now = fl_view_get(&view, &fl_mps_kind, FL_S(""), fl_str(daemon->name));
+	struct fl_err err = { 0 };
+
+	if (!view.failed && put(daemon, now, &err) >= 0)
+		return;
+	if (!daemon->write) {   /* no memory: soon again */
+		daemon->turn.fire = feed_again;
+		fl_timer_set(daemon->all->io, &daemon->turn, fl_now(daemon->all->io) + FL_RUN_RETRY_FIRST);
+	}
+}
+
+static void feed_again(struct fl_timer *timer)
+{
+	mps_feed(fl_container(timer, struct fl_mps_daemon, turn));
+}
+
+/* ---- how a step ends ---- */
+
+/* What is so is fed after the write has ended: until then, what was wanted is laid over it, and would stay. A step does
+ * one thing of what is wanted, not all of it. */
+void mps_end(struct fl_mps_daemon *daemon)
+{
+	struct fl_write *write = daemon->write;
+
+	daemon->write = NULL;
+	fl_write_done(write, NULL);
+	mps_feed(daemon);
+}
+
+void mps_fail(struct fl_mps_daemon *daemon, const struct fl_err *why)
+{
+	struct fl_write *write = daemon->write;
+
+	daemon->write = NULL;
+	fl_write_failed(write, why);
+	if (why->code == FL_E_NOMEM || why->code == FL_E_RETRY)
+		return;   /* over in a moment */
+	(void)snprintf(daemon->message, sizeof daemon->message, "%s", why->text);
+	mps_feed(daemon);
+}
+
+/* ---- records ---- */
+
+static struct fl_str record_key(struct fl_mps_daemon *daemon, struct fl_arena *arena)
+{
+	return fl_arena_printf(arena, "%.*s%s", FL_ARG(record_prefix), daemon->name);
+}
+
+static void recorded(struct fl_op *op)
+{
+	struct fl_mps_daemon *daemon = fl_container(op, struct fl_mps_daemon, append.op);
+	const struct fl_mps *want = daemon->write->object;
+	struct fl_buf marked = FL_BUF_IN(daemon->marked);
+
+	if (op->result < 0) {
+		mps_fail(daemon, &daemon->err);
+		return;
+	}
+	for (uint32_t i = 0; i < want->cards.len; i++)
+		fl_buf_printf(&marked, "%.*s ", FL_ARG(want->cards.at[i]));
+	daemon->marked[fl_buf_view(&marked).len] = '\0';
+	mps_end(daemon);
+}
+
+static void step_record(struct fl_mps_daemon *daemon, const struct fl_mps *want)
+{
+	struct fl_arena *arena = &daemon->write->arena;
+	struct fl_str key = record_key(daemon, arena), text = fl_arena_printf(arena, "%s\n", daemon->config.root);
+	const struct fl_err no_memory = { .code = FL_E_NOMEM, .text = "no memory to record an MPS daemon" };
+
+	for (uint32_t i = 0; text.p && i < want->cards.len; i++)
+		text = fl_arena_printf(arena, "%.*s%.*s ", FL_ARG(text), FL_ARG(want->cards.at[i]));
+	if (!key.p || !text.p) {
+		mps_fail(daemon, &no_memory);
+		return;
+	}
+	fl_journal_put(daemon->all->journal, &daemon->append, MPS_RECORD, key, text);
+}
+
+static void forgotten(struct fl_op *op)
+{
+	struct fl_mps_daemon *daemon = fl_container(op, struct fl_mps_daemon, append.op);
+	struct fl_write *write = daemon->write;
+
+	if (op->result < 0) {
+		/* A disk that fails may have dropped it all the same. The GPUs are restored by now; whoever wants them
+		 * again records them anew. */
+		daemon->marked[0] = '\0';
+		mps_fail(daemon, &daemon->err);
+		mps_feed(daemon);
+		return;
+	}
+	daemon->write = NULL;
+	fl_feed_gone(fl_loop_feed(daemon->all->loop, &fl_mps_kind), FL_S(""), write->ref.name);
+	fl_write_gone(write);
+	drop(daemon);
+}
+
+static void copied(struct fl_op *op)
+{
+	const struct fl_mps_daemons *all = fl_container(op, struct fl_mps_daemons, aside.op);
+
+	if (op->result < 0)   /* the next agent finds it where it is */
+		fl_log(all->options.log, FL_WARN, "record of an mps daemon not set aside",
+		       FL_KV_INT("result", op->result));
+}
+
+/* What this program would write under its key must not be the end of it. The first one is told and copied; there is one
+ * for each resource, and a second one goes the same way as the first. */
+static void set_aside(struct fl_mps_daemons *all, const struct fl_journal_item *item)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_str key = fl_arena_printf(&arena, "aside/%.*s", FL_ARG(item->key));
+
+	fl_log(all->options.log, FL_ERROR, "record of an mps daemon unreadable", FL_KV_STR("key", item->key),
+	       FL_KV_INT("format", item->kind));
+	if (all->unread.code || !key.p)
+		return;
+	if (item->kind != MPS_RECORD)
+		(void)fl_fail(&all->unread, FL_E_UNSUPPORTED, "%.*s: it is kept in format %d, this program knows %d",
+			      FL_ARG(item->key), item->kind, MPS_RECORD);
+	else
+		(void)fl_fail(&all->unread, FL_E_CORRUPT, "%.*s: it is damaged", FL_ARG(item->key));
+	all->aside.op = (struct fl_op){ .done = copied };
+	fl_journal_put(all->journal, &all->aside, item->kind, key, item->value);
+}
+
+bool fl_mps_unread(const struct fl_mps_daemons *all, struct fl_err *ret)
+{
+	if (all->unread.code)
+		*ret = all->unread;
+	return all->unread.code != FL_OK;
+}
+
+static int load(struct fl_mps_daemons *all, const struct fl_journal_item *item, struct fl_err *err)
+{
+	struct fl_str name = fl_str_sub(item->key, record_prefix.len, item->key.len), rest = item->value;
+	struct fl_str root = { 0 };
+	struct fl_mps_daemon *daemon;
+
+	if (item->kind != MPS_RECORD || !fl_str_split(&rest, '\n', &root) || root.len > FL_MPS_ROOT_MAX ||
+	    rest.len >= FL_MPS_MARKED_MAX || !name.len || name.len >= sizeof daemon->name) {
+		set_aside(all, item);
+		return 0;
+	}
+	daemon = add(all, name);
+	if (!daemon)
+		return fl_fail(err, FL_E_NOMEM, "no memory for an MPS daemon");
+	(void)snprintf(daemon->config.root, sizeof daemon->config.root, "%.*s", FL_ARG(root));
+	(void)snprintf(daemon->config.program, sizeof daemon->config.program, "/usr/bin/" FL_MPS_PROGRAM);
+	(void)snprintf(daemon->marked, sizeof daemon->marked, "%.*s", FL_ARG(rest));
+	return put(daemon, NULL, err);
+}
+
+/* ---- the sink ---- */
+
+static bool is_marked(const struct fl_mps_daemon *daemon, const struct fl_str_list *cards)
+{
+	struct fl_str rest = fl_str(daemon->marked), word;
+
+	for (uint32_t i = 0; i < cards->len; i++)
+		if (!fl_str_split(&rest, ' ', &word) || !fl_str_eq(word, cards->at[i]))
+			return false;
+	return !fl_str_trim(rest).len;
+}
+
+static void nothing_to_do(struct fl_timer *timer)
+{
+	mps_end(fl_container(timer, struct fl_mps_daemon, turn));
+}
+
+static void refuse(struct fl_timer *timer)
+{
+	struct fl_mps_daemon *daemon = fl_container(timer, struct fl_mps_daemon, turn);
+
+	mps_fail(daemon, &(struct fl_err){ .code = FL_E_RETRY, .text = "the daemon is not there any more" });
+}
+
+static void in_next_turn(struct fl_mps_daemon *daemon, void (*fire)(struct fl_timer *timer))
+{
+	daemon->turn.fire = fire;
+	fl_timer_set(daemon->all->io, &daemon->turn, 0);
+}
+
+static void take_config(struct fl_mps_daemon *daemon, const struct fl_mps *want)
+{
+	struct mps_config *config = &daemon->config;
+
+	if (want->root.len)
+		(void)snprintf(config->root, sizeof config->root, "%.*s", FL_ARG(want->root));
+	if (want->program.len)
+		(void)snprintf(config->program, sizeof config->program, "%.*s", FL_ARG(want->program));
+	(void)snprintf(config->libraries, sizeof config->libraries, "%.*s", FL_ARG(want->libraries));
+}
+
+/* The first step that leads from what is to what is wanted. */
+static void step(struct fl_mps_daemon *daemon, const struct fl_mps *want)
+{
+	struct fl_str limits = fl_gpu_mps_limits(want, &daemon->write->arena);
+	bool there = daemon->is == FL_MPS_RUNNING || daemon->is == FL_MPS_READY;
+
+	if (limits.len >= sizeof daemon->wanted) {
+		in_next_turn(daemon, refuse);
+		return;
+	}
+	(void)snprintf(daemon->wanted, sizeof daemon->wanted, "%.*s", FL_ARG(limits));
+	if (!is_marked(daemon, &want->cards))
+		step_record(daemon, want);
+	else if (want->phase == FL_MPS_OFF && (!daemon->known || daemon->is != FL_MPS_OFF))
+		mps_step_stop(daemon);
+	else if (want->phase == FL_MPS_RUNNING && daemon->is == FL_MPS_OFF)
+		mps_step_start(daemon);
+	else if (want->phase == FL_MPS_READY && there && strcmp(daemon->set, daemon->wanted) != 0)
+		mps_step_limit(daemon, want);
+	else
+		in_next_turn(daemon, want->phase == FL_MPS_READY && !there ? refuse : nothing_to_do);
+}
+
+struct lost {
+	struct fl_timer timer;
+	struct fl_write *write;
+};
+
+static void no_memory(struct fl_timer *timer)
+{
+	fl_write_failed(fl_container(timer, struct lost, timer)->write,
+			&(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory for an MPS daemon" });
+}
+
+static void start(void *self, struct fl_write *write)
+{
+	struct fl_mps_daemons *all = self;
+	struct fl_mps_daemon *daemon = all->loop ? add(all, write->ref.name) : NULL;
+	struct lost *lost = write->held;
+
+	if (!daemon) {
+		*lost = (struct lost){ .timer = { .fire = no_memory }, .write = write };
+		fl_timer_set(all->io, &lost->timer, 0);
+		return;
+	}
+	daemon->write = write;
+	daemon->err = (struct fl_err){ 0 };
+	daemon->append.op = (struct fl_op){ .done = write->what == FL_WANT_GONE ? forgotten : recorded,
+					    .err = &daemon->err };
+	if (write->what == FL_WANT_GONE) {
+		struct fl_str key = record_key(daemon, &write->arena);
+
+		if (key.p)
+			fl_journal_delete(all->journal, &daemon->append, key);
+		else
+			in_next_turn(daemon, refuse);
+		return;
+	}
+	take_config(daemon, write->object);
+	step(daemon, write->object);
+}
+
+static void cancel(void *self, struct fl_write *write)
+{
+	struct fl_mps_daemons *all = self;
+	struct lost *lost = write->held;
+
+	fl_timer_stop(all->io, &lost->timer);
+	for (struct fl_mps_daemon *daemon = all->first; daemon; daemon = daemon->next)
+		if (daemon->write == write) {
+			mps_let_go(daemon);
+			daemon->write = NULL;
+		}
+}
+
+const struct fl_sink fl_mps_sink = { .start = start, .cancel = cancel, .room = sizeof(struct lost),
+				     .retry_last = FL_LOCAL_RETRY_LAST };
+
+/* ---- beginning and end ---- */
+
+void fl_mps_init(struct fl_mps_daemons *all, struct fl_io *io, const struct fl_mps_options *options)
+{
+	*all = (struct fl_mps_daemons){ .io = io, .options = *options };
+}
+
+int fl_mps_begin(struct fl_mps_daemons *all, struct fl_loop *loop, struct fl_journal *journal, struct fl_err *err)
+{
+	struct fl_feed *feed = fl_loop_feed(loop, &fl_mps_kind);
+
+	all->loop = loop;
+	all->journal = journal;
+	fl_feed_begin(feed);
+	for (const struct fl_journal_item *item = NULL; (item = fl_journal_next(journal, item));)
+		if (fl_str_starts(item->key, record_prefix) && load(all, item, err) < 0) {
+			fl_mps_stop(all);
+			return -FL_E_NOMEM;
+		}
+	fl_feed_synced(feed);
+	return 0;
+}
+
+void fl_mps_stop(struct fl_mps_daemons *all)
+{
+	fl_op_cancel(&all->aside.op);
+	while (all->first)
+		drop(all->first);
+	all->loop = NULL;
+}

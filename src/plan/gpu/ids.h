@@ -1,0 +1,17 @@
+/* ids.h - what the kubelet calls a device: "GPU-...", and "GPU-...::3" where one is handed out several times; and
+ * what NVIDIA's plugin calls its sockets. */
+#pragma once
+#include "api/node.h"
+
+/* The part before "::<number>", all of it where there is none. The number, or -1. */
+struct fl_str fl_gpu_id_base(struct fl_str id, int64_t *ret_replica);
+
+/* The unit of that name (they are sorted by id), or NULL. */
+const struct fl_unit *fl_gpu_unit_find(const struct fl_resource *resource, struct fl_str id);
+
+/* The unit whose device this is, and which of its replicas (NULL: not asked); NULL: the resource has none such. */
+const struct fl_unit *fl_gpu_id_unit(const struct fl_resource *resource, struct fl_str id, uint32_t *ret_replica);
+
+/* NVIDIA's plugin calls the socket of nvidia.com/NAME nvidia-NAME.sock: the NAME; empty: it is none of these. */
+#define FL_GPU_DOMAIN "nvidia.com/"
+struct fl_str fl_gpu_socket_of(struct fl_str socket);

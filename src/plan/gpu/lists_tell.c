@@ -1,0 +1,207 @@
+/* What is said of the lists on the Node. */
+#include "base/limits.h"
+#include "plan/gpu/lists_in.h"
+
+/* ---- where the runtime reads CDI files ---- */
+
+/* "/var/run/cdi/" and "/run/cdi" are the same. */
+static struct fl_str plain(struct fl_str dir)
+{
+	while (dir.len > 1 && dir.p[dir.len - 1] == '/')
+		dir.len--;
+	return fl_str_starts(dir, FL_S("/var/run/")) ? fl_str_sub(dir, 4, dir.len) : dir;
+}
+
+static void check_directory(struct lists *l)
+{
+	const struct fl_runtime *runtime = l->facts->runtime;
+	struct fl_str names = FL_S(""), file;
+	bool crio;
+
+	if (!l->by_cdi || !runtime || !runtime->cdi_dirs.len || !runtime->our_dir.len)
+		return;
+	crio = fl_str_eq(runtime->runtime, FL_S("cri-o"));
+	for (uint32_t i = 0; i < runtime->cdi_dirs.len; i++) {
+		if (fl_str_eq(plain(runtime->cdi_dirs.at[i]), plain(runtime->our_dir)))
+			return;
+		names = fl_plan_printf(l->plan, "%.*s%s%.*s", FL_ARG(names), i ? ", " : "",
+				       FL_ARG(runtime->cdi_dirs.at[i]));
+	}
+	if (runtime->dirs_from.len)
+		file = runtime->dirs_from;
+	else if (crio)
+		file = FL_S("a file in /etc/crio/crio.conf.d");
+	else
+		file = FL_S("its configuration");
+	lists_problem(l, "CDIDirectory",
+		      "the container runtime reads CDI files in %.*s, and the agent writes them to %.*s: name one of "
+		      "those by --cdi-dir, or add this one to cdi_spec_dirs%s in %.*s",
+		      FL_ARG(names), FL_ARG(runtime->our_dir),
+		      crio ? " of [crio.runtime]" : "", FL_ARG(file));
+}
+
+void lists_look_at_dirs(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	for (uint32_t i = 0; i < f->dir_len; i++) {
+		const struct fl_dir_trouble *dir = &f->dirs[i];
+
+		if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_STATE)))
+			lists_problem(l, "StateDirectory", "%.*s", FL_ARG(dir->why));
+		else if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_CDI)) && (l->by_cdi || f->blocked))
+			lists_problem(l, "CDINotWritten", "%.*s", FL_ARG(dir->why));
+		else if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_KUBELET)))
+			lists_problem(l, "NotRegistered", "%.*s", FL_ARG(dir->why));
+	}
+}
+
+/* ---- conditions ---- */
+
+/* After all that is known to be wrong, as this may be: cards are handed out meanwhile. A runtime that has told nothing
+ * for a moment has no message. */
+static void tell_runtime(struct lists *l, uint32_t served)
+{
+	const struct fl_runtime *runtime = l->facts->runtime;
+
+	if (!served || !l->by_cdi || !runtime || runtime->cdi_known || !runtime->message.len)
+		return;
+	lists_problem(l, "RuntimeUnknown",
+		      "it is unknown whether the container runtime has CDI enabled; where it is not, Pods start "
+		      "without their GPUs: mount its socket and name it by --runtime-socket, update one that is older "
+		      "than CDI, or choose another --device-list-strategy: %.*s",
+		      FL_ARG(runtime->message));
+}
+
+/* What is not taken of the settings makes no card unready. */
+static void tell_settings(struct lists *l, struct fl_ref node)
+{
+	const struct fl_settings *s = l->facts->settings;
+
+	if (s->message.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
+	else if (s->untaken.len || l->pools.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+				  FL_CONDITION_FALSE, s->untaken.len ? "NotTaken" : LISTS_POOLS, "%.*s%s%.*s",
+				  FL_ARG(s->untaken), s->untaken.len && l->pools.len ? "; " : "", FL_ARG(l->pools));
+	else
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
+				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
+}
+
+/* A restart of the agent is no news of the GPUs: the condition stays as it is, or is not there yet, while all that is
+ * missing comes by itself in a moment. */
+static bool settles(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+	uint64_t until = (uint64_t)f->settings->started + FL_LISTS_SETTLE;
+
+	if (!f->settings->has.started || f->now >= until)
+		return false;
+	if (f->driver->state != FL_DRIVER_STARTING &&
+	    (f->driver->state != FL_DRIVER_READY || !l->reason || l->lasting || f->settings->message.len))
+		return false;
+	fl_want_at(l->plan, until);
+	return true;
+}
+
+static void tell_as_before(struct lists *l, struct fl_ref node, const char *type)
+{
+	const struct fl_condition *before = fl_condition_find(&l->facts->node->status.conditions, fl_str(type));
+	struct fl_str reason = before ? fl_plan_printf(l->plan, "%.*s", FL_ARG(before->reason)) : FL_S("");
+
+	if (before && reason.p)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, type, before->status,
+				  reason.p, "%.*s", FL_ARG(before->message));
+}
+
+/* Not known yet is never absent: what was wrong with the pools stays so until the driver has told of all cards. */
+static bool pools_as_before(const struct lists *l)
+{
+	const struct fl_condition *before =
+		fl_condition_find(&l->facts->node->status.conditions, FL_S("GPUSettingsTaken"));
+
+	return l->pools_unknown && before && fl_str_eq(before->reason, FL_S(LISTS_POOLS)) &&
+	       !l->facts->settings->message.len && !l->facts->settings->untaken.len;
+}
+
+/* Of the node's cards, those that are in a list. */
+static uint32_t count_listed(const struct lists *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t c = 0; c < l->facts->card_len; c++) {
+		bool is = false;
+
+		for (uint32_t i = 0; i < l->len && !is; i++)
+			for (uint32_t u = 0; u < l->at[i].len && !is; u++)
+				is = fl_str_eq(l->at[i].units[u].card, l->facts->cards[c].meta.name);
+		n += is;
+	}
+	return n;
+}
+
+static void tell_served(struct lists *l, uint32_t served, struct fl_ref ref)
+{
+	uint32_t cards = l->facts->card_len, listed = count_listed(l);
+	struct fl_str of = listed < cards ? fl_plan_printf(l->plan, "%u of ", listed) : FL_S("");
+
+	fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady", FL_CONDITION_TRUE,
+			  "Ready", "%.*s%u card%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s", served,
+			  served == 1 ? "" : "s");
+}
+
+static const char none_asked[] =
+	"no GPU is served: no pool has one, and GPUs without a pool are off: set --unpooled=true, or name GPUs with "
+	"--pool";
+
+static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	if (l->devices > FL_LISTS_NAMED)
+		l->problems = fl_plan_printf(l->plan, "%.*s; %u more devices", FL_ARG(l->problems),
+					     l->devices - FL_LISTS_NAMED);
+	if (l->facts->driver->state != FL_DRIVER_READY)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, "DriverNotReady", "the driver is %s: %.*s",
+				  fl_name(&fl_driver_state_names, (int)f->driver->state), FL_ARG(f->driver->message));
+	else if (f->settings->message.len && !l->reason)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, "Configuration", "%.*s", FL_ARG(f->settings->message));
+	else if (l->reason)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
+				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
+	else if (!served && l->pools.len)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+				  FL_CONDITION_FALSE, LISTS_POOLS, "%.*s", FL_ARG(l->pools));
+	else if (!served)
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
+				  FL_CONDITION_TRUE, "NothingAsked", "%s",
+				  f->card_len ? none_asked : "there is no card");
+	else
+		tell_served(l, served, ref);
+}
+
+void lists_tell(struct lists *l, uint32_t served)
+{
+	struct fl_ref ref;
+	bool moment;
+
+	check_directory(l);
+	tell_runtime(l, served);
+	if (!l->facts->node)
+		return;
+	ref = FL_REF(&fl_own_node_kind, l->facts->node);
+	moment = settles(l);
+	if (moment)
+		tell_as_before(l, ref, "GPUsReady");
+	else
+		tell_ready(l, served, ref);
+	if ((moment && l->facts->settings->waits.len) || pools_as_before(l))
+		tell_as_before(l, ref, "GPUSettingsTaken");
+	else
+		tell_settings(l, ref);
+}

@@ -1,0 +1,49 @@
+/* mps.h - GPUs that are shared by MPS: which control daemon there should be, and what is to be done next for it.
+ *
+ * One step at a time, each of them seen to be done before the next one is wanted:
+ *     record the GPUs in the journal -> compute mode EXCLUSIVE_PROCESS -> daemon -> limits -> shares are healthy
+ * and back, when the settings do not ask for MPS any more and no Pod holds a share:
+ *     daemon -> compute mode DEFAULT -> record
+ * A crash anywhere leaves facts from which the same plan goes on or undoes. A daemon that is found by the next agent is
+ * adopted. A daemon that died is replaced at once. One that does not answer is replaced when no Pod holds a share: its
+ * clients may still work, and would end with it. Both, and a fault of a client (which ends all clients of that GPU),
+ * make the shares Unhealthy at once; they return after `cleanLooks` probes without a fault, and not twice within
+ * `recoveryWait`.
+ *
+ * A GPU that a Pod holds otherwise joins when that Pod has ended: in exclusive mode its next process would fail.
+ * Refused, with NVIDIA's words where it has some: MIG devices, and more shares than a GPU serves clients.
+ */
+#pragma once
+#include "api/node.h"
+#include "plan/facts.h"
+#include "plan/plan.h"
+
+#define FL_GPU_MPS_FACTS(X) \
+	X(NEED, fl_settings, settings, "settings") \
+	X(NEED, fl_driver, driver, "driver") \
+	X(ONE, fl_host, host, "host") \
+	X(ALL, fl_card, cards, card_len) \
+	X(ALL, fl_holder, holders, holder_len) \
+	X(ALL, fl_mps, daemons, daemon_len) \
+	X(MAYBE_ONLY, fl_own_node, node) \
+	X(NOW, now)
+FL_FACTS(fl_gpu_mps_facts, FL_GPU_MPS_FACTS);
+
+extern const struct fl_owner fl_gpu_mps_owner, fl_gpu_mps_card_owner, fl_gpu_mps_node_owner;
+void fl_gpu_mps_plan(const void *facts, struct fl_plan *plan);
+
+/* NVML's compute modes. */
+enum { FL_COMPUTE_DEFAULT = 0, FL_COMPUTE_EXCLUSIVE_PROCESS = 3 };
+
+/* The limits of a daemon as a text, "0=10240M 1=10240M 25%"; .p NULL: no memory. */
+struct fl_str fl_gpu_mps_limits(const struct fl_mps *mps, struct fl_arena *arena);
+
+/* Is there a daemon for the card, that of this resource (NULL: there is none), and may its shares be handed out? Empty:
+ * they may; else why not. *ret_soon: this is over in a moment. */
+struct fl_str fl_gpu_mps_unready(const struct fl_mps *mps, const struct fl_card *card, bool *ret_soon);
+
+/* Do the settings share a resource of this name by MPS? */
+bool fl_gpu_mps_shares(const struct fl_settings *settings, struct fl_str name);
+
+/* The daemon that has changed the card's compute mode; NULL: none has. */
+const struct fl_mps *fl_gpu_mps_has(const struct fl_mps *daemons, uint32_t len, const struct fl_card *card);

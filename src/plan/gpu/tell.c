@@ -1,0 +1,79 @@
+#include "plan/gpu/tell.h"
+#include "plan/gpu/health.h"
+#include "plan/gpu/ids.h"
+
+static bool holds(const struct fl_holder *holder, struct fl_str uuid)
+{
+	for (uint32_t i = 0; uuid.len && i < holder->devices.len; i++) {
+		int64_t replica;
+
+		if (fl_str_eq(fl_gpu_id_base(holder->devices.at[i], &replica), uuid))
+			return true;
+	}
+	return false;
+}
+
+static bool holds_card(const struct fl_holder *holder, const struct fl_card *card)
+{
+	if (holds(holder, card->uuid))
+		return true;
+	for (uint32_t i = 0; i < card->partitions.len; i++)
+		if (holds(holder, card->partitions.at[i].uuid))
+			return true;
+	return false;
+}
+
+/* A card that has never told this agent what it is, or is gone: then it, and its parts, are what they were. */
+static bool holds_what_it_was(const struct fl_gpu_tell_facts *facts, const struct fl_holder *holder)
+{
+	for (uint32_t i = 0; i < facts->health_len; i++) {
+		const struct fl_health *health = &facts->healths[i];
+
+		if (fl_str_eq(health->card, facts->health) &&
+		    (holds(holder, health->identity.uuid) || holds(holder, health->meta.name)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_concerned(const struct fl_gpu_tell_facts *facts, const struct fl_holder *holder)
+{
+	if (holds(holder, facts->health))      /* the Health of a partition bears its UUID */
+		return true;
+	if (facts->card && facts->card->uuid.len)
+		return holds_card(holder, facts->card);
+	return holds_what_it_was(facts, holder);
+}
+
+uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret)
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < facts->holder_len; i++) {
+		const struct fl_holder *holder = &facts->holders[i];
+
+		if (len && fl_str_eq(ret[len - 1].space, holder->pod_space) &&
+		    fl_str_eq(ret[len - 1].name, holder->pod))
+			continue;
+		if (is_concerned(facts, holder))
+			ret[len++] = (struct fl_gpu_pod){ holder->pod_space, holder->pod };
+	}
+	return len;
+}
+
+struct fl_str fl_gpu_tell_name(struct fl_arena *arena, const struct fl_health *health)
+{
+	const struct fl_identity *was = &health->identity;
+	bool mig = !fl_str_eq(health->meta.name, health->card);
+	struct fl_str part = mig ? fl_arena_printf(arena, "MIG device %.*s on ", FL_ARG(health->meta.name)) : FL_S("");
+	struct fl_str index = was->has.index ? fl_arena_printf(arena, " %lld", (long long)was->index) : FL_S("");
+
+	return fl_arena_printf(arena, "%.*sGPU%.*s (%.*s%s%.*s)", FL_ARG(part), FL_ARG(index), FL_ARG(was->uuid),
+			       was->uuid.len ? ", " : "", FL_ARG(health->card));
+}
+
+bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault)
+{
+	return fault->what == FL_FAULT_XID && fl_xid_find(fault->xid)->class == FL_XID_APPLICATION &&
+	       settings->health && !fl_gpu_fault_counts(settings, fault);
+}

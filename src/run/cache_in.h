@@ -1,0 +1,42 @@
+/* cache_in.h - the inside of a cache: for cache.c and its indexes, group.c. */
+#pragma once
+#include "base/limits.h"
+#include "run/cache.h"
+
+/* A slot of a table is empty, or holds a place plus one. */
+#define NOWHERE UINT32_MAX
+
+/* An entry's membership in a group. */
+struct fl_link {
+	struct fl_group *group;
+	uint32_t at;                    /* where in the group; NOWHERE: not in it yet */
+	int32_t amount;                 /* what it counts for in the group's sum */
+};
+
+/* The bits are enough: a packed object ends at FL_PACKED_MAX, and each value takes some of its bytes; rounds are only
+ * compared with the current one. */
+struct fl_entry {
+	uint64_t len : 22;              /* of the packed bytes: ENTRY_BITS */
+	uint64_t link_count : 22;
+	uint64_t round : 20;            /* of the mark after which it was put last; outside: references but one */
+	struct fl_link links[];         /* the packed bytes follow */
+};
+#define ENTRY_BITS ((1u << 22) - 1)
+#define ROUNDS (1u << 20)
+_Static_assert(FL_PACKED_MAX <= ENTRY_BITS, "its length fits");
+
+/* ---- group.c: where an object stands; before it is put, and when it is ---- */
+
+void groups_init(struct fl_cache *cache, const struct fl_index *by);
+void groups_free(struct fl_cache *cache);
+
+/* Find out where an object stands: cache->under, with room in each group for it. Ends with groups_commit, or with
+ * groups_undo. On failure nothing is held. */
+int groups_prepare(struct fl_cache *cache, const void *object, struct fl_entry *before) FL_MUSTUSE;
+void groups_undo(struct fl_cache *cache);
+/* `entry`, made for cache->under, stands at this place now, `before` (NULL: nothing) no more. */
+void groups_commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_entry *before, uint32_t place);
+
+void groups_leave(struct fl_cache *cache, struct fl_entry *entry);   /* out of all of them */
+void groups_moved(struct fl_entry *entry, uint32_t place);           /* it stands at another place */
+uint64_t groups_bytes(const struct fl_cache *cache);                 /* of the tables */
