@@ -15,9 +15,10 @@ FL_NAMES(fl_host_file_names, FL_HOST_FILE_COUNT_, [FL_HOST_LIBRARY] = "Library",
 	 [FL_HOST_FIRMWARE] = "Firmware", [FL_HOST_SOCKET] = "Socket", [FL_HOST_CONFIG] = "Config");
 FL_NAMES(fl_mig_strategy_names, FL_MIG_STRATEGY_COUNT_, [FL_MIG_NONE] = "none", [FL_MIG_SINGLE] = "single",
 	 [FL_MIG_MIXED] = "mixed");
-FL_NAMES(fl_hand_out_names, FL_HAND_OUT_COUNT_, [FL_HAND_CDI] = "cdi-cri",
-	 [FL_HAND_CDI_ANNOTATIONS] = "cdi-annotations", [FL_HAND_ENV] = "envvar", [FL_HAND_MOUNTS] = "volume-mounts",
-	 [FL_HAND_NODES] = "device-specs");
+FL_NAMES(fl_device_list_names, FL_DEVICE_LIST_COUNT_, [FL_BY_CDI] = "cdi-cri",
+	 [FL_BY_CDI_ANNOTATIONS] = "cdi-annotations", [FL_BY_ENV] = "envvar",
+	 [FL_BY_MOUNTS] = "volume-mounts",
+	 [FL_BY_NODES] = "device-specs");
 FL_NAMES(fl_extra_names, FL_EXTRA_COUNT_, [FL_EXTRA_GDS] = "gds", [FL_EXTRA_MOFED] = "mofed",
 	 [FL_EXTRA_GDRCOPY] = "gdrcopy", [FL_EXTRA_IMEX] = "imex-channel");
 FL_NAMES(fl_cdi_flag_names, FL_CDI_FLAG_COUNT_, [FL_CDI_NO_NVSANDBOXUTILS] = "disable-nvsandboxutils",
@@ -61,9 +62,9 @@ FL_BIND(fl_given_option, FL_GIVEN_OPTION)
 FL_BIND(fl_given, FL_GIVEN)
 FL_BIND(fl_config_file, FL_CONFIG_FILE)
 FL_BIND(fl_memo, FL_MEMO)
-FL_BIND(fl_word, FL_WORD)
+FL_BIND(fl_pause_request, FL_PAUSE_REQUEST)
 FL_BIND(fl_pause, FL_PAUSE)
-FL_BIND(fl_hold, FL_HOLD)
+FL_BIND(fl_driver_pause, FL_DRIVER_PAUSE)
 FL_BIND(fl_mps_limit, FL_MPS_LIMIT)
 FL_BIND(fl_mps, FL_MPS)
 FL_BIND(fl_unit, FL_UNIT)
@@ -166,16 +167,17 @@ const struct fl_kind fl_settings_kind = {
 	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,
 	.help = "How this node hands out its GPUs.",
 };
-const struct fl_kind fl_word_kind = {
-	LOCAL, .kind = "Word", .plural = "words", .root = fl_word_bind,
+const struct fl_kind fl_pause_request_kind = {
+	LOCAL, .kind = "PauseRequest", .plural = "pauserequests", .root = fl_pause_request_bind,
 	.help = "What the operator has said of the driver last.",
 };
 const struct fl_kind fl_pause_kind = {
 	LOCAL, .kind = "Pause", .plural = "pauses", .root = fl_pause_bind,
-	.help = "A wish that the driver be let go of.",
+	.help = "A request to release or reopen the driver.",
 };
-const struct fl_kind fl_hold_kind = {
-	LOCAL, .kind = "Hold", .plural = "holds", .root = fl_hold_bind, .help = "Whether the driver is let go of.",
+const struct fl_kind fl_driver_pause_kind = {
+	LOCAL, .kind = "DriverPause", .plural = "driverpauses", .root = fl_driver_pause_bind,
+	.help = "Whether the driver is released.",
 };
 const struct fl_kind fl_mps_kind = {
 	LOCAL, .kind = "MpsDaemon", .plural = "mpsdaemons", .root = fl_mps_bind,

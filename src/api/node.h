@@ -11,7 +11,7 @@
  *     DirTrouble  a directory of the agent's that it cannot use, by its option
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
- *     Pause       somebody asks us to let go of the driver: "operator"
+ *     Pause       a request to release the driver: "operator"
  *     Memo        what the API server has said, kept on the disk: "config", "claims"
  *     Inside      what was seen in the containers of a Pod: only of Pods with something to decide about
  * Wanted, each carried out by one sink:
@@ -20,7 +20,7 @@
  *     Resource    a list of devices that the kubelet hands out, by its resource name
  *     Health      of a card (by address) or a partition (by UUID): kept on the disk
  *     CdiSpec     a file in the CDI directory (api/cdi.h)
- *     Hold        one, "driver": we keep our hands off it
+ *     DriverPause one, "driver": whether the driver is released
  *     Booking     who was given which devices: kept on disk, and compared with what PodResources lists
  *     PodWatch    one, "pods": the Pods of this node are watched at the API server
  *     Eviction    a Pod that is evicted
@@ -46,7 +46,7 @@ enum fl_driver_state {
 	FL_DRIVER_READY,
 	FL_DRIVER_MISMATCH,    /* library and kernel's part are of two versions: an upgrade under way */
 	FL_DRIVER_SICK,        /* answers with errors, or children die or hang: see the message */
-	FL_DRIVER_PAUSED,      /* we were asked to let go of it */
+	FL_DRIVER_PAUSED,      /* an operator asked for its release */
 	FL_DRIVER_STATE_COUNT_
 };
 extern const struct fl_names fl_driver_state_names;
@@ -358,9 +358,8 @@ enum fl_mig_strategy { FL_MIG_NONE, FL_MIG_SINGLE, FL_MIG_MIXED, FL_MIG_STRATEGY
 extern const struct fl_names fl_mig_strategy_names;
 
 /* How a container gets what Allocate gives it. The names are those of NVIDIA's plugin; device-specs is ours. */
-enum fl_hand_out { FL_HAND_CDI, FL_HAND_CDI_ANNOTATIONS, FL_HAND_ENV, FL_HAND_MOUNTS, FL_HAND_NODES,
-		   FL_HAND_OUT_COUNT_ };
-extern const struct fl_names fl_hand_out_names;
+enum fl_device_list { FL_BY_CDI, FL_BY_CDI_ANNOTATIONS, FL_BY_ENV, FL_BY_MOUNTS, FL_BY_NODES, FL_DEVICE_LIST_COUNT_ };
+extern const struct fl_names fl_device_list_names;
 
 enum fl_id_by { FL_ID_UUID, FL_ID_INDEX, FL_ID_BY_COUNT_ };
 extern const struct fl_names fl_id_by_names;
@@ -412,10 +411,10 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(BOOL, unpooled, "unpooled", .help = "Serve cards of no pool as nvidia.com/gpu and nvidia.com/mig-*?") \
 	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Resources made of named cards.") \
 	X(ENUM(fl_mig_strategy), mig, "migStrategy", .help = "How partitions of no pool are called.") \
-	X(LIST_OF(ENUM(fl_hand_out)), hand_out, "deviceListStrategy", .help = "How containers get devices.") \
+	X(LIST_OF(ENUM(fl_device_list)), device_lists, "deviceListStrategy", .help = "How containers get devices.") \
 	X(ENUM(fl_id_by), id_by, "deviceIDStrategy", .help = "What containers are told of a device.") \
 	X(ENUM(fl_without_cdi), without_cdi, "withoutCDI", .help = "What to do where the runtime has CDI off.") \
-	X(BOOL, pass_nodes, "passDeviceSpecs", .help = "Device nodes beside what the strategies say?") \
+	X(BOOL, pass_nodes, "passDeviceSpecs", .help = "Device nodes beside what the ways say?") \
 	X(ENUM(fl_share_policy), share_policy, "sharedDevicesAllocationPolicy", .help = "Spread shares, or pack.") \
 	X(LIST(fl_sharing), sharing, "sharing", .list_key = "resource", .help = "Replicas: time-sliced, or by MPS.") \
 	X(BOOL, one_share, "failRequestsGreaterThanOne", .help = "Is a request for two shares a mistake?") \
@@ -442,7 +441,7 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
 	X(I64, recovery_wait_max, "recoveryWaitMax", \
 	  .help = "How long a card must be well that breaks again and again, at most: ns.") \
-	X(I32, clean_looks, "cleanLooks", .help = "Looks without a fault before a card comes back.") \
+	X(I32, recovery_checks, "recoveryChecks", .help = "Looks without a fault before a card comes back.") \
 	X(BOOL, startup_taint, "startupTaint", .help = "Taint the Node until its GPUs are ready for the first time?") \
 	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU died, ns; absent: never.") \
 	X(BOOL, remove_refused, "removeRefusedPods", .help = "Delete refused Pods that have a controller?") \
@@ -493,14 +492,14 @@ extern const struct fl_kind fl_config_file_kind;
 FL_STRUCT(fl_memo, FL_MEMO);
 extern const struct fl_kind fl_memo_kind;
 
-/* ---- Word, Pause, Hold ---- */
-#define FL_WORD(X) \
+/* ---- PauseRequest, Pause, DriverPause ---- */
+#define FL_PAUSE_REQUEST(X) \
 	FL_LOCAL(X) \
-	X(BOOL, pause, "pause", .help = "Is the driver to be let go of? If not, it is to be taken up again.") \
+	X(BOOL, pause, "pause", .help = "Release the driver; false: reopen it.") \
 	X(STR, why, "why", .help = "What for, in words.") \
 	X(I64, asked, "asked", .help = "The how-manieth that is, so that each is answered.")
-FL_STRUCT(fl_word, FL_WORD);
-extern const struct fl_kind fl_word_kind;
+FL_STRUCT(fl_pause_request, FL_PAUSE_REQUEST);
+extern const struct fl_kind fl_pause_request_kind;
 
 /* Named after whose it is: "operator", or "node" of a label of our Node. It outlives the process. */
 #define FL_PAUSE(X) \
@@ -509,13 +508,13 @@ extern const struct fl_kind fl_word_kind;
 FL_STRUCT(fl_pause, FL_PAUSE);
 extern const struct fl_kind fl_pause_kind;
 
-#define FL_HOLD(X) \
+#define FL_DRIVER_PAUSE(X) \
 	FL_LOCAL(X) \
-	X(BOOL, held, "held", .required = true, .help = "Is the driver let go of? If not, it is used.") \
+	X(BOOL, paused, "paused", .required = true, .help = "The driver is released; false: it is used.") \
 	X(STR, why, "why", .help = "At whose word.") \
 	X(I64, asked, "asked", .help = "The word that was the last one by then.")
-FL_STRUCT(fl_hold, FL_HOLD);
-extern const struct fl_kind fl_hold_kind;
+FL_STRUCT(fl_driver_pause, FL_DRIVER_PAUSE);
+extern const struct fl_kind fl_driver_pause_kind;
 
 /* ---- Resource ---- */
 
@@ -537,7 +536,7 @@ FL_STRUCT(fl_unit, FL_UNIT);
 #define FL_RESOURCE(X) \
 	FL_LOCAL(X) \
 	X(LIST(fl_unit), units, "units", .help = "Sorted by id.") \
-	X(LIST_OF(ENUM(fl_hand_out)), hand_out, "handOut", .help = "How containers get devices.") \
+	X(LIST_OF(ENUM(fl_device_list)), device_lists, "ways", .help = "How containers get devices.") \
 	X(STRS, nodes, "nodes", .help = "Device nodes that each container gets, where nodes are handed out.") \
 	X(STR, dev_root, "devRoot", .help = "Where they lie on the host.") \
 	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "What each container gets beside its cards.") \

@@ -236,7 +236,7 @@
 #define FL_SETTINGS_WAIT (30 * FL_NS_PER_S)   /* one return of a card in so long: who flaps is not trusted ... */
 #define FL_SETTINGS_WAIT_MAX (3600 * FL_NS_PER_S)   /* ... and nobody waits longer for one that is well */
 #define FL_SETTINGS_WAIT_FLAPPING (600 * FL_NS_PER_S)   /* six tries an hour: each may cost Pods */
-#define FL_SETTINGS_LOOKS 3                   /* the driver answers a sick card now and then */
+#define FL_SETTINGS_RECOVERY_CHECKS 3                   /* the driver answers a sick card now and then */
 
 /* A GPU flaps from so many breaks on: two may be one fault and its remedy. */
 #define FL_FLAP_BREAKS 3
@@ -486,7 +486,7 @@
 #define FL_PLUGIN_PROBE_TIMEOUT (200 * FL_NS_PER_MS) /* of a socket that may be nobody's: the kernel answers at once */
 #define FL_PLUGIN_HURRY_FIRST (10 * FL_NS_PER_MS)    /* a socket at which nobody listens is looked at again, */
 #define FL_PLUGIN_HURRY_LAST (640 * FL_NS_PER_MS)    /* each time after twice as long */
-#define FL_PLUGIN_STRANGERS_EVERY (2 * FL_NS_PER_S)  /* into the folder while another plugin is there: it may die */
+#define FL_PLUGIN_OTHERS_EVERY (2 * FL_NS_PER_S)  /* into the folder while another plugin is there: it may die */
 #define FL_PLUGIN_COUNT_AFTER (100 * FL_NS_PER_MS)   /* a list, or a stream's end: the kubelet has seen it by then, */
 #define FL_PLUGIN_COUNT_AGAIN (1 * FL_NS_PER_S)      /* or a while later */
 #define FL_PLUGIN_COUNT_EVERY (300 * FL_NS_PER_S)    /* where no other plugin has been for as long */
@@ -516,12 +516,12 @@
 #define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
 /* Before Pods are told of a card's health, the kubelet says who holds it now; bad news goes out within 5 s. One Event
  * for each of 16 cards of 7 parts may wait for it. */
-#define FL_NEWS_WAIT (4 * FL_NS_PER_S)
-#define FL_NEWS_MAX 128
+#define FL_POD_EVENTS_WAIT (4 * FL_NS_PER_S)
+#define FL_POD_EVENTS_MAX 128
 /* An application that fails over and over reports an XID each time: its Pod needs one Event to be looked at, not one a
  * second. Remembered are as many as one busy node may have at once; beyond, the oldest is forgotten. */
-#define FL_NEWS_XID_EVERY (600 * FL_NS_PER_S)
-#define FL_NEWS_XIDS 64
+#define FL_POD_EVENTS_XID_EVERY (600 * FL_NS_PER_S)
+#define FL_POD_EVENTS_XIDS 64
 #define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
 #define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind, kept for a person to see */

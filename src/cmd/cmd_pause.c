@@ -1,4 +1,4 @@
-/* The operator's word to the agent of this node: let go of the driver, take it up again. */
+/* What an operatorasks of this node's agent: release the driver, reopen it. */
 #include "base/limits.h"
 #include "cmd/program.h"
 #include "http/client.h"
@@ -65,7 +65,7 @@ static int resume_driver(const struct fl_call *call, struct fl_err *err)
 }
 
 const struct fl_command fl_cmd_pause = {
-	"pause", "Let the agent of this node let go of the GPU driver until resume or the next boot.", NULL,
+	"pause", "Release the GPU driver until resume or reboot.", NULL,
 	FL_COMMAND_OPTIONS(pause_options, struct pause), .run = pause_driver,
 };
 

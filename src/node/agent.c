@@ -15,7 +15,7 @@
 #include <errno.h>
 
 const struct fl_capability *const fl_agent_capabilities[] = {
-	&fl_node_config, &fl_node_hold, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
+	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
 	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside, NULL,
 };
 
@@ -23,9 +23,9 @@ const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
 	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
 	&fl_config_file_kind, &fl_memo_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_dir_trouble_kind,
-	&fl_word_kind, &fl_pause_kind, &fl_hold_kind, &fl_active_kind, &fl_booking_kind, &fl_eviction_kind,
-	&fl_pod_watch_kind, &fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind, &fl_inspection_kind, &fl_inside_kind,
-	&fl_pod_finding_kind, NULL,
+	&fl_pause_request_kind, &fl_pause_kind, &fl_driver_pause_kind, &fl_active_kind, &fl_booking_kind,
+	&fl_eviction_kind, &fl_pod_watch_kind, &fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind,
+	&fl_inspection_kind, &fl_inside_kind, &fl_pod_finding_kind, NULL,
 };
 
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */
@@ -116,7 +116,7 @@ static void begin(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop
 	fl_mps_init(&agent->mps, io, &(struct fl_mps_options){ .program = options->gpu.program, .env = options->gpu.env,
 							       .probe_soon = options->gpu.pace.look_soon,
 							       .log = options->log });
-	fl_holding_init(&agent->holding, io, options->control, options->log);
+	fl_pausing_init(&agent->pausing, io, options->control, options->log);
 }
 
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
@@ -140,8 +140,8 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
 		{ &fl_dir_trouble_kind, NULL, NULL, NULL },
 		{ &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps },
-		{ &fl_word_kind, NULL, NULL, NULL },
-		{ &fl_hold_kind, NULL, &fl_holding_sink, &agent->holding },
+		{ &fl_pause_request_kind, NULL, NULL, NULL },
+		{ &fl_driver_pause_kind, NULL, &fl_pausing_sink, &agent->pausing },
 		{ &fl_active_kind, NULL, NULL, NULL },
 		{ &fl_booking_kind, NULL, &fl_records_sink, &agent->bookings },
 		{ &fl_pod_watch_kind, NULL, &fl_pod_watch_sink, &agent->pods },
@@ -156,7 +156,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 	struct fl_source pauses;
 
 	begin(agent, io, loop, options);
-	pauses = fl_holding_pauses(&agent->holding);
+	pauses = fl_pausing_pauses(&agent->pausing);
 	if (fl_loop_source(loop, &pauses, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	for (uint32_t i = 0; i < FL_LEN(sources); i++)
@@ -215,9 +215,9 @@ static void be_asked(struct fl_agent *agent)
 {
 	struct fl_err err = { 0 };
 
-	if (agent->options.control[0] && !agent->holding.server &&
-	    fl_holding_listen(&agent->holding, &err) < 0)
-		fl_log(agent->options.log, FL_WARN, "cannot be asked to let go of the driver, but by the Node's label",
+	if (agent->options.control[0] && !agent->pausing.server &&
+	    fl_pausing_listen(&agent->pausing, &err) < 0)
+		fl_log(agent->options.log, FL_WARN, "control socket unavailable, pause by Node label only",
 		       FL_KV_ERR(&err));
 }
 
@@ -352,8 +352,8 @@ static void looked_who_holds(void *agent_)
 {
 	struct fl_agent *agent = agent_;
 
-	if (agent->news)
-		fl_news_looked(agent->news);
+	if (agent->pod_events)
+		fl_pod_events_looked(agent->pod_events);
 }
 
 /* Of who has which device, and of those who are told of it. */
@@ -362,7 +362,7 @@ static int start_holders(struct fl_agent *agent, struct fl_err *err)
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_holders_options holders = { options->pods_dir, options->log, options->metrics, looked_who_holds,
 					      agent };
-	struct fl_news_options news = { .log = options->log, .tell = options->event, .arg = options->event_arg };
+	struct fl_pod_events_options news = { .log = options->log, .tell = options->event, .arg = options->event_arg };
 
 	agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
 	if (!agent->holders)
@@ -370,8 +370,8 @@ static int start_holders(struct fl_agent *agent, struct fl_err *err)
 	if (!options->event)
 		return 0;
 	news.holders = agent->holders;
-	agent->news = fl_news_new(agent->io, agent->loop, &news, err);
-	return agent->news ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
+	agent->pod_events = fl_pod_events_new(agent->io, agent->loop, &news, err);
+	return agent->pod_events ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
 }
 
 /* The name of a Booking, an Eviction or a PodFinding begins with its Pod's; one without '/' is of a Pod without
@@ -391,8 +391,8 @@ static void reported(void *agent_, const struct fl_card_fault *fault)
 {
 	struct fl_agent *agent = agent_;
 
-	if (agent->news)
-		fl_news_fault(agent->news, fault);
+	if (agent->pod_events)
+		fl_pod_events_fault(agent->pod_events, fault);
 }
 
 /* The Node is told at once, the Pods that hold it when the kubelet has said which. */
@@ -408,8 +408,8 @@ static void tell_health(struct fl_agent *agent, const struct fl_told_event *told
 	event.message = fl_arena_printf(&arena, "%.*s: %.*s", FL_ARG(which), FL_ARG(told->message));
 	if (!event.message.p)
 		event.message = told->message;
-	if (agent->news)
-		fl_news_health(agent->news, &event);
+	if (agent->pod_events)
+		fl_pod_events_health(agent->pod_events, &event);
 	event.ref = node_ref(agent);
 	agent->options.event(agent->options.event_arg, &event);
 }
@@ -455,7 +455,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
 	if (!agent->gpu)
 		return -(int)(err ? err->code : FL_E_NOMEM);
-	fl_holding_start(&agent->holding, agent->loop, &agent->gpu);
+	fl_pausing_start(&agent->pausing, agent->loop, &agent->gpu);
 	fl_memory_begin(agent->loop, &fl_pod_watch_kind);
 	fl_memory_begin(agent->loop, &fl_eviction_kind);
 	fl_memory_begin(agent->loop, &fl_dev_link_kind);
@@ -516,10 +516,10 @@ void fl_agent_stop(struct fl_agent *agent)
 	if (!agent->io)
 		return;
 	agent->plugins = fl_plugins_free(agent->plugins);
-	agent->news = fl_news_free(agent->news);
+	agent->pod_events = fl_pod_events_free(agent->pod_events);
 	agent->holders = fl_holders_free(agent->holders);
 	agent->runtime = fl_runtime_free(agent->runtime);
-	fl_holding_stop(&agent->holding);
+	fl_pausing_stop(&agent->pausing);
 	agent->gpu = fl_gpu_free(agent->gpu);
 	fl_host_stop(&agent->host);
 	fl_inside_stop(&agent->inside);

@@ -14,7 +14,7 @@
 #include "node/host/cdi.h"
 #include "node/settings/config.h"
 #include "node/gpu/gpu.h"
-#include "node/holding.h"
+#include "node/pausing.h"
 #include "node/mps/mps.h"
 #include "node/kubelet/holders.h"
 #include "node/host/host.h"
@@ -23,7 +23,7 @@
 #include "node/kubelet/plugin.h"
 #include "node/kubelet/pods.h"
 #include "node/host/runtime.h"
-#include "node/news.h"
+#include "node/pod_events.h"
 #include "run/records.h"
 
 struct fl_agent_options {
@@ -40,7 +40,7 @@ struct fl_agent_options {
 	void *event_arg;
 	struct fl_kube *kube;                  /* borrowed; NULL: there is no API server */
 	struct fl_inside_options inside;       /* the log is taken from below */
-	const char *control;                   /* the socket for the operator's word (node/holding.h); "": none */
+	const char *control;                   /* the socket for the operator's word (node/pausing.h); "": none */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };
@@ -56,11 +56,11 @@ struct fl_agent {
 	struct fl_cdi_dir cdi;
 	struct fl_runtime_feed *runtime;
 	struct fl_gpu *gpu;
-	struct fl_holding holding;
+	struct fl_pausing pausing;
 	struct fl_mps_daemons mps;
 	struct fl_plugins *plugins;
 	struct fl_holders *holders;
-	struct fl_news *news;
+	struct fl_pod_events *pod_events;
 	struct fl_pods pods;
 	struct fl_links links;
 	struct fl_inside_feeder inside;
@@ -93,7 +93,7 @@ bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
 
 /* The loop has told of a change: options.event gets it as Events about the Node and Pods. A GPU's health is the Node's
- * and the Pods' that hold it now (node/news.h), and names the GPU; a booking or an eviction is its Pod's. */
+ * and the Pods' that hold it now (node/pod_events.h), and names the GPU; a booking or an eviction is its Pod's. */
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told);
 
 /* What it waits for, for /readyz: true when it waits for nothing; then the words are what else should be mended. */

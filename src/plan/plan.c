@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-FL_NAMES(fl_tell_names, FL_TELL_COUNT_, [FL_TELL_NOBODY] = "nobody", [FL_TELL_NORMAL] = "Normal",
-	 [FL_TELL_WARNING] = "Warning");
+FL_NAMES(fl_emit_names, FL_EMIT_COUNT_, [FL_EMIT_NOBODY] = "nobody", [FL_EMIT_NORMAL] = "Normal",
+	 [FL_EMIT_WARNING] = "Warning");
 FL_NAMES(fl_want_names, FL_WANT_COUNT_, [FL_WANT_OBJECT] = "want", [FL_WANT_GONE] = "gone", [FL_WANT_ITEM] = "item",
 	 [FL_WANT_NO_ITEM] = "no item");
 
@@ -198,9 +198,9 @@ void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref r
 	want->object = part;
 }
 
-static void tell(struct fl_plan *plan, struct fl_want *want, enum fl_tell tell, struct fl_str type)
+static void tell(struct fl_plan *plan, struct fl_want *want, enum fl_emit tell, struct fl_str type)
 {
-	struct fl_told *told = tell == FL_TELL_NOBODY ? NULL : fl_plan_get(plan, 1, sizeof *told);
+	struct fl_told *told = tell == FL_EMIT_NOBODY ? NULL : fl_plan_get(plan, 1, sizeof *told);
 
 	if (!told)
 		return;
@@ -208,7 +208,7 @@ static void tell(struct fl_plan *plan, struct fl_want *want, enum fl_tell tell, 
 	want->told = told;
 }
 
-void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_tell how,
+void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_emit how,
 		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
 {
 	struct fl_want *want = find_or_add(plan, owner, ref);

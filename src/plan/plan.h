@@ -4,7 +4,7 @@
  *     {
  *             ...
  *             fl_want(plan, &owner, facts->pool, &pool);
- *             fl_want_condition(plan, &owner, facts->pool, FL_TELL_WARNING, "CapacityLow", FL_CONDITION_TRUE,
+ *             fl_want_condition(plan, &owner, facts->pool, FL_EMIT_WARNING, "CapacityLow", FL_CONDITION_TRUE,
  *             "AllInUse",
  *                               "all %d units are held by Pods", total);
  *     }
@@ -46,8 +46,8 @@ struct fl_shared {
 /* The row of its list, and where the list lies in the root struct; NULL: the path leads to no such list. */
 const struct fl_field *fl_shared_field(const struct fl_shared *shared, size_t *ret_offset);
 
-enum fl_tell { FL_TELL_NOBODY, FL_TELL_NORMAL, FL_TELL_WARNING, FL_TELL_COUNT_ };
-extern const struct fl_names fl_tell_names;
+enum fl_emit { FL_EMIT_NOBODY, FL_EMIT_NORMAL, FL_EMIT_WARNING, FL_EMIT_COUNT_ };
+extern const struct fl_names fl_emit_names;
 
 struct fl_plan;
 
@@ -59,7 +59,7 @@ void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref r
 /* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is
  * an event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same
  * words. */
-void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_tell tell,
+void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_emit tell,
 		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
 	FL_PRINTF(8, 9);
 
@@ -86,7 +86,7 @@ struct fl_str fl_plan_printf(struct fl_plan *plan, const char *fmt, ...) FL_PRIN
 
 struct fl_told {
 	struct fl_str type;            /* a condition that is told when its status changes */
-	enum fl_tell tell;
+	enum fl_emit tell;
 	struct fl_told *next;
 };
 

@@ -119,21 +119,21 @@ static struct fl_condition_list conditions_of(const struct fl_kind *kind, const 
 	return list;
 }
 
-static enum fl_tell tell_of(const struct fl_want *want, struct fl_str type)
+static enum fl_emit tell_of(const struct fl_want *want, struct fl_str type)
 {
 	for (const struct fl_told *told = want->told; told; told = told->next)
 		if (fl_str_eq(told->type, type))
 			return told->tell;
-	return FL_TELL_NOBODY;
+	return FL_EMIT_NOBODY;
 }
 
 /* Good news about what was never bad is no news. */
-static bool is_news(const struct fl_condition *before, const struct fl_condition *now, enum fl_tell tell)
+static bool is_news(const struct fl_condition *before, const struct fl_condition *now, enum fl_emit tell)
 {
-	if (tell == FL_TELL_NOBODY)
+	if (tell == FL_EMIT_NOBODY)
 		return false;
 	if (!before)
-		return tell == FL_TELL_WARNING || now->status != FL_CONDITION_FALSE;
+		return tell == FL_EMIT_WARNING || now->status != FL_CONDITION_FALSE;
 	return before->status != now->status;
 }
 
@@ -154,12 +154,12 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 		struct fl_condition *condition = &now.at[i];
 		const struct fl_condition *was = fl_condition_find(&before, condition->type);
 		bool same = was && was->status == condition->status && was->has.last_transition_time;
-		enum fl_tell tell = tell_of(want, condition->type);
+		enum fl_emit tell = tell_of(want, condition->type);
 
 		FL_SET(condition, last_transition_time, same ? was->last_transition_time : wall);
 		if (is_news(was, condition, tell))
 			slot->events[slot->event_count++] = (struct fl_told_event){
-				.ref = slot->write.ref, .warning = tell == FL_TELL_WARNING, .type = condition->type,
+				.ref = slot->write.ref, .warning = tell == FL_EMIT_WARNING, .type = condition->type,
 				.reason = condition->reason, .message = condition->message,
 				.capability = slot->cap->row->name,
 			};

@@ -122,7 +122,7 @@ void fl_warn(struct fl_verdict *verdict, const char *message, ...)
 	va_end(args);
 }
 
-void fl_mend(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value)
+void fl_verdict_patch(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value)
 {
 	struct fl_jw w = FL_JW(&verdict->patch);
 

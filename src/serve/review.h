@@ -93,7 +93,7 @@ void fl_deny(struct fl_verdict *verdict, int code, const char *message, ...) FL_
 /* Shown to who asked, whatever the verdict. Beyond FL_REVIEW_WARNINGS they are left out; cut at FL_REVIEW_WARNING. */
 void fl_warn(struct fl_verdict *verdict, const char *message, ...) FL_PRINTF(2, 3);
 /* One operation of the patch of what is allowed: "add", "/spec/size", "3". `value` is JSON; empty: none ("remove"). */
-void fl_mend(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value);
+void fl_verdict_patch(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value);
 
 /* The AdmissionReview with the answer. FL_E_NOMEM or FL_E_TOOBIG. */
 int fl_verdict_write(const struct fl_verdict *verdict, struct fl_str uid, struct fl_arena *arena, struct fl_buf *out,

@@ -1,6 +1,6 @@
 /* Floor 6 on a node: what the kubelet waits for when a Pod with GPUs starts. */
 #include "base/limits.h"
-#include "plan/gpu/hand_out.h"
+#include "plan/gpu/allocate.h"
 #include "plan/gpu/pods.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,11 +46,11 @@ static double at(uint64_t *took, uint32_t count, double part)
 /* Eight cards on two sockets under one NVSwitch. */
 static struct fl_resource *board(struct fl_arena *arena, int32_t replicas)
 {
-	static const enum fl_hand_out ways[] = { FL_HAND_CDI };
+	static const enum fl_device_list ways[] = { FL_BY_CDI };
 	struct fl_resource *r = fl_arena_get(arena, sizeof *r);
 
-	must(r && FL_ELEMENTS(r, arena, units, CARDS) && FL_ELEMENTS(r, arena, hand_out, 1), "no memory");
-	r->hand_out.at[0] = ways[0];
+	must(r && FL_ELEMENTS(r, arena, units, CARDS) && FL_ELEMENTS(r, arena, device_lists, 1), "no memory");
+	r->device_lists.at[0] = ways[0];
 	FL_SET(FL_IN(r, meta), name, FL_S("nvidia.com/gpu"));
 	FL_SET(r, cdi_kind, FL_S("k8s.device-plugin.nvidia.com/gpu"));
 	for (uint32_t i = 0; i < CARDS; i++) {
@@ -75,7 +75,7 @@ static void bench_allocate(const char *name, bool mps)
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 }, answer = { 0 };
 	struct fl_resource *r = board(&arena, mps ? SHARES : 1);
 	struct fl_str ids[CARDS];
-	struct fl_handed got;
+	struct fl_allocation got;
 	uint64_t began;
 
 	if (mps)
@@ -85,7 +85,7 @@ static void bench_allocate(const char *name, bool mps)
 	began = now();
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		fl_arena_reset(&answer);
-		must(fl_hand_out(r, &(struct fl_hand_out_wish){ &ids[i % CARDS], 1 }, &answer, &got, NULL) == 0 &&
+		must(fl_gpu_allocate(r, &(struct fl_device_ids){ &ids[i % CARDS], 1 }, &answer, &got, NULL) == 0 &&
 			     got.mount_len == (mps ? 2 : 0),
 		     "not handed out");
 	}
@@ -110,7 +110,7 @@ static void bench_prefer(const char *name, int32_t replicas, uint32_t size, doub
 		uint64_t began = now();
 
 		fl_arena_reset(&answer);
-		must(fl_prefer(r, &(struct fl_hand_out_wish){ ids, count }, &(struct fl_hand_out_wish){ ids, 0 }, size,
+		must(fl_prefer(r, &(struct fl_device_ids){ ids, count }, &(struct fl_device_ids){ ids, 0 }, size,
 			       &answer, got, NULL) == 0,
 		     "not preferred");
 		took[i] = now() - began;

@@ -85,7 +85,7 @@ static void plan_map(const struct facts *f, struct fl_plan *plan)
 	FL_SET(&map, data, ((struct fl_map){ &text, 1 }));
 	FL_SET(FL_IN(&map, meta), labels, ((struct fl_map){ &label, 1 }));
 	fl_want(plan, &map_owner, f->map, &map);
-	fl_want_condition(plan, &status_owner, f->lamp, f->says_so ? FL_TELL_NORMAL : FL_TELL_NOBODY, "Mirrored",
+	fl_want_condition(plan, &status_owner, f->lamp, f->says_so ? FL_EMIT_NORMAL : FL_EMIT_NOBODY, "Mirrored",
 			  f->says_so ? FL_CONDITION_TRUE : FL_CONDITION_FALSE, f->says_so ? "Same" : "Differs",
 			  "ConfigMap %.*s", FL_ARG(f->map.name));
 	fl_say(plan, f->lamp, "Mirror", "ConfigMap %.*s should say '%.*s'", FL_ARG(f->map.name), FL_ARG(text.value));
@@ -106,7 +106,7 @@ static void plan_lamp(const void *facts_, struct fl_plan *plan)
 	else if (f->has_map)
 		fl_want_gone(plan, f->map);
 	if (f->is && f->contested.p)
-		fl_want_condition(plan, &status_owner, f->lamp, FL_TELL_WARNING, "Contested", FL_CONDITION_TRUE,
+		fl_want_condition(plan, &status_owner, f->lamp, FL_EMIT_WARNING, "Contested", FL_CONDITION_TRUE,
 				  "TakenAway", "%.*s", FL_ARG(f->contested));
 }
 
@@ -252,8 +252,8 @@ static void mutate(const void *facts, const struct fl_review *review, struct fl_
 	if (!lamp)
 		return;
 	if (!lamp->meta.labels.len)
-		fl_mend(verdict, "add", FL_S("/metadata/labels"), FL_S("{}"));
-	fl_mend(verdict, "add", FL_S("/metadata/labels/test.fairlead.dev~1seen"), FL_S("\"yes\""));
+		fl_verdict_patch(verdict, "add", FL_S("/metadata/labels"), FL_S("{}"));
+	fl_verdict_patch(verdict, "add", FL_S("/metadata/labels/test.fairlead.dev~1seen"), FL_S("\"yes\""));
 }
 
 static const struct fl_kind *const reads[] = { &lamp_kind, NULL };

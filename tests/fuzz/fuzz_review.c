@@ -31,7 +31,7 @@ static void judge(const struct fl_review *review, bool allow, struct fl_verdict 
 		return;
 	}
 	fl_allow(verdict);
-	fl_mend(verdict, "add", FL_S("/metadata/labels"), FL_S("{}"));
+	fl_verdict_patch(verdict, "add", FL_S("/metadata/labels"), FL_S("{}"));
 }
 
 static void answer(const struct fl_review *review, bool allow, struct fl_arena *arena)

@@ -6,7 +6,7 @@
 
 static void check(const struct fl_settings *s)
 {
-	if (s->hand_out.len > FL_HAND_OUT_COUNT_ || s->sharing.len > FL_SETTINGS_LIST)
+	if (s->device_lists.len > FL_DEVICE_LIST_COUNT_ || s->sharing.len > FL_SETTINGS_LIST)
 		abort();
 	for (uint32_t i = 0; i < s->sharing.len; i++)
 		if (!s->sharing.at[i].resource.len || s->sharing.at[i].replicas < 2)

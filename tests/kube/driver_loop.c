@@ -88,11 +88,11 @@ static void plan_it(const void *facts_, struct fl_plan *plan)
 	fl_want(plan, &map_owner, f->map, &map);
 	FL_SET(FL_IN(&status, status), seen, f->is->meta.generation);
 	fl_want(plan, &status_owner, f->gadget, &status);
-	fl_want_condition(plan, &status_owner, f->gadget, FL_TELL_NORMAL, "Mirrored",
+	fl_want_condition(plan, &status_owner, f->gadget, FL_EMIT_NORMAL, "Mirrored",
 			  f->says_so ? FL_CONDITION_TRUE : FL_CONDITION_FALSE, f->says_so ? "Same" : "Differs",
 			  "ConfigMap %.*s", FL_ARG(f->map.name));
 	if (f->contested.p)
-		fl_want_condition(plan, &status_owner, f->gadget, FL_TELL_WARNING, "Contested", FL_CONDITION_TRUE,
+		fl_want_condition(plan, &status_owner, f->gadget, FL_EMIT_WARNING, "Contested", FL_CONDITION_TRUE,
 				  "TakenAway", "%.*s", FL_ARG(f->contested));
 	if (f->node.kind) {
 		FL_SET(&taint, value, f->gadget.name);

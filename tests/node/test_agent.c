@@ -193,12 +193,12 @@ static bool is_without_children(struct world *w, int arg)
 
 static int say(struct world *w, bool pause)
 {
-	struct fl_word word = { 0 };
+	struct fl_pause_request word = { 0 };
 
 	FL_SET(FL_IN(&word, meta), name, FL_S("operator"));
 	FL_SET(&word, pause, pause);
 	FL_SET(&word, why, FL_S("an upgrade"));
-	return fl_feed_put(fl_loop_feed(w->loop, &fl_word_kind), &word, &w->err);
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_pause_request_kind), &word, &w->err);
 }
 
 static bool has_ended(struct world *w, int arg)

@@ -148,7 +148,7 @@ TEST_ONCE(lists_are_given_as_they_stand_on_the_command_line)
 
 	OK_ERR(start(&w, &(struct fl_config_options){ .given = &given }), &w.err);
 	CHECK(comes(&w, true, false));
-	CHECK_INT(see(&w, &arena)->hand_out.len, 2);
-	CHECK_INT(see(&w, &arena)->hand_out.at[0], FL_HAND_ENV);
-	CHECK_INT(see(&w, &arena)->hand_out.at[1], FL_HAND_NODES);
+	CHECK_INT(see(&w, &arena)->device_lists.len, 2);
+	CHECK_INT(see(&w, &arena)->device_lists.at[0], FL_BY_ENV);
+	CHECK_INT(see(&w, &arena)->device_lists.at[1], FL_BY_NODES);
 }

@@ -16,7 +16,7 @@ static const struct {
 	const char *text;
 } facts[] = {
 	{ &fl_settings_kind, NULL, false,
-	  "metadata: {name: settings}\nnode: n1\nboot: b1\nunpooled: true\nhealthChecks: true\ncleanLooks: 3\n"
+	  "metadata: {name: settings}\nnode: n1\nboot: b1\nunpooled: true\nhealthChecks: true\nrecoveryChecks: 3\n"
 	  "recoveryWait: 30000000000\ncdiKind: k.io/gpu\ndeviceListStrategy: [cdi-cri]\n" },
 	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\nversion: '5'\n" },
 	{ &fl_runtime_kind, NULL, false, "metadata: {name: runtime}\ncdiKnown: true\ncdi: true\n" },
@@ -139,7 +139,7 @@ TEST(no_change_is_missed)
  * on without it, for one thing: see the_lists_wait... below. */
 static bool acts_outside(const struct fl_capability *capability)
 {
-	return capability != &fl_node_config && capability != &fl_node_hold && capability != &fl_node_lists;
+	return capability != &fl_node_config && capability != &fl_node_pausing && capability != &fl_node_lists;
 }
 
 TEST(whatever_acts_outside_waits_until_the_state_directory_is_its_own)

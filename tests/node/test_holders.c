@@ -4,7 +4,7 @@
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
 #include "grpc/server.h"
-#include "node/news.h"
+#include "node/pod_events.h"
 #include "node_world.h"
 #include "test.h"
 #include "test_io.h"
@@ -24,7 +24,7 @@ struct world {
 	struct fl_io *io;          /* the node's */
 	struct fl_loop *loop;
 	struct fl_holders *holders;
-	struct fl_news *news;
+	struct fl_pod_events *news;
 	struct fl_buf told;        /* "space/pod reason " */
 	struct kubelet kubelet;
 	struct fl_buf text;
@@ -35,7 +35,7 @@ static void world_auto_(struct world *w)
 {
 	fl_buf_free(&w->text);
 	fl_buf_free(&w->told);
-	w->news = fl_news_free(w->news);
+	w->news = fl_pod_events_free(w->news);
 	fl_grpc_server_free(w->kubelet.server);
 	w->holders = fl_holders_free(w->holders);
 	w->loop = fl_loop_free(w->loop);
@@ -153,7 +153,7 @@ static void looked(void *w_)
 	struct world *w = w_;
 
 	if (w->news)
-		fl_news_looked(w->news);
+		fl_pod_events_looked(w->news);
 }
 
 static int world_start(struct world *w)
@@ -176,7 +176,8 @@ static int world_start(struct world *w)
 	w->holders = fl_holders_new(w->io, w->loop, &options, &w->err);
 	if (!w->holders)
 		return -(int)w->err.code;
-	w->news = fl_news_new(w->io, w->loop, &(struct fl_news_options){ w->holders, NULL, told, w }, &w->err);
+	w->news = fl_pod_events_new(w->io, w->loop, &(struct fl_pod_events_options){ w->holders, NULL, told, w },
+				    &w->err);
 	return w->news ? 0 : -(int)w->err.code;
 }
 
@@ -373,7 +374,7 @@ static void tell(struct world *w, const char *reason)
 	pass(w, FL_NS_PER_MS);   /* a turn, as it would be told from: then its clock is right */
 	(void)snprintf(words, sizeof words, "%s", reason);
 	event.reason = fl_str(words);
-	fl_news_health(w->news, &event);
+	fl_pod_events_health(w->news, &event);
 	memset(words, 'x', sizeof words);
 	memset(card, 'x', sizeof card - 1);
 }
@@ -408,7 +409,7 @@ TEST(who_holds_a_card_now_is_told_of_it_and_who_held_it_is_not)
 	CHECK(!w.told.len || test_tortured());   /* what is known is older than the news */
 	CHECK(tells(&w, "default/c Lost default/c Xid79 ", FL_NS_PER_S) || test_tortured());
 	CHECK(w.kubelet.calls == calls + 1 || test_tortured());
-	pass(&w, 2 * FL_NEWS_WAIT);
+	pass(&w, 2 * FL_POD_EVENTS_WAIT);
 	CHECK(fl_str_starts(fl_buf_view(&w.told), FL_S("default/")) || test_tortured());
 }
 
@@ -422,12 +423,12 @@ TEST_ONCE(while_the_kubelet_is_down_who_held_it_last_is_told_late)
 	pass(&w, FL_HOLDERS_GRACE + 2 * FL_NS_PER_S);
 	kubelet_stop(&w);
 	tell(&w, "Lost");
-	pass(&w, FL_NEWS_WAIT / 2);
+	pass(&w, FL_POD_EVENTS_WAIT / 2);
 	tell(&w, "Xid79");
-	pass(&w, FL_NEWS_WAIT / 4);
+	pass(&w, FL_POD_EVENTS_WAIT / 4);
 	CHECK_STR(fl_buf_view(&w.told), "");
-	CHECK(tells(&w, "default/a Lost ", FL_NEWS_WAIT / 2));
-	CHECK(tells(&w, "default/a Lost default/a Xid79 ", FL_NEWS_WAIT));
+	CHECK(tells(&w, "default/a Lost ", FL_POD_EVENTS_WAIT / 2));
+	CHECK(tells(&w, "default/a Lost default/a Xid79 ", FL_POD_EVENTS_WAIT));
 }
 
 TEST_ONCE(more_than_may_wait_are_told_at_once)
@@ -438,7 +439,7 @@ TEST_ONCE(more_than_may_wait_are_told_at_once)
 	OK_ERR(kubelet_start(&w), &w.err);
 	CHECK(comes(&w, KNOWN_A, 3 * FL_NS_PER_S));
 	kubelet_stop(&w);
-	for (int i = 0; i < FL_NEWS_MAX; i++)
+	for (int i = 0; i < FL_POD_EVENTS_MAX; i++)
 		tell(&w, "Lost");
 	CHECK_STR(fl_buf_view(&w.told), "");
 	tell(&w, "Xid79");
@@ -489,7 +490,7 @@ static void reports(struct world *w, enum fl_fault_what what, int64_t xid, int32
 	FL_SET(&fault, count, 1);
 	if (gi >= 0)
 		FL_SET(&fault, gi, gi);
-	fl_news_fault(w->news, &fault);
+	fl_pod_events_fault(w->news, &fault);
 }
 
 #define MIG_PODS "default/a/main r MIG-a", "default/b/main r MIG-b"
@@ -503,18 +504,18 @@ TEST_ONCE(an_xid_of_an_application_is_told_to_the_pods_that_hold_what_it_names_a
 	CHECK(comes(&w, "default/a/main/r=MIG-a default/b/main/r=MIG-b", 3 * FL_NS_PER_S));
 	OK_ERR(put_settings_and_gpu(&w), &w.err);
 	reports(&w, FL_FAULT_XID, 31, 2);
-	CHECK(tells(&w, "default/b Xid31 ", FL_NEWS_WAIT));
+	CHECK(tells(&w, "default/b Xid31 ", FL_POD_EVENTS_WAIT));
 	for (int i = 0; i < 100; i++)
 		reports(&w, FL_FAULT_XID, 31, 2);
 	reports(&w, FL_FAULT_XID, 13, 1);   /* counts: the GPU's Health tells it */
 	reports(&w, FL_FAULT_XID, 79, 1);   /* ignored, but no application's */
 	reports(&w, FL_FAULT_ECC, 0, 1);
-	pass(&w, 2 * FL_NEWS_WAIT);
+	pass(&w, 2 * FL_POD_EVENTS_WAIT);
 	CHECK_STR(fl_buf_view(&w.told), "default/b Xid31 ");
 	reports(&w, FL_FAULT_XID, 31, -1);  /* another place: the whole GPU */
-	CHECK(tells(&w, "default/b Xid31 default/a Xid31 default/b Xid31 ", FL_NEWS_WAIT));
-	pass(&w, FL_NEWS_XID_EVERY);
+	CHECK(tells(&w, "default/b Xid31 default/a Xid31 default/b Xid31 ", FL_POD_EVENTS_WAIT));
+	pass(&w, FL_POD_EVENTS_XID_EVERY);
 	fl_buf_clear(&w.told);
 	reports(&w, FL_FAULT_XID, 31, 2);
-	CHECK(tells(&w, "default/b Xid31 ", 2 * FL_NEWS_WAIT));
+	CHECK(tells(&w, "default/b Xid31 ", 2 * FL_POD_EVENTS_WAIT));
 }

@@ -276,7 +276,7 @@ static bool feed_card(struct agent *a, int card)
 static bool feed_told(struct agent *a)
 {
 	static const char settings[] =
-		"metadata: {name: settings}\nunpooled: true\nmps: %s\nmpsRoot: " ROOT "\ncleanLooks: 2\n"
+		"metadata: {name: settings}\nunpooled: true\nmps: %s\nmpsRoot: " ROOT "\nrecoveryChecks: 2\n"
 		"recoveryWait: 2000000000\nsharing: [{resource: " RESOURCE ", replicas: 4}]\n";
 	char text[300];
 

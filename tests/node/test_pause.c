@@ -3,7 +3,7 @@
 #include "gpu_rig.h"
 #include "http/client.h"
 #include "io/job.h"
-#include "node/holding.h"
+#include "node/pausing.h"
 #include "plan/gpu/health.h"
 #include "test_io.h"
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 struct node {
 	struct gpu_rig rig;
-	struct fl_holding holding;
+	struct fl_pausing pausing;
 	struct fl_http_client *client;
 	char path[120], url[130];
 	struct fl_err err;
@@ -24,7 +24,7 @@ struct node {
 static void node_auto_(struct node *n)
 {
 	n->client = fl_http_client_free(n->client);
-	fl_holding_stop(&n->holding);
+	fl_pausing_stop(&n->pausing);
 	rig_down(&n->rig);
 }
 
@@ -41,7 +41,8 @@ static int up(struct node *n)
 {
 	const struct fl_source sources[] = {
 		{ &fl_settings_kind, NULL, NULL, NULL }, { &fl_own_node_kind, NULL, NULL, NULL },
-		{ &fl_word_kind, NULL, NULL, NULL },     { &fl_hold_kind, NULL, &fl_holding_sink, &n->holding },
+		{ &fl_pause_request_kind, NULL, NULL, NULL },
+		{ &fl_driver_pause_kind, NULL, &fl_pausing_sink, &n->pausing },
 	};
 	struct fl_source pauses;
 	struct fl_settings settings = { 0 };
@@ -51,21 +52,21 @@ static int up(struct node *n)
 	FL_SET(&settings, node, FL_S("n1"));
 	(void)snprintf(n->path, sizeof n->path, "%s/run/node.sock", n->rig.folder);
 	(void)snprintf(n->url, sizeof n->url, "unix:%s", n->path);
-	fl_holding_init(&n->holding, n->rig.io, n->path, NULL);
-	pauses = fl_holding_pauses(&n->holding);
+	fl_pausing_init(&n->pausing, n->rig.io, n->path, NULL);
+	pauses = fl_pausing_pauses(&n->pausing);
 	if (r == 0)
 		r = fl_loop_source(n->rig.loop, &pauses, &n->err);
 	for (uint32_t i = 0; r == 0 && i < FL_LEN(sources); i++)
 		r = fl_loop_source(n->rig.loop, &sources[i], &n->err);
 	if (r == 0)
-		r = fl_loop_capability(n->rig.loop, &fl_node_hold, &n->err);
+		r = fl_loop_capability(n->rig.loop, &fl_node_pausing, &n->err);
 	if (r == 0)
 		r = know(n->rig.loop, &fl_settings_kind, &settings);
 	if (r < 0)
 		return r;
 	fl_feed_absent(fl_loop_feed(n->rig.loop, &fl_own_node_kind));
-	fl_holding_start(&n->holding, n->rig.loop, &n->rig.gpu);
-	r = fl_holding_listen(&n->holding, &n->err);
+	fl_pausing_start(&n->pausing, n->rig.loop, &n->rig.gpu);
+	r = fl_pausing_listen(&n->pausing, &n->err);
 	if (r < 0)
 		return r;
 	n->client = fl_http_client_new(n->rig.io, &(struct fl_http_client_options){ .url = fl_str(n->url) }, &n->err);
@@ -105,16 +106,16 @@ TEST_ONCE(a_request_is_answered_when_the_driver_is_free_and_when_it_is_taken_up)
 	NODE(n);
 	ASKED(n, "/resume", "", 200, "there is no pause");
 	CHECK(fake_in_use(n.rig.state->path));
-	ASKED(n, "/pause", " an upgrade \n", 200, "the driver is let go of\n");
+	ASKED(n, "/pause", " an upgrade \n", 200, "the driver is released\n");
 	CHECK(!fake_in_use(n.rig.state->path));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
-	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade");
-	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
-	ASKED(n, "/pause", "an upgrade", 200, "the driver is let go of already\n");
+	CHECK_STR(rig_see_driver(&n.rig)->message, "released: an upgrade");
+	ASKED(n, "/pause", "", 200, "the driver is released already\n");
+	ASKED(n, "/pause", "an upgrade", 200, "the driver is released already\n");
 	ASKED(n, "/pause", "a reset", 200,
-	      "the driver is let go of already; the reason stays as first given: an upgrade\n");
-	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade");
-	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	      "the driver is released already; the reason stays as first given: an upgrade\n");
+	CHECK_STR(rig_see_driver(&n.rig)->message, "released: an upgrade");
+	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 	ASKED(n, "/resume", "", 200, "there is no pause");
 }
@@ -136,7 +137,7 @@ TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
 	OK(know(n.rig.loop, &fl_own_node_kind, &node));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	ASKED(n, "/resume", "", 409, OF_THE_LABEL);
-	ASKED(n, "/pause", "", 200, "the driver is let go of already");
+	ASKED(n, "/pause", "", 200, "the driver is released already");
 	ASKED(n, "/resume", "", 409, OF_THE_LABEL);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 }
@@ -155,10 +156,10 @@ static bool is_remembered(struct gpu_rig *rig, int is)
 TEST_ONCE(what_is_remembered_is_a_file_that_says_why)
 {
 	NODE(n);
-	ASKED(n, "/pause", "an upgrade", 200, "the driver is let go of\n");
+	ASKED(n, "/pause", "an upgrade", 200, "the driver is released\n");
 	CHECK(rig_until(&n.rig, is_remembered, true));
 	CHECK_STR(test_read_file(remembered(&n.rig)), "an upgrade\n");
-	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_until(&n.rig, is_remembered, false));
 }
 
@@ -176,8 +177,8 @@ TEST_ONCE(whoever_writes_the_file_asks_for_a_pause)
 	CHECK(test_write_file(remembered(&n.rig), "\n"));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	CHECK(rig_until(&n.rig, is_known, 0));
-	CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: no reason was given");
-	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	CHECK_STR(rig_see_driver(&n.rig)->message, "released: no reason was given");
+	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_until(&n.rig, is_remembered, false));
 }
 
@@ -191,7 +192,7 @@ TEST_ONCE(a_file_that_cannot_be_read_is_a_pause)
 	CHECK(test_write_file(fresh, "") && truncate(fresh, 2 * FL_FOLDER_FILE_MAX) == 0);
 	CHECK(rename(fresh, remembered(&n.rig)) == 0);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
-	CHECK(fl_str_starts(rig_see_driver(&n.rig)->message, FL_S("let go of: what for cannot be read: ")));
+	CHECK(fl_str_starts(rig_see_driver(&n.rig)->message, FL_S("released: what for cannot be read: ")));
 	ASKED(n, "/resume", "", 200, "");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 	CHECK(rig_until(&n.rig, is_remembered, false));
@@ -207,7 +208,7 @@ TEST_ONCE(what_is_no_such_request_is_refused)
 	ASKED(n, "/pause", long_words, 413, "");
 	ASKED(n, "/stop", "", 404, "");
 	CHECK_INT(rig_see_driver(&n.rig)->state, FL_DRIVER_READY);
-	CHECK(!n.holding.held);
+	CHECK(!n.pausing.paused);
 }
 
 static bool all_clean(struct gpu_rig *rig, int gpus)
@@ -239,9 +240,9 @@ TEST_ONCE(a_driver_that_is_not_free_in_time_is_told_and_not_taken_for_free)
 	ASKED(n, "/pause", "", 504, "");
 	OK_ERR(rig_say(&n.rig, "heal any", &n.err), &n.err);
 	CHECK(rig_until(&n.rig, is_stuck, false));
-	ASKED(n, "/pause", "", 200, "the driver is let go of already");
+	ASKED(n, "/pause", "", 200, "the driver is released already");
 	CHECK(!fake_in_use(n.rig.state->path));
-	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 }
 
@@ -260,7 +261,7 @@ static int other_process(const struct node *n, const char *device)
 	return symlink(device, path) < 0 ? -errno : 0;
 }
 
-#define STILL "the driver is let go of; 1 process still has it open:  (pid 812): end them before the driver is unloaded"
+#define STILL "the driver is released; 1 process still has it open:  (pid 812): end them before the driver is unloaded"
 
 /* Issue 6: who else has the driver open is named where a pause waits for it. */
 TEST_ONCE(who_else_has_the_driver_open_is_named_by_the_answer_and_the_driver_until_the_process_ends)
@@ -273,9 +274,9 @@ TEST_ONCE(who_else_has_the_driver_open_is_named_by_the_answer_and_the_driver_unt
 	CHECK(!names_nobody(&n.rig, 0));
 	(void)snprintf(path, sizeof path, "%s/812/fd/5", n.rig.proc);
 	CHECK_INT(unlink(path), 0);
-	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
+	ASKED(n, "/pause", "", 200, "the driver is released already\n");
 	CHECK(rig_until(&n.rig, names_nobody, 0));
-	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+	ASKED(n, "/resume", "", 200, "the driver is reopened\n");
 }
 
 /* A job that keeps its lane busy until it is closed. */
@@ -343,7 +344,7 @@ TEST_ONCE(files_that_are_slow_do_not_delay_who_else_has_the_driver_open)   /* th
 		OK(shut(&files, n.rig.io, FL_LANE_FILES));
 		ASKED(n, "/pause", "an upgrade", 200, STILL);
 	}
-	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+	ASKED(n, "/resume", "", 200, "the driver is reopened\n");
 }
 
 static bool names_812(struct gpu_rig *rig, int arg)
@@ -361,13 +362,13 @@ TEST_ONCE(a_look_for_who_else_has_the_driver_that_is_late_is_told_as_not_known_u
 		FL_AUTO(shut) struct shut looks = { 0 };
 
 		OK(shut(&looks, n.rig.io, FL_LANE_OPEN_FILES));
-		ASKED(n, "/pause", "an upgrade", 200, "the driver is let go of" NOT_YET "\n");
-		CHECK_STR(rig_see_driver(&n.rig)->message, "let go of: an upgrade" NOT_YET);
-		ASKED(n, "/pause", "", 200, "the driver is let go of already" NOT_YET "\n");
+		ASKED(n, "/pause", "an upgrade", 200, "the driver is released" NOT_YET "\n");
+		CHECK_STR(rig_see_driver(&n.rig)->message, "released: an upgrade" NOT_YET);
+		ASKED(n, "/pause", "", 200, "the driver is released already" NOT_YET "\n");
 	}
 	CHECK(rig_until(&n.rig, names_812, 0));
-	ASKED(n, "/pause", "", 200, "the driver is let go of already; 1 process still has it open:  (pid 812)");
-	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+	ASKED(n, "/pause", "", 200, "the driver is released already; 1 process still has it open:  (pid 812)");
+	ASKED(n, "/resume", "", 200, "the driver is reopened\n");
 }
 
 TEST_ONCE(a_proc_that_cannot_be_read_shows_nobody_free)
@@ -377,7 +378,7 @@ TEST_ONCE(a_proc_that_cannot_be_read_shows_nobody_free)
 	NODE(n);
 	(void)snprintf(away, sizeof away, "%s.away", n.rig.proc);
 	(void)snprintf(words, sizeof words,
-		       "the driver is let go of; whether other processes have it open is not known: read '%s': No such "
+		       "the driver is released; whether other processes have it open is not known: read '%s': No such "
 		       "file or directory\n",
 		       n.rig.proc);
 	CHECK_INT(rename(n.rig.proc, away), 0);
@@ -389,7 +390,7 @@ TEST_ONCE(a_proc_that_cannot_be_read_shows_nobody_free)
 		CHECK_STR(fl_buf_view(&call.reply), words);
 	}
 	CHECK_INT(rename(away, n.rig.proc), 0);
-	ASKED(n, "/pause", "", 200, "the driver is let go of already\n");
+	ASKED(n, "/pause", "", 200, "the driver is released already\n");
 }
 
 /* Issue 6: `nvidia-smi -r` is refused while the agent has the driver, so the remedy that is printed pauses it first. */
@@ -399,9 +400,9 @@ TEST_ONCE(a_reset_is_refused_while_the_agent_has_the_driver_and_the_remedy_can_b
 	CHECK(rig_until(&n.rig, all_clean, 2));
 	CHECK(rig_say(&n.rig, "reset 0", &n.err) < 0);
 	CHECK(strstr(FL_GPU_RESET, "fairlead pause reset && nvidia-smi -r -i ADDRESS; fairlead resume") != NULL);
-	ASKED(n, "/pause", "reset", 200, "the driver is let go of\n");
+	ASKED(n, "/pause", "reset", 200, "the driver is released\n");
 	OK_ERR(rig_say(&n.rig, "reset 0", &n.err), &n.err);
-	ASKED(n, "/resume", "", 200, "the driver is taken up\n");
+	ASKED(n, "/resume", "", 200, "the driver is reopened\n");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 	CHECK(rig_answers(&n.rig, 0, FL_CARD_ANSWERS));
 }
@@ -414,14 +415,14 @@ TEST_ONCE(who_asks_while_it_is_on_its_way_waits_for_it_too)
 		FL_AUTO(fl_http_call) struct fl_http_call first = { 0 }, second = { 0 };
 
 		begin(&n, &first, "/pause", "");
-		for (int i = 0; i < 5000 && !n.holding.held; i++)
+		for (int i = 0; i < 5000 && !n.pausing.paused; i++)
 			rig_turn(&n.rig, FL_NS_PER_MS / 10);
 		begin(&n, &second, "/pause", "");
 		CHECK_INT(finish(&n, &second), 200);
 		CHECK(!fake_in_use(n.rig.state->path));
 		CHECK_INT(finish(&n, &first), 200);
 	}
-	ASKED(n, "/resume", "", 200, "the driver is taken up");
+	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 }
 
@@ -443,9 +444,9 @@ TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
 		CHECK_INT(finish(&n, &pause), 409);
 		CHECK(fl_str_starts(fl_buf_view(&pause.reply), FL_S("somebody asked for the opposite")));
 	}
-	CHECK(!n.holding.held && !n.holding.asks);
+	CHECK(!n.pausing.paused && !n.pausing.asks);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
-	ASKED(n, "/pause", "", 200, "the driver is let go of\n");
+	ASKED(n, "/pause", "", 200, "the driver is released\n");
 	{
 		FL_AUTO(fl_http_call) struct fl_http_call pause = { 0 }, resume = { 0 };
 
@@ -455,7 +456,7 @@ TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
 		CHECK_INT(finish(&n, &resume), 409);
 		CHECK(fl_str_starts(fl_buf_view(&resume.reply), FL_S("somebody asked for the opposite")));
 	}
-	CHECK(n.holding.held && !n.holding.asks);
+	CHECK(n.pausing.paused && !n.pausing.asks);
 }
 
 /* Who asked has gone away, or we end: nothing is left of the request. */
@@ -466,16 +467,16 @@ TEST_ONCE(who_does_not_wait_for_the_answer_is_forgotten)
 		FL_AUTO(fl_http_call) struct fl_http_call call = { 0 };
 
 		begin(&n, &call, "/pause", "");
-		for (int i = 0; i < 5000 && !n.holding.asks && fl_op_busy(&call.op); i++)
+		for (int i = 0; i < 5000 && !n.pausing.asks && fl_op_busy(&call.op); i++)
 			rig_turn(&n.rig, FL_NS_PER_MS / 10);
-		CHECK(n.holding.asks);
+		CHECK(n.pausing.asks);
 		fl_op_cancel(&call.op);
 	}
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
-	for (int i = 0; i < 5000 && n.holding.asks; i++)
+	for (int i = 0; i < 5000 && n.pausing.asks; i++)
 		rig_turn(&n.rig, FL_NS_PER_MS);
-	CHECK(!n.holding.asks);
-	fl_holding_stop(&n.holding);
+	CHECK(!n.pausing.asks);
+	fl_pausing_stop(&n.pausing);
 	CHECK(access(n.path, F_OK) < 0);
 }
 

@@ -98,11 +98,11 @@ static void connected(struct fl_op *op)
 }
 
 #define TWO \
-	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
+	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"ways\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
 	"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true,\"shown\":\"GPU-0\"},{\"id\":\"GPU-1\",\"healthy\":true," \
 	"\"shown\":\"GPU-1\"}]}]"
 #define ONE_SICK \
-	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
+	"[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"ways\":[\"cdi-cri\"],\"cdiKind\":\"test.dev/gpu\"," \
 	"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true,\"shown\":\"GPU-0\"},{\"id\":\"GPU-1\",\"healthy\":false," \
 	"\"why\":\"XID 79; drain the node\",\"shown\":\"GPU-1\"}]}]"
 #define GPU "nvidia.com/gpu"
@@ -183,7 +183,7 @@ TEST_ONCE(what_is_no_other_list_is_not_sent_again)
 	KUBELET(w);
 	WISH(w, TWO);
 	CHECK(comes(&w, GPU, "GPU-0 GPU-1", SOON));
-	WISH(w, "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"handOut\":[\"envvar\"],"
+	WISH(w, "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"ways\":[\"envvar\"],"
 		"\"units\":[{\"id\":\"GPU-0\",\"healthy\":true},{\"id\":\"GPU-1\",\"healthy\":true}]}]");
 	pass(&w, FL_NS_PER_S);
 	CHECK_INT(w.kubelet.lists, 1);
@@ -532,7 +532,7 @@ TEST_ONCE(a_folder_whose_path_is_too_long_is_refused)
 /* ---- another plugin ---- */
 
 /* NVIDIA's: it registers once, and does not know whether the kubelet listens. */
-struct stranger_there {
+struct other_plugin_there {
 	struct fl_io *io;
 	struct fl_grpc_server *server;
 	struct fl_grpc_client *client;
@@ -540,7 +540,7 @@ struct stranger_there {
 	struct fl_err err;
 };
 
-static void theirs_auto_(struct stranger_there *theirs)
+static void theirs_auto_(struct other_plugin_there *theirs)
 {
 	fl_op_cancel(&theirs->request.op);
 	fl_arena_free(&theirs->request.arena);
@@ -578,7 +578,7 @@ static void their_register_done(struct fl_op *op)
 	(void)op;
 }
 
-static int theirs_start(struct stranger_there *theirs, struct world *w)
+static int theirs_start(struct other_plugin_there *theirs, struct world *w)
 {
 	static const struct fl_grpc_server_options how = {
 		.addr = { .kind = FL_ADDR_UNIX, .path = "/plugins/nvidia-gpu.sock" },
@@ -607,7 +607,7 @@ static int theirs_start(struct stranger_there *theirs, struct world *w)
 TEST(who_is_made_way_for_is_not_lost)
 {
 	WORLD(w);
-	FL_AUTO(theirs) struct stranger_there theirs = { 0 };
+	FL_AUTO(theirs) struct other_plugin_there theirs = { 0 };
 
 	KUBELET(w);
 	COUNTS(w);
@@ -628,7 +628,7 @@ TEST(who_is_made_way_for_is_not_lost)
 TEST(who_has_gone_takes_nothing_with_them)
 {
 	WORLD(w);
-	FL_AUTO(theirs) struct stranger_there theirs = { 0 };
+	FL_AUTO(theirs) struct other_plugin_there theirs = { 0 };
 
 	KUBELET(w);
 	COUNTS(w);

@@ -198,11 +198,11 @@ static const struct {
 	  "\"migProfile\":\"1g.10gb\",\"slicesPerUnit\":2}]}" },
 	{ "ours",
 	  "--unpooled=true --pre-start=false --without-cdi=refuse --cdi-hook-path=/opt/fairlead --cdi-kind=a.b/c "
-		  "--recovery-wait=10s --recovery-wait-max=1h --clean-looks=5",
+		  "--recovery-wait=10s --recovery-wait-max=1h --recovery-checks=5",
 	  "", NULL,
 	  "{\"unpooled\":true,\"withoutCDI\":\"refuse\",\"preStart\":false,\"cdiKind\":\"a.b/c\",\"hook\":"
 	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"recoveryWaitMax\":3600000000000,"
-	  "\"cleanLooks\":5}" },
+	  "\"recoveryChecks\":5}" },
 	{ "a wait that the longest one's default is above leaves it alone", "--recovery-wait=5m", "", NULL,
 	  "{\"recoveryWait\":300000000000}" },
 	{ "above a longer one it is twice that", "--recovery-wait=15m", "", NULL,
@@ -313,7 +313,8 @@ static const struct {
 	  "turn Flapping off" },
 	{ "longer than a GPU may be kept away", "--recovery-wait-max=2h", NULL,
 	  "--recovery-wait-max: '2h' is no time from 0s to 1h, as 10m" },
-	{ "more looks than are counted", "--clean-looks=11", NULL, "--clean-looks: '11' is no number from 1 to 10" },
+	{ "more checks than there can be", "--recovery-checks=11", NULL,
+	  "--recovery-checks: '11' is no number from 1 to 10" },
 	{ "a directory of MPS that is none", "--mps-root=run/mps", NULL,
 	  "--mps-root: an absolute path with at most 200 bytes is wanted: /run/nvidia/mps" },
 	{ "GDS", "--gds-enabled=maybe", NULL, "--gds-enabled: 'maybe' is neither true nor false" },

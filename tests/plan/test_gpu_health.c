@@ -36,7 +36,7 @@ static const struct {
 	  "",
 	  "", "" },
 
-	{ "a card that fell off the bus, with who holds it", READY, FINE, XID("79"), "", HELD, "cleanLooks: 11",
+	{ "a card that fell off the bus, with who holds it", READY, FINE, XID("79"), "", HELD, "recoveryChecks: 11",
 	  A ": Unhealthy Xid79 since 100, warned: XID 79: the card has fallen off the bus: drain the node and reboot "
 	    "it; "
 	    "if it comes again, drain the node and have the card looked at by its vendor; it may have to be replaced; "
@@ -217,8 +217,7 @@ static const struct {
 	{ "no driver", "metadata: {name: driver}\nstate: Absent\n", "metadata: {name: " A "}\nanswer: Unasked\n", "",
 	  WAS("Healthy", ""), "", "",
 	  A ": Unhealthy DriverAbsent since 100, warned: its driver is not there: install or load the driver; it is "
-	    "taken "
-	    "up by itself\n" },
+	    "reopened without a restart\n" },
 	{ "the driver comes: no proof is wanted of a card that was not sick", READY, SOON, "",
 	  WAS("Unhealthy", "cause: DriverAbsent"), "", "", A ": Healthy since 100 returned 100, told\n" },
 	{ "we were asked to let go of it", "metadata: {name: driver}\nstate: Paused\n", SOON, "", WAS("Healthy", ""),
@@ -321,7 +320,7 @@ static void print_health(const struct fl_want *want, struct fl_buf *out)
 	if (h->has.returned)
 		fl_buf_printf(out, " returned %lld", (long long)h->returned / (long long)FL_NS_PER_S);
 	if (want->told)
-		fl_buf_printf(out, ", %s", want->told->tell == FL_TELL_WARNING ? "warned" : "told");
+		fl_buf_printf(out, ", %s", want->told->tell == FL_EMIT_WARNING ? "warned" : "told");
 	if (flaps)
 		fl_buf_printf(out, ", flapping: %.*s\n", FL_ARG(flaps->message));
 	if (flaps && flaps->status == FL_CONDITION_TRUE && fl_str_eq(flaps->reason, FL_S("Flapping")))
@@ -355,11 +354,13 @@ static int gather(struct fl_arena *arena, const char *driver, const char *card, 
 	static const char defaults[] = "metadata: {name: settings}\nhealthChecks: true\nrecoveryWait: 30000000000\n";
 	struct fl_str given = fl_str(settings), all;
 
-	all = fl_arena_printf(arena, "%s%s%s%.*s\n", defaults, strstr(settings, "cleanLooks") ? "" : "cleanLooks: 3\n",
+	all = fl_arena_printf(arena, "%s%s%s%.*s\n", defaults,
+			      strstr(settings, "recoveryChecks") ? "" : "recoveryChecks: 3\n",
 			      strstr(settings, "ignored") ? "" : "ignoredXids: [13, 31, 43, 45, 68, 109]\n",
 			      FL_ARG(given));
 	if (strstr(settings, "healthChecks"))
-		all = fl_arena_printf(arena, "metadata: {name: s}\nrecoveryWait: 30000000000\ncleanLooks: 3\n%.*s\n",
+		all = fl_arena_printf(arena, "metadata: {name: s}\nrecoveryWait: 30000000000\n"
+					     "recoveryChecks: 3\n%.*s\n",
 				      FL_ARG(given));
 	*ret = (struct fl_gpu_health_facts){ .address = FL_S(A), .boot = FL_S("b1"), .now = 100 * FL_NS_PER_S };
 	if (!all.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||

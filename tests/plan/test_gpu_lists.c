@@ -59,7 +59,7 @@ static const struct {
 	bool on_its_way;                       /* the CDI files: another one lies in the directory, or none */
 } rows[] = {
 	{ "R61: a card of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
-	  "GPUsReady: True NothingAsked: no GPU is served: no pool has one, and GPUs without a pool are off: set "
+	  "GPUsReady: True NoResources: no GPU is served: no pool has one, and GPUs without a pool are off: set "
 	  "--unpooled=true, or name GPUs with --pool\n" },
 	{ "row 8: without libcuda nothing is advertised, and the condition names where it was looked for", ON, TWO,
 	  WELL2, "", "", SPEC, "no libcuda", READY,
@@ -301,7 +301,7 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-9 (, near 10 0) leaving: *\n"
 	  "GPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a resource that nobody wants any more goes", "", TWO, WELL2, "", SERVED(U("1")), SPEC, "", READY,
-	  "gone nvidia.com/gpu\nGPUsReady: True NothingAsked: *\n" },
+	  "gone nvidia.com/gpu\nGPUsReady: True NoResources: *\n" },
 	{ "and stays while somebody holds a device of it", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"),
 	  SERVED(U("1")), SPEC,
 	  "", READY,
@@ -315,9 +315,9 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\n"
 	  "GPUsReady: True Ready: 1 of 2 cards, 2 resources\n" },
 	{ "what another plugin handed out is not registered in its place, while that one is away", "", TWO, WELL2,
-	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: True NothingAsked: *\n" },
+	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: True NoResources: *\n" },
 	{ "nor is it wrong that it is there", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "foreign",
-	  READY, "GPUsReady: True NothingAsked: *\n" },
+	  READY, "GPUsReady: True NoResources: *\n" },
 	{ "its card is no pool's until its holder has ended", "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
@@ -331,7 +331,7 @@ static const struct {
 	{ "a pool whose cards are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
 	  WELL2, HOLD("p.io/a", "GPU-1"), "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n"
-	  "GPUSettingsTaken: False PoolMisconfigured: pool p.io/a: no GPU 9; *\n" },
+	  "GPUConfigApplied: False PoolMisconfigured: pool p.io/a: no GPU 9; *\n" },
 	{ "so does one that was taken away while we were not there, by its domain", "", TWO, WELL2,
 	  HOLD("gpu.deckhouse.io/train", "GPU-1") HOLD("cluster.gpu.deckhouse.io/all", "GPU-2"), "", SPEC, "", READY,
 	  "gpu.deckhouse.io/train cdi-cri: GPU-1 (, near 0) leaving: *\n"
@@ -388,7 +388,7 @@ static const struct {
 	{ "a runtime that has said nothing yet is not told of", ON, CARD("1", ""), WELL1, "", "", SPEC, "silent", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "nor where nothing is handed out", "", CARD("1", ""), WELL1, "", "", SPEC, "unknown", READY,
-	  "GPUsReady: True NothingAsked: *\n" },
+	  "GPUsReady: True NoResources: *\n" },
 	{ "nor where containers do not get CDI names", ON "deviceListStrategy: [envvar]\n", CARD("1", ""), WELL1, "",
 	  "", SPEC, "unknown", READY,
 	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 card, 1 resource\n" },
@@ -461,11 +461,11 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
 	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
-	  "GPUSettingsTaken: False Wrong: x is wrong\n" },
+	  "GPUConfigApplied: False Wrong: x is wrong\n" },
 	{ "what is not taken of it is told too, and no card is unready for that", ON "untaken: x is not taken\n",
 	  CARD("1", ""), WELL1, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n"
-	  "GPUSettingsTaken: False NotTaken: x is not taken\n" },
+	  "GPUConfigApplied: False NotTaken: x is not taken\n" },
 };
 
 static void print_unit(const struct fl_unit *unit, struct fl_buf *out)
@@ -515,8 +515,8 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 			continue;
 		}
 		fl_buf_printf(out, "%.*s%s", FL_ARG(want->ref.name), r->refused.len ? " refused" : "");
-		for (uint32_t i = 0; i < r->hand_out.len; i++)
-			fl_buf_printf(out, " %s", fl_name(&fl_hand_out_names, (int)r->hand_out.at[i]));
+		for (uint32_t i = 0; i < r->device_lists.len; i++)
+			fl_buf_printf(out, " %s", fl_name(&fl_device_list_names, (int)r->device_lists.at[i]));
 		if (r->dev_root.len)
 			fl_buf_printf(out, " from %.*s", FL_ARG(r->dev_root));
 		for (uint32_t i = 0; i < r->nodes.len; i++)
@@ -717,7 +717,7 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 
 #define WAS_READY \
 	"status: {conditions: [{type: GPUsReady, status: 'True', reason: Ready, message: as it was, " \
-	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: GPUSettingsTaken, status: 'False', reason: NotTaken, " \
+	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: GPUConfigApplied, status: 'False', reason: NotTaken, " \
 	"message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
 #define BEGUN ON "started: 100000000000\n"
 #define SOON(n) "GPU-" n " is not in the CDI file yet: it is written in a moment"
@@ -743,9 +743,9 @@ static const struct {
 	  WELL1 SICK("0000:02:00.0", "2"), WAS_READY, "GPUsReady: False CDINotWritten: GPU-1 *: Xid79: reboot\n", 1 },
 	{ "on a node that is new nothing is said before it is known", BEGUN, UP, TWO, WELL2, "", "", 1 },
 	{ "nor is a configuration that is being read", BEGUN "waits: for the label\n", READY, TWO, WELL2, WAS_READY,
-	  KEPT "GPUSettingsTaken: False NotTaken: x\n", 1 },
+	  KEPT "GPUConfigApplied: False NotTaken: x\n", 1 },
 	{ "a label that names none is told at once", BEGUN "waits: for one\nmessage: no file a\n", READY, TWO, WELL2,
-	  WAS_READY, "GPUsReady: False ConfigurationUnknown: *\nGPUSettingsTaken: False Wrong: *\n", 1 },
+	  WAS_READY, "GPUsReady: False ConfigurationUnknown: *\nGPUConfigApplied: False Wrong: *\n", 1 },
 	{ "of many devices four are named", BEGUN, READY, MANY, MANY_WELL, WAS_READY,
 	  "GPUsReady: False CDINotWritten: " SOON("1") "; " SOON("2") "; " SOON("3") "; " SOON("4")
 	  "; 2 more devices\n",

@@ -6,10 +6,10 @@
 
 #define ON \
 	"node: n1\nunpooled: true\nmps: true\nmpsRoot: /m\nsharing: [{resource: nvidia.com/gpu, replicas: 4}]\n" \
-	"cleanLooks: 3\nrecoveryWait: 30000000000\n"
+	"recoveryChecks: 3\nrecoveryWait: 30000000000\n"
 #define SHARES(n) \
 	"node: n1\nunpooled: true\nmps: true\nmpsRoot: /m\nsharing: [{resource: nvidia.com/gpu, replicas: " n "}]\n"
-#define OFF "node: n1\nunpooled: true\ncleanLooks: 3\n"
+#define OFF "node: n1\nunpooled: true\nrecoveryChecks: 3\n"
 #define CARD(n, more) \
 	"---\nmetadata: {name: '0000:0" n ":00.0'}\nanswer: Answers\nuuid: GPU-" n "\nindex: " n "\n" \
 	"memoryMiB: 40000\ncompute: 800\n" more
@@ -123,7 +123,7 @@ static const struct {
 	  DAEMON("Stopped"), "", "mode 1 0\ndaemon Stopped cards 2 sick: its MPS daemon is stopped\n" },
 	{ "then it is forgotten", OFF, FREE, DAEMON("Stopped"), "", "gone\n" },
 	{ "a GPU that is gone has no mode to restore", OFF, CARD("1", ""), DAEMON("Stopped"), "", "gone\n" },
-	{ "a driver that is paused is let go of, and nothing is forgotten", ON, TAKEN, DAEMON("Ready") SET, "",
+	{ "a driver that is paused is released, and nothing is forgotten", ON, TAKEN, DAEMON("Ready") SET, "",
 	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
 	{ "stopped for the pause: it stays so", ON, TAKEN, DAEMON("Stopped"), "",
 	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
@@ -131,7 +131,7 @@ static const struct {
 	  TAKEN, DAEMON("Ready") SET, "", "" },
 	{ "also while a Pod holds a share: nobody has switched MPS off", OFF "waits: for the label\n", TAKEN,
 	  DAEMON("Ready") SET, HOLD("GPU-1::0"), "" },
-	{ "a driver that is paused is let go of meanwhile, and nothing is forgotten", OFF "waits: for the label\n",
+	{ "a driver that is paused is released meanwhile, and nothing is forgotten", OFF "waits: for the label\n",
 	  TAKEN, DAEMON("Ready") SET, "",
 	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
 	{ "a driver that is away changes nothing", ON, TAKEN, DAEMON("Ready") SET, "", "",

@@ -14,7 +14,7 @@
 #define A(cards) "{resource: p.io/a, cards: [" cards "]}"
 #define B(cards) ", {resource: p.io/b, cards: [" cards "]}"
 #define WRONG \
-	"{type: GPUSettingsTaken, status: 'False', reason: PoolMisconfigured, message: x, " \
+	"{type: GPUConfigApplied, status: 'False', reason: PoolMisconfigured, message: x, " \
 	"lastTransitionTime: '2026-01-01T00:00:00Z'}"
 #define TAKEN "True Taken: what was given is in force"
 #define MIS "False PoolMisconfigured: "

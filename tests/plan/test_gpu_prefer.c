@@ -1,6 +1,6 @@
 /* Which devices are best together. */
 #include "gpu_facts.h"
-#include "plan/gpu/hand_out.h"
+#include "plan/gpu/allocate.h"
 
 /* ---- whole devices: boards as matrices ---- */
 
@@ -120,8 +120,8 @@ TEST(whole_devices_by_how_near_they_are)
 		GOT(available.at && must.at ? r : NULL);
 		if (!*row->available)
 			available.len = row->n;
-		OK(fl_prefer(r, &(struct fl_hand_out_wish){ available.at, available.len },
-			     &(struct fl_hand_out_wish){ must.at, must.len }, row->size, &arena, got, NULL));
+		OK(fl_prefer(r, &(struct fl_device_ids){ available.at, available.len },
+			     &(struct fl_device_ids){ must.at, must.len }, row->size, &arena, got, NULL));
 		for (uint32_t i = 0; i < row->size; i++)
 			fl_buf_printf(&text, "%s%d", i ? " " : "", got[i].p[0] - 'A');
 		OK(fl_buf_check(&text, "the answer", NULL));
@@ -143,11 +143,11 @@ TEST(many_devices_are_grouped_as_they_are_linked)
 		for (uint32_t b = 0; b < 24; b++)   /* six boards of four, dealt out */
 			r->units.at[a].nearness.at[b] = a % 6 == b % 6 ? 60 : 10;
 	}
-	OK(fl_prefer(r, &(struct fl_hand_out_wish){ ids + 1, 23 }, &(struct fl_hand_out_wish){ ids, 0 }, 4, &arena, got,
+	OK(fl_prefer(r, &(struct fl_device_ids){ ids + 1, 23 }, &(struct fl_device_ids){ ids, 0 }, 4, &arena, got,
 		     NULL));
 	for (uint32_t i = 0; i < 4; i++)
 		CHECK_INT(got[i].p[0] - 'A', 1 + 6 * i);
-	OK(fl_prefer(r, &(struct fl_hand_out_wish){ ids, 24 }, &(struct fl_hand_out_wish){ ids + 9, 1 }, 4, &arena, got,
+	OK(fl_prefer(r, &(struct fl_device_ids){ ids, 24 }, &(struct fl_device_ids){ ids + 9, 1 }, 4, &arena, got,
 		     NULL));
 	for (uint32_t i = 0; i < 4; i++)
 		CHECK_INT(got[i].p[0] - 'A', 3 + 6 * i);
@@ -214,8 +214,8 @@ TEST(shares_as_the_policy_says)
 		available = facts_words(&arena, row->available);
 		must = facts_words(&arena, row->must);
 		GOT(available.at && must.at ? r : NULL);
-		result = fl_prefer(r, &(struct fl_hand_out_wish){ available.at, available.len },
-				   &(struct fl_hand_out_wish){ must.at, must.len }, row->size, &arena, got, &err);
+		result = fl_prefer(r, &(struct fl_device_ids){ available.at, available.len },
+				   &(struct fl_device_ids){ must.at, must.len }, row->size, &arena, got, &err);
 		OK(result == -FL_E_NOMEM ? result : 0);
 		CHECK_INT(-result, row->code);
 		for (uint32_t i = 0; result == 0 && i < row->size; i++)

@@ -59,7 +59,7 @@ TEST(who_is_told)
 		GOT(f.holders = facts_list(&arena, fl_holder_bind(), HOLDERS, &f.holder_len));
 		CHECK_INT(f.holder_len, FL_LEN(pods));
 		f.card = card_at(cards, card_len, row->health);
-		len = fl_gpu_tell_pods(&f, pods);
+		len = fl_gpu_affected_pods(&f, pods);
 		for (uint32_t i = 0; i < len; i++)
 			fl_buf_printf(&text, "%.*s/%.*s ", FL_ARG(pods[i].space), FL_ARG(pods[i].name));
 		OK(fl_buf_check(&text, "Pods", NULL));

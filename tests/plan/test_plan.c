@@ -54,12 +54,12 @@ static void conditions_first(struct fl_plan *plan)
 	struct fl_demo pool;
 
 	total(&pool, 0);
-	fl_want_condition(plan, &capacity, a100, FL_TELL_NOBODY, "CapacityLow", FL_CONDITION_TRUE, "NoCards",
+	fl_want_condition(plan, &capacity, a100, FL_EMIT_NOBODY, "CapacityLow", FL_CONDITION_TRUE, "NoCards",
 			  "no card of %d",
 			  8);
-	fl_want_condition(plan, &capacity, a100, FL_TELL_NOBODY, "Full", FL_CONDITION_FALSE, "Empty", "%s", "");
+	fl_want_condition(plan, &capacity, a100, FL_EMIT_NOBODY, "Full", FL_CONDITION_FALSE, "Empty", "%s", "");
 	fl_want(plan, &capacity, a100, &pool);
-	fl_want_condition(plan, &capacity, a100, FL_TELL_NOBODY, "CapacityLow", FL_CONDITION_FALSE, "Enough", "all");
+	fl_want_condition(plan, &capacity, a100, FL_EMIT_NOBODY, "CapacityLow", FL_CONDITION_FALSE, "Enough", "all");
 }
 
 static void wanted_twice(struct fl_plan *plan)
@@ -174,7 +174,7 @@ TEST(many_objects_are_found_again)
 		struct fl_ref ref = { &fl_demo_kind, FL_S("team"), fl_plan_printf(&plan, "pool-%d", i % 100), { "",
 			0 } };
 
-		fl_want_condition(&plan, &capacity, ref, FL_TELL_WARNING, i < 100 ? "Full" : "CapacityLow",
+		fl_want_condition(&plan, &capacity, ref, FL_EMIT_WARNING, i < 100 ? "Full" : "CapacityLow",
 				  FL_CONDITION_TRUE,
 				  "Test", "%d", i);
 	}

@@ -51,7 +51,7 @@ static void plan_capacity(const void *facts_, struct fl_plan *plan)
 
 	FL_SET(FL_IN(FL_IN(&want, status), capacity), total, n);
 	fl_want(plan, &capacity_owner, facts->ref, &want);
-	fl_want_condition(plan, &capacity_owner, facts->ref, n ? FL_TELL_NORMAL : FL_TELL_WARNING, "Empty",
+	fl_want_condition(plan, &capacity_owner, facts->ref, n ? FL_EMIT_NORMAL : FL_EMIT_WARNING, "Empty",
 			  n ? FL_CONDITION_FALSE : FL_CONDITION_TRUE, n ? "Filled" : "NothingThere", "%d there", n);
 	fl_say(plan, facts->ref, "Counted", "%d", n);
 	if (facts->contested.p)

@@ -96,8 +96,8 @@ static void warns(struct fl_verdict *verdict)
 static void mends(struct fl_verdict *verdict)
 {
 	fl_allow(verdict);
-	fl_mend(verdict, "add", FL_S("/a"), FL_S("{}"));
-	fl_mend(verdict, "remove", FL_S("/b"), FL_S(""));
+	fl_verdict_patch(verdict, "add", FL_S("/a"), FL_S("{}"));
+	fl_verdict_patch(verdict, "remove", FL_S("/b"), FL_S(""));
 }
 
 static void mends_and_denies(struct fl_verdict *verdict)
@@ -163,6 +163,6 @@ TEST(what_a_verdict_says_is_bounded)
 	while (far.len <= FL_REVIEW_PATCH_MAX && !far.failed)
 		fl_buf_str(&far, FL_S("0123456789abcdef0123456789abcdef"));
 	OK(fl_buf_check(&far, "a long value", NULL));
-	fl_mend(&verdict, "add", FL_S("/a"), fl_buf_view(&far));
+	fl_verdict_patch(&verdict, "add", FL_S("/a"), fl_buf_view(&far));
 	REFUSED(fl_verdict_write(&verdict, FL_S("u"), &arena, &out, NULL), FL_E_TOOBIG);
 }

@@ -370,7 +370,7 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 	unsigned stuck = gpu_stuck(gpu);
 
 	if (gpu->pauses) {
-		fl_buf_printf(why, "let go of: %s", gpu->why);
+		fl_buf_printf(why, "released: %s", gpu->why);
 		fl_gpu_users(gpu, why);
 		return FL_DRIVER_PAUSED;
 	}

@@ -40,7 +40,7 @@ struct fl_gpu_options {
 	const char *sysfs, *proc;     /* "/sys", "/proc": others in tests and with a containerised driver */
 	const char *const *env;       /* of the children; NULL: empty */
 	bool cuda;                    /* a deep check makes a CUDA context */
-	bool wait;                    /* leave the driver alone until fl_gpu_begin(): somebody may want it let go of.
+	bool wait;                    /* leave the driver alone until fl_gpu_begin(): somebody may want it released.
 					 A child is there already, and has not loaded the library */
 	const char *pod_logs;         /* the kubelet's, by which Pods are named; NULL: /var/log/pods */
 	struct fl_gpu_pace pace;

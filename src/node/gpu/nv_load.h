@@ -1,4 +1,4 @@
-/* nv_load.h - the driver's library in this process: taken up, let go of, and what its answers mean.
+/* nv_load.h - the driver's library in this process: opened, released, and what its answers mean.
  *
  *     struct fl_nv nv = { 0 };
  *     r = fl_nv_open(&nv, "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", err);

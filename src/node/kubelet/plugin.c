@@ -342,7 +342,7 @@ void plugin_socket_is_gone(struct plugin *plugin)
 
 void plugin_not_counted(struct plugin *plugin)
 {
-	fl_log(plugin->all->options.log, FL_WARN, "the kubelet has let go of a resource, and is told of it again",
+	fl_log(plugin->all->options.log, FL_WARN, "resource dropped bythe kubelet, registering again",
 	       FL_KV_STR("resource", plugin->name));
 	try_now(plugin);
 }
@@ -605,7 +605,7 @@ struct fl_plugins *fl_plugins_free(struct fl_plugins *all)
 	fl_timer_stop(all->io, &all->tell_timer);
 	fl_arena_free(&all->scratch);
 	fl_vec_free(&all->seen);
-	fl_vec_free(&all->strangers);
+	fl_vec_free(&all->other_plugins);
 	fl_free(all);
 	return NULL;
 }

@@ -23,7 +23,7 @@
  * (at most three times a socket) NVIDIA's plugin's, which registers but once.
  *
  * Allocate, GetPreferredAllocation and PreStartContainer are answered from the very Resource whose list was sent last
- * (plan/gpu/hand_out.h), kept unpacked; they write nothing.
+ * (plan/gpu/allocate.h), kept unpacked; they write nothing.
  */
 #pragma once
 #include "io/io.h"

@@ -2,7 +2,7 @@
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "node/kubelet/plugin_in.h"
-#include "plan/gpu/hand_out.h"
+#include "plan/gpu/allocate.h"
 
 static const void *as(const ProtobufCMessage *message)
 {
@@ -239,7 +239,7 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 
 /* ---- who gets what ---- */
 
-static int wish_of(struct fl_arena *arena, char **ids, size_t len, struct fl_hand_out_wish *ret, struct fl_err *err)
+static int wish_of(struct fl_arena *arena, char **ids, size_t len, struct fl_device_ids *ret, struct fl_err *err)
 {
 	struct fl_str *at = fl_arena_get_n(arena, len, sizeof *at);
 
@@ -247,7 +247,7 @@ static int wish_of(struct fl_arena *arena, char **ids, size_t len, struct fl_han
 		return fl_fail(err, FL_E_NOMEM, "out of memory; try again");
 	for (size_t i = 0; i < len; i++)
 		at[i] = fl_str(ids[i]);
-	*ret = (struct fl_hand_out_wish){ at, (uint32_t)len };
+	*ret = (struct fl_device_ids){ at, (uint32_t)len };
 	return 0;
 }
 
@@ -261,7 +261,8 @@ static int wish_of(struct fl_arena *arena, char **ids, size_t len, struct fl_han
 	list_; \
 })
 
-static bool put_nodes(struct fl_arena *arena, const struct fl_handed *handed, V1beta1__ContainerAllocateResponse *reply)
+static bool put_nodes(struct fl_arena *arena, const struct fl_allocation *handed,
+		      V1beta1__ContainerAllocateResponse *reply)
 {
 	bool ok = true;
 
@@ -286,7 +287,8 @@ static bool put_nodes(struct fl_arena *arena, const struct fl_handed *handed, V1
 	return ok;
 }
 
-static bool put_texts(struct fl_arena *arena, const struct fl_handed *handed, V1beta1__ContainerAllocateResponse *reply)
+static bool put_texts(struct fl_arena *arena, const struct fl_allocation *handed,
+		      V1beta1__ContainerAllocateResponse *reply)
 {
 	bool ok = true;
 
@@ -321,12 +323,12 @@ static bool put_texts(struct fl_arena *arena, const struct fl_handed *handed, V1
 static int allocate_one(const struct plugin *plugin, struct fl_arena *arena, char **ids, size_t len,
 			V1beta1__ContainerAllocateResponse *reply, struct fl_err *err)
 {
-	struct fl_handed handed = { 0 };
-	struct fl_hand_out_wish wish;
+	struct fl_allocation handed = { 0 };
+	struct fl_device_ids wish;
 	int r = wish_of(arena, ids, len, &wish, err);
 
 	if (r == 0)
-		r = fl_hand_out(&plugin->resource, &wish, arena, &handed, err);
+		r = fl_gpu_allocate(&plugin->resource, &wish, arena, &handed, err);
 	if (r == 0 && (!put_texts(arena, &handed, reply) || !put_nodes(arena, &handed, reply)))
 		r = fl_fail(err, FL_E_NOMEM, "out of memory; try again");
 	return r;
@@ -371,7 +373,7 @@ static int prefer_one(const struct plugin *plugin, struct fl_arena *arena,
 		      const V1beta1__ContainerPreferredAllocationRequest *request,
 		      V1beta1__ContainerPreferredAllocationResponse *reply, struct fl_err *err)
 {
-	struct fl_hand_out_wish available, must;
+	struct fl_device_ids available, must;
 	uint32_t size = request->allocation_size > 0 ? (uint32_t)request->allocation_size : 0;
 	struct fl_str *ids;
 	int r = wish_of(arena, request->available_deviceids, request->n_available_deviceids, &available, err);
@@ -423,13 +425,13 @@ static void pre_start(struct fl_grpc_call *call, const ProtobufCMessage *request
 	const V1beta1__PreStartContainerRequest *request = as(request_);
 	V1beta1__PreStartContainerResponse reply = V1BETA1__PRE_START_CONTAINER_RESPONSE__INIT;
 	struct fl_arena *arena = fl_grpc_call_arena(call);
-	struct fl_hand_out_wish wish;
-	struct fl_handed handed;
+	struct fl_device_ids wish;
+	struct fl_allocation handed;
 	struct fl_err err = { 0 };
 	int r = wish_of(arena, request->devices_ids, request->n_devices_ids, &wish, &err);
 
 	if (r == 0)
-		r = fl_hand_out(&plugin_of(call)->resource, &wish, arena, &handed, &err);
+		r = fl_gpu_allocate(&plugin_of(call)->resource, &wish, arena, &handed, &err);
 	if (r < 0)
 		refuse(call, &err);
 	else

@@ -11,58 +11,58 @@
 #include "plan/gpu/ids.h"
 #include <stdio.h>
 
-static struct fl_str served_by(const struct stranger *stranger)
+static struct fl_str served_by(const struct other_plugin *other)
 {
-	return fl_gpu_socket_of(fl_str(stranger->name));
+	return fl_gpu_socket_of(fl_str(other->name));
 }
 
-static bool is_of(const char *resource, const struct stranger *stranger)
+static bool is_of(const char *resource, const struct other_plugin *other)
 {
 	struct fl_str name = fl_str(resource), domain = FL_S(FL_GPU_DOMAIN);
 
-	return fl_str_starts(name, domain) && fl_str_eq(fl_str_sub(name, domain.len, name.len), served_by(stranger));
+	return fl_str_starts(name, domain) && fl_str_eq(fl_str_sub(name, domain.len, name.len), served_by(other));
 }
 
 /* ---- who else is there ---- */
 
-static const struct folder_socket *still_there(const struct fl_plugins *all, const struct stranger *stranger)
+static const struct folder_socket *still_there(const struct fl_plugins *all, const struct other_plugin *other_plugin)
 {
 	fl_vec_each (sock, &all->seen)
-		if (sock->live && sock->ino == stranger->ino && strcmp(sock->name, stranger->name) == 0)
+		if (sock->live && sock->ino == other_plugin->ino && strcmp(sock->name, other_plugin->name) == 0)
 			return sock;
 	return NULL;
 }
 
 static bool is_known(const struct fl_plugins *all, const struct folder_socket *sock)
 {
-	fl_vec_each (stranger, &all->strangers)
-		if (strcmp(stranger->name, sock->name) == 0)
+	fl_vec_each (other_plugin, &all->other_plugins)
+		if (strcmp(other_plugin->name, sock->name) == 0)
 			return true;
 	return false;
 }
 
-void plugins_see_strangers(struct fl_plugins *all)
+void plugins_see_other_plugins(struct fl_plugins *all)
 {
 	uint64_t now = fl_now(all->io), every;
 	bool others = false;
 
-	for (uint32_t i = all->strangers.len; i-- > 0;)
-		if (!still_there(all, &all->strangers.at[i])) {
-			fl_vec_remove(&all->strangers, i);
+	for (uint32_t i = all->other_plugins.len; i-- > 0;)
+		if (!still_there(all, &all->other_plugins.at[i])) {
+			fl_vec_remove(&all->other_plugins, i);
 			others = true;
 		}
 	fl_vec_each (sock, &all->seen) {
-		struct stranger stranger = { .ino = sock->ino };
+		struct other_plugin other_plugin = { .ino = sock->ino };
 
 		if (!sock->live || !fl_gpu_socket_of(fl_str(sock->name)).len || is_known(all, sock))
 			continue;
-		memcpy(stranger.name, sock->name, sizeof stranger.name);
-		others |= fl_vec_push(&all->strangers, stranger) == 0;   /* else the next look knows it */
+		memcpy(other_plugin.name, sock->name, sizeof other_plugin.name);
+		others |= fl_vec_push(&all->other_plugins, other_plugin) == 0;   /* else the next look knows it */
 	}
 	all->count_again |= others;   /* a kubelet under load hears of a stream's end late */
 	if (others)
 		all->others_at = now;
-	every = all->strangers.len || now - all->others_at < FL_PLUGIN_COUNT_EVERY ? FL_PLUGIN_LOOK_EVERY :
+	every = all->other_plugins.len || now - all->others_at < FL_PLUGIN_COUNT_EVERY ? FL_PLUGIN_LOOK_EVERY :
 										     FL_PLUGIN_COUNT_EVERY;
 	if (others || now - all->counted >= every)
 		plugins_count_soon(all);
@@ -82,7 +82,7 @@ static void helped(struct fl_op *op)
 }
 
 /* As that plugin has done itself: the kubelet dials back to the socket that is named. */
-static void help(struct fl_plugins *all, struct stranger *stranger, const char *resource)
+static void help(struct fl_plugins *all, struct other_plugin *other_plugin, const char *resource)
 {
 	V1beta1__RegisterRequest message = V1BETA1__REGISTER_REQUEST__INIT;
 	char version[] = "v1beta1";
@@ -90,11 +90,11 @@ static void help(struct fl_plugins *all, struct stranger *stranger, const char *
 	all->help_client = fl_grpc_client_new(all->io, &all->kubelet, &all->count_err);
 	if (!all->help_client)
 		return;
-	stranger->helped++;
-	fl_log(all->options.log, FL_WARN, "the kubelet has let go of another plugin, it is told of it again",
-	       FL_KV_TEXT("resource", resource), FL_KV_TEXT("socket", stranger->name));
+	other_plugin->helped++;
+	fl_log(all->options.log, FL_WARN, "other plugin dropped bythe kubelet, registering it again",
+	       FL_KV_TEXT("resource", resource), FL_KV_TEXT("socket", other_plugin->name));
 	message.version = version;
-	message.endpoint = stranger->name;
+	message.endpoint = other_plugin->name;
 	message.resource_name = (char *)(uintptr_t)resource;
 	all->help = (struct fl_grpc_request){ .method = &fl_kubelet_register, .message = &message.base };
 	all->help.op = (struct fl_op){ .done = helped, .err = &all->count_err,
@@ -123,18 +123,18 @@ static bool should_count(const struct plugin *plugin)
 	       plugin->sent + FL_PLUGIN_COUNT_AFTER <= plugin->all->counted;
 }
 
-static void judge_stranger(struct fl_plugins *all, struct stranger *stranger,
-			   const V1__AllocatableResourcesResponse *reply)
+static void judge_other_plugin(struct fl_plugins *all, struct other_plugin *other_plugin,
+			       const V1__AllocatableResourcesResponse *reply)
 {
-	char resource[sizeof stranger->name + sizeof FL_GPU_DOMAIN];
+	char resource[sizeof other_plugin->name + sizeof FL_GPU_DOMAIN];
 
-	(void)snprintf(resource, sizeof resource, FL_GPU_DOMAIN "%.*s", FL_ARG(served_by(stranger)));
-	if (stranger->helped == FL_PLUGIN_HELPS_MAX || fl_op_busy(&all->help.op) || counts(reply, resource))
+	(void)snprintf(resource, sizeof resource, FL_GPU_DOMAIN "%.*s", FL_ARG(served_by(other_plugin)));
+	if (other_plugin->helped == FL_PLUGIN_HELPS_MAX || fl_op_busy(&all->help.op) || counts(reply, resource))
 		return;
 	for (const struct plugin *plugin = all->first; plugin; plugin = plugin->next)
-		if (is_of(plugin->bytes, stranger))
+		if (is_of(plugin->bytes, other_plugin))
 			return;   /* it is being made way for, or is served until the plan knows */
-	help(all, stranger, resource);
+	help(all, other_plugin, resource);
 }
 
 static void counted(struct fl_op *op)
@@ -147,9 +147,9 @@ static void counted(struct fl_op *op)
 	for (struct plugin *plugin = all->first; op->result >= 0 && plugin; plugin = plugin->next)
 		if (should_count(plugin) && !counts(reply, plugin->bytes))
 			plugin_not_counted(plugin);
-	fl_vec_each (stranger, &all->strangers)
+	fl_vec_each (other_plugin, &all->other_plugins)
 		if (op->result >= 0)
-			judge_stranger(all, stranger, reply);
+			judge_other_plugin(all, other_plugin, reply);
 	fl_arena_free(&all->count.arena);
 	all->count_client = fl_grpc_client_free(all->count_client);
 	if (all->count_again)
@@ -162,7 +162,7 @@ static void count_now(struct fl_timer *timer)
 	struct fl_plugins *all = fl_container(timer, struct fl_plugins, count_timer);
 	V1__AllocatableResourcesRequest message = V1__ALLOCATABLE_RESOURCES_REQUEST__INIT;
 
-	if (fl_op_busy(&all->count.op) || (!all->first && !all->strangers.len))
+	if (fl_op_busy(&all->count.op) || (!all->first && !all->other_plugins.len))
 		return;
 	all->counted = fl_now(all->io);
 	all->count_client = fl_grpc_client_new(all->io, &all->pods, &all->count_err);

@@ -220,7 +220,7 @@ static uint64_t next_look(struct fl_plugins *all, bool dead)
 	uint64_t hurry = all->hurry;
 
 	if (!dead || !hurry || hurry > FL_PLUGIN_HURRY_LAST)
-		return all->strangers.len ? FL_PLUGIN_STRANGERS_EVERY : FL_PLUGIN_LOOK_EVERY;
+		return all->other_plugins.len ? FL_PLUGIN_OTHERS_EVERY : FL_PLUGIN_LOOK_EVERY;
 	all->hurry *= 2;
 	return hurry;
 }
@@ -230,7 +230,7 @@ static void tell(struct fl_plugins *all)
 	bool dead = false;
 	int r = 0;
 
-	plugins_see_strangers(all);
+	plugins_see_other_plugins(all);
 	fl_feed_begin(all->sockets);
 	fl_vec_each (sock, &all->seen) {
 		if (r < 0 || sock->name[0] == '.' || is_kubelet(sock))

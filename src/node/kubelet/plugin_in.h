@@ -65,7 +65,7 @@ struct folder_socket {
 };
 
 /* A socket of NVIDIA's plugin at which somebody answers. */
-struct stranger {
+struct other_plugin {
 	char name[FL_NAME_MAX + 1];
 	uint64_t ino;
 	uint32_t helped;                   /* how often we have told the kubelet of it */
@@ -103,7 +103,7 @@ struct fl_plugins {
 
 	/* ---- what the kubelet counts ---- */
 	struct fl_addr pods;               /* where it tells; an empty path: it is not asked */
-	FL_VEC(struct stranger) strangers;
+	FL_VEC(struct other_plugin) other_plugins;
 	struct fl_timer count_timer;
 	struct fl_grpc_client *count_client, *help_client;   /* only while a request is on its way */
 	struct fl_grpc_request count, help;
@@ -132,7 +132,7 @@ void plugin_send_all(struct plugin *plugin);
 void plugin_end_watchers(struct plugin *plugin, const char *why);
 
 /* ---- plugin_counts.c ---- */
-void plugins_see_strangers(struct fl_plugins *all);   /* `seen` is known, and who answers there */
+void plugins_see_other_plugins(struct fl_plugins *all);   /* `seen` is known, and who answers there */
 void plugins_count_soon(struct fl_plugins *all);
 void plugins_count_stop(struct fl_plugins *all);
 

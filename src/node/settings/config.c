@@ -78,7 +78,7 @@ static const struct fl_owner owner = {
 		"withoutCDI", "passDeviceSpecs", "sharedDevicesAllocationPolicy", "sharing",
 		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
 		"lookRoots", "lookDev", "driverRoot", "devRoot", "cdiFeatureFlags", "cdiDisableHooks", "cdiKind",
-		"cdiAnnotationPrefix", "hook", "recoveryWait", "recoveryWaitMax", "cleanLooks", "extras",
+		"cdiAnnotationPrefix", "hook", "recoveryWait", "recoveryWaitMax", "recoveryChecks", "extras",
 		"imexRequired", "startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks",
 		"makeDeviceNodes", "mps", "mpsRoot", "started", "waits", "file", "message", "untaken", "noNode",
 		NULL,

@@ -22,11 +22,11 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 {
 	*ret = (struct fl_settings){ 0 };
 	FL_SET(FL_IN(ret, meta), name, FL_S("settings"));
-	if (!FL_ELEMENTS(ret, arena, hand_out, 1) || !FL_ELEMENTS(ret, arena, ignored, FL_LEN(ignored)) ||
+	if (!FL_ELEMENTS(ret, arena, device_lists, 1) || !FL_ELEMENTS(ret, arena, ignored, FL_LEN(ignored)) ||
 	    !FL_ELEMENTS(ret, arena, look_roots, FL_LEN(usual_roots)))
 		return no_memory(err);
 	memcpy(ret->look_roots.at, usual_roots, sizeof usual_roots);
-	ret->hand_out.at[0] = FL_HAND_CDI;
+	ret->device_lists.at[0] = FL_BY_CDI;
 	memcpy(ret->ignored.at, ignored, sizeof ignored);
 	FL_SET(ret, unpooled, false);
 	FL_SET(ret, mig, FL_MIG_NONE);
@@ -39,7 +39,7 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 	FL_SET(ret, annotation_prefix, FL_S("cdi.k8s.io/"));
 	FL_SET(ret, recovery_wait, FL_SETTINGS_WAIT);
 	FL_SET(ret, recovery_wait_max, FL_SETTINGS_WAIT_FLAPPING);
-	FL_SET(ret, clean_looks, FL_SETTINGS_LOOKS);
+	FL_SET(ret, recovery_checks, FL_SETTINGS_RECOVERY_CHECKS);
 	return 0;
 }
 
@@ -550,12 +550,12 @@ static int lay_recovery(struct laying *l, const struct fl_settings_given *given)
 						  FL_ARG(given->recovery_wait_max));
 		FL_SET(l->settings, recovery_wait_max, number);
 	}
-	if (given->clean_looks.p) {
-		at = option("clean-looks");
-		if (!fl_str_i64(given->clean_looks, &number) || number < 1 || number > FL_CARD_CLEAN_MAX)
+	if (given->recovery_checks.p) {
+		at = option("recovery-checks");
+		if (!fl_str_i64(given->recovery_checks, &number) || number < 1 || number > FL_CARD_CLEAN_MAX)
 			return fl_settings_refuse(&at, l->err, "'%.*s' is no number from 1 to %d",
-						  FL_ARG(given->clean_looks), FL_CARD_CLEAN_MAX);
-		FL_SET(l->settings, clean_looks, (int32_t)number);
+						  FL_ARG(given->recovery_checks), FL_CARD_CLEAN_MAX);
+		FL_SET(l->settings, recovery_checks, (int32_t)number);
 	}
 	return given->recovery_wait_max.p ? check_flapping_wait(l) : flapping_wait_by_default(l);
 }

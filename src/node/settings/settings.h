@@ -25,7 +25,7 @@ struct fl_settings_given {
 	struct fl_str hook_usual;              /* the hook's path where nobody names one */
 	struct fl_str unpooled, pre_start, disable_health, enable_health, discovery, fail_on_init;
 	struct fl_str gdrcopy, gds, mofed, imex_channels, imex_required, mps_root, cdi_kind, recovery_wait,
-		      recovery_wait_max, clean_looks;
+		      recovery_wait_max, recovery_checks;
 	struct fl_str look_root, dev_root, nvidia_hook;
 	struct fl_str startup_taint, evict_after, remove_refused, dev_links, make_nodes;
 	struct fl_strs list_strategy, roots, cdi_flags, disabled_hooks;
@@ -93,7 +93,7 @@ struct fl_settings_given {
 	FL_OPT_STR(type, m.recovery_wait_max, "recovery-wait-max", \
 		   "Longest time without a fault before a flapping GPU returns, above --recovery-wait " \
 		   "and up to 1h: 10m, or twice --recovery-wait. 0s: off."), \
-	FL_OPT_STR(type, m.clean_looks, "clean-looks", "Looks without a fault before a card comes back."), \
+	FL_OPT_STR(type, m.recovery_checks, "recovery-checks", "Looks without a fault before a card comes back."), \
 	FL_OPT_STR(type, m.startup_taint, "startup-taint", "Taint the Node until its GPUs are ready: false.", \
 		   FL_SETTINGS_TRUTH), \
 	FL_OPT_STR(type, m.evict_after, "evict-after", "Evict Pods this long after their GPU died; 0s: never.", \

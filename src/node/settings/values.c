@@ -67,23 +67,23 @@ int fl_settings_bool(const struct fl_settings_at *at, struct fl_str text, bool *
 int fl_settings_way(const struct fl_settings_at *at, struct fl_settings *settings, struct fl_str text,
 		    struct fl_err *err)
 {
-	int way, r = fl_settings_enum(at, &fl_hand_out_names, text, &way, err);
+	int way, r = fl_settings_enum(at, &fl_device_list_names, text, &way, err);
 
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < settings->hand_out.len; i++)
-		if (settings->hand_out.at[i] == (enum fl_hand_out)way)
+	for (uint32_t i = 0; i < settings->device_lists.len; i++)
+		if (settings->device_lists.at[i] == (enum fl_device_list)way)
 			return 0;
-	settings->hand_out.at[settings->hand_out.len++] = (enum fl_hand_out)way;
+	settings->device_lists.at[settings->device_lists.len++] = (enum fl_device_list)way;
 	return 0;
 }
 
 int fl_settings_ways_begin(struct fl_settings *settings, struct fl_arena *arena, struct fl_err *err)
 {
 	/* Each at most once. */
-	if (!FL_ELEMENTS(settings, arena, hand_out, FL_HAND_OUT_COUNT_))
+	if (!FL_ELEMENTS(settings, arena, device_lists, FL_DEVICE_LIST_COUNT_))
 		return no_memory(err);
-	settings->hand_out.len = 0;
+	settings->device_lists.len = 0;
 	return 0;
 }
 

@@ -276,11 +276,11 @@ static void say_known(const struct book *book, const struct entry *entry, struct
 	case UNSURE:
 		return;
 	case AGREES:
-		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_TELL_NOBODY, "KnownToKubelet",
+		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_EMIT_NOBODY, "KnownToKubelet",
 				  FL_CONDITION_TRUE, "AsAllocated", "the kubelet counts the same devices");
 		return;
 	case FORGOTTEN:
-		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_TELL_WARNING, "KnownToKubelet",
+		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_EMIT_WARNING, "KnownToKubelet",
 				  FL_CONDITION_FALSE, "DeviceForgotten",
 				  "container %.*s runs with %.*s %.*s, and the kubelet counts no such device for it: "
 				  "its checkpoint was lost; it may give the device to another Pod: kubectl delete pod "
@@ -289,7 +289,7 @@ static void say_known(const struct book *book, const struct entry *entry, struct
 				  FL_ARG(b->pod_space), FL_ARG(b->pod));
 		return;
 	case DIFFERS:
-		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_TELL_WARNING, "KnownToKubelet",
+		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_EMIT_WARNING, "KnownToKubelet",
 				  FL_CONDITION_FALSE, "DeviceDiffers",
 				  "container %.*s was given %.*s %.*s, and the kubelet counts %.*s for it: its "
 				  "checkpoint is stale: kubectl delete pod -n %.*s %.*s",
@@ -306,14 +306,14 @@ static void say_alone(const struct book *book, const struct entry *entry, struct
 	if (entry->verdict == UNSURE)
 		return;
 	if (other)
-		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_TELL_WARNING, "HeldAlone",
+		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_EMIT_WARNING, "HeldAlone",
 				  FL_CONDITION_FALSE, "DeviceHeldTwice",
 				  "%.*s %.*s is held by Pod %.*s/%.*s and by Pod %.*s/%.*s: delete one of them: "
 				  "kubectl delete pod -n %.*s %.*s",
 				  FL_ARG(b->resource), FL_ARG(entry->contended), FL_ARG(b->pod_space), FL_ARG(b->pod),
 				  FL_ARG(other->pod_space), FL_ARG(other->pod), FL_ARG(b->pod_space), FL_ARG(b->pod));
 	else
-		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_TELL_NOBODY, "HeldAlone", FL_CONDITION_TRUE,
+		fl_want_condition(book->plan, &fl_gpu_book_owner, ref, FL_EMIT_NOBODY, "HeldAlone", FL_CONDITION_TRUE,
 				  "AsAllocated", "no other Pod has a device of it");
 }
 

@@ -34,7 +34,7 @@ static void evict(const struct fl_gpu_pods_facts *facts, struct fl_plan *plan, c
 	FL_SET(&eviction, uid, pod->meta.uid);
 	FL_SET(&eviction, card, health->meta.name);
 	fl_want(plan, &fl_gpu_evict_owner, ref, &eviction);
-	fl_want_condition(plan, &fl_gpu_evict_owner, ref, FL_TELL_WARNING, "Evicted", FL_CONDITION_TRUE, "GPUDead",
+	fl_want_condition(plan, &fl_gpu_evict_owner, ref, FL_EMIT_WARNING, "Evicted", FL_CONDITION_TRUE, "GPUDead",
 			  "evicted: its GPU %.*s has been Unhealthy (%.*s) for more than %lld s (--evict-after)",
 			  FL_ARG(health->meta.name), FL_ARG(health->cause),
 			  (long long)(facts->settings->evict_after / (int64_t)FL_NS_PER_S));
@@ -55,7 +55,7 @@ static bool evict_all(const struct fl_gpu_pods_facts *f, struct fl_plan *plan, c
 		return false;
 	}
 	held = fl_plan_get(plan, (size_t)f->holder_len + 1, sizeof *held);
-	len = held ? fl_gpu_tell_pods(&concerned, held) : 0;
+	len = held ? fl_gpu_affected_pods(&concerned, held) : 0;
 	for (uint32_t i = 0; i < len; i++) {
 		const struct fl_own_pod *pod = pods_find(f, held[i].space, held[i].name);
 

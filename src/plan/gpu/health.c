@@ -52,7 +52,7 @@ static void look_at_driver(const struct fl_driver *driver, struct verdict *v)
 	switch (driver->state) {
 	case FL_DRIVER_ABSENT:
 		worse(v, SURE, false, FL_S("DriverAbsent"), FL_S("its driver is not there"),
-		      "install or load the driver; it is taken up by itself");
+		      "install or load the driver; it is reopened without a restart");
 		return;
 	case FL_DRIVER_PAUSED:
 		worse(v, SURE, false, FL_S("Paused"),
@@ -257,7 +257,7 @@ static bool proven(const struct fl_gpu_health_facts *facts, const struct fl_card
 	const struct fl_card *card = facts->card;
 
 	return facts->driver->state == FL_DRIVER_READY && card && fl_gpu_look_is_clean(card) &&
-	       card->clean >= facts->settings->clean_looks && fault->clean >= facts->settings->clean_looks;
+	       card->clean >= facts->settings->recovery_checks && fault->clean >= facts->settings->recovery_checks;
 }
 
 /* Over: nobody needs to know of it any more. One that has only just come is not: the first look after it may have begun
@@ -436,7 +436,7 @@ static enum fl_health_state good_state(const struct subject *s, const struct fl_
 	if (flap_wait && !fl_gpu_cause_is_driver(before->cause) &&
 	    !has_lasted(s, before->state == FL_RECOVERING ? before : NULL, flap_wait))
 		return FL_RECOVERING;
-	if (!was_away(before) && facts->card->clean < facts->settings->clean_looks)
+	if (!was_away(before) && facts->card->clean < facts->settings->recovery_checks)
 		return FL_RECOVERING;
 	if (!before->has.returned || !same_boot(facts, before) || (uint64_t)before->returned > facts->now)
 		return FL_HEALTHY;
@@ -493,7 +493,7 @@ static void tell_flapping(const struct subject *s, struct fl_ref ref, const stru
 {
 	struct fl_str words = fl_gpu_flap_words(s->plan, s->facts->settings, health, s->facts->now);
 
-	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_TELL_WARNING, "Flapping", FL_CONDITION_TRUE,
+	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_EMIT_WARNING, "Flapping", FL_CONDITION_TRUE,
 			  "Flapping", "%.*s: fairlead_gpu_faults_total counts its faults; if it goes on, drain the "
 				      "node, reset the card or have it replaced%.*s",
 			  FL_ARG(words), FL_ARG(holders));
@@ -534,14 +534,14 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 							v->sick && v->grade != FINE }, &health);
 	fl_want(s->plan, &fl_gpu_health_owner, ref, &health);
 	if (state == FL_HEALTHY) {
-		fl_want_condition(s->plan, &fl_gpu_health_owner, ref, before ? FL_TELL_NORMAL : FL_TELL_NOBODY,
+		fl_want_condition(s->plan, &fl_gpu_health_owner, ref, before ? FL_EMIT_NORMAL : FL_EMIT_NOBODY,
 				  "Healthy", FL_CONDITION_TRUE, "Healthy", "%.*s",
 				  FL_ARG(v->note.len ? v->note : FL_S("answers, and no fault is left")));
 		return;
 	}
 	holders = held_by(s);
 	remedy = remedy_for(s, v->remedy);
-	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_TELL_WARNING, "Healthy", FL_CONDITION_FALSE,
+	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_EMIT_WARNING, "Healthy", FL_CONDITION_FALSE,
 			  fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%.*s%.*s",
 			  state == FL_RECOVERING ? "coming back after " : "", FL_ARG(v->says), remedy.len ? ": " : "",
 			  FL_ARG(remedy), FL_ARG(holders));

@@ -1,7 +1,7 @@
 /* health.h - is a card, or a part of it, fit to be handed out?
  *
  * Healthy -> Suspect -> Unhealthy -> Recovering -> Healthy. Bad news counts at once: Suspect is not handed out either,
- * it only means that one look is not enough to say what is wrong. Good news waits: for `cleanLooks` looks without a
+ * it only means that one look is not enough to say what is wrong. Good news waits: for `recoveryChecks` looks without a
  * fault, and until `recoveryWait` after the last return. A fault of one partition is that partition's; one of the card
  * is every partition's. What is over is wanted gone, so a harmless report never ends a fatal one.
  *

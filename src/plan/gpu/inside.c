@@ -42,7 +42,7 @@ static void say_stale(const struct fl_gpu_inside_facts *facts, struct fl_plan *p
 
 	if (inside->process.len)
 		who = fl_plan_printf(plan, "its process %.*s uses", FL_ARG(inside->process));
-	fl_want_condition(plan, &fl_gpu_finding_owner, ref, FL_TELL_WARNING, "DriverCurrent", FL_CONDITION_FALSE,
+	fl_want_condition(plan, &fl_gpu_finding_owner, ref, FL_EMIT_WARNING, "DriverCurrent", FL_CONDITION_FALSE,
 			  "DriverChanged", "%.*s %.*s, and the loaded driver is %.*s: the driver was changed under the "
 					   "running Pod, and CUDA fails in it: %.*s",
 			  FL_ARG(who), FL_ARG(inside->library),
@@ -52,7 +52,7 @@ static void say_stale(const struct fl_gpu_inside_facts *facts, struct fl_plan *p
 static void say_denied(const struct fl_gpu_inside_facts *facts, struct fl_plan *plan, struct fl_ref ref,
 		       const struct fl_inside *inside)
 {
-	fl_want_condition(plan, &fl_gpu_finding_owner, ref, FL_TELL_WARNING, "DevicesAllowed", FL_CONDITION_FALSE,
+	fl_want_condition(plan, &fl_gpu_finding_owner, ref, FL_EMIT_WARNING, "DevicesAllowed", FL_CONDITION_FALSE,
 			  "DeviceAccessLost", "a container of it may not open its %.*s any more: with the systemd "
 			  "cgroup driver, systemctl daemon-reload takes devices away: %.*s%s", FL_ARG(inside->denied),
 			  FL_ARG(deletion(plan, inside)),
@@ -109,14 +109,14 @@ static void say_risk(const struct fl_gpu_inside_facts *f, struct fl_plan *plan)
 		if (f->insides[i].unlinked.len && holds(f, &f->insides[i]))
 			add(&all, plan, &f->insides[i]);
 	if (all.count)
-		fl_want_condition(plan, &fl_gpu_access_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_NOBODY,
+		fl_want_condition(plan, &fl_gpu_access_owner, FL_REF(&fl_own_node_kind, f->node), FL_EMIT_NOBODY,
 				  "GPUAccessAtRisk", FL_CONDITION_TRUE, "NoCharLinks",
 				  "with runc 1.1.3 to 1.1.6, or a systemd before 240, systemctl daemon-reload takes "
 				  "their GPUs away from %u Pods, because /dev/char has no link to %.*s: start the "
 				  "agent with --dev-char-links=true, then restart them: %.*s%s",
 				  all.count, FL_ARG(all.node), FL_ARG(all.pods), all.unnamed ? ", ..." : "");
 	else if (before)
-		fl_want_condition(plan, &fl_gpu_access_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_NOBODY,
+		fl_want_condition(plan, &fl_gpu_access_owner, FL_REF(&fl_own_node_kind, f->node), FL_EMIT_NOBODY,
 				  "GPUAccessAtRisk", FL_CONDITION_FALSE, "None",
 				  "no running Pod is known to lose its GPUs by systemctl daemon-reload");
 }

@@ -8,12 +8,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const paths[] = { "units",  "handOut", "nodes", "devRoot", "extras", "cdiKind",
+static const char *const paths[] = { "units",  "ways", "nodes", "devRoot", "extras", "cdiKind",
 				     "cdiAnnotationPrefix", "sharePolicy", "oneShare", "preStart", "mpsRoot",
 				     "refused", NULL };
 const struct fl_owner fl_gpu_lists_owner = { "fairlead-lists", &fl_resource_kind, paths };
 static const char *const node_paths[] = { "status.conditions[type=GPUsReady]",
-					  "status.conditions[type=GPUSettingsTaken]", NULL };
+					  "status.conditions[type=GPUConfigApplied]", NULL };
 const struct fl_owner fl_gpu_lists_node_owner = { "fairlead-node", &fl_own_node_kind, node_paths };
 /* ---- small things ---- */
 
@@ -154,8 +154,8 @@ static bool begin(struct lists *l)
 		n += f->holders[i].devices.len;
 	l->at = fl_plan_get(l->plan, l->list_max, sizeof *l->at);
 	l->held = fl_plan_get(l->plan, n, sizeof *l->held);
-	l->hand_out = fl_plan_get(l->plan, FL_HAND_OUT_COUNT_ + 1, sizeof *l->hand_out);
-	if (!l->at || !l->held || !l->hand_out)
+	l->device_lists = fl_plan_get(l->plan, FL_DEVICE_LIST_COUNT_ + 1, sizeof *l->device_lists);
+	if (!l->at || !l->held || !l->device_lists)
 		return false;
 	for (uint32_t i = 0; i < f->holder_len; i++) {
 		for (uint32_t k = 0; k < f->holders[i].devices.len; k++) {
@@ -172,14 +172,14 @@ static bool begin(struct lists *l)
 
 /* ---- how containers get them ---- */
 
-static void add_way(struct lists *l, enum fl_hand_out way)
+static void add_way(struct lists *l, enum fl_device_list way)
 {
-	for (uint32_t i = 0; i < l->hand_out_len; i++)
-		if (l->hand_out[i] == way)
+	for (uint32_t i = 0; i < l->device_lists_len; i++)
+		if (l->device_lists[i] == way)
 			return;
-	l->hand_out[l->hand_out_len++] = way;
-	l->by_nodes |= way == FL_HAND_NODES || way == FL_HAND_ENV;
-	l->by_cdi |= way == FL_HAND_CDI || way == FL_HAND_CDI_ANNOTATIONS;
+	l->device_lists[l->device_lists_len++] = way;
+	l->by_nodes |= way == FL_BY_NODES || way == FL_BY_ENV;
+	l->by_cdi |= way == FL_BY_CDI || way == FL_BY_CDI_ANNOTATIONS;
 }
 
 /* Names of CDI devices are dropped in silence where the runtime has CDI off: a container would start without its card.
@@ -190,16 +190,16 @@ static void choose_ways(struct lists *l)
 	const struct fl_runtime *runtime = l->facts->runtime;
 	bool off = runtime && runtime->cdi_known && !runtime->cdi, told = false;
 
-	for (uint32_t i = 0; i < s->hand_out.len && i < FL_HAND_OUT_COUNT_; i++) {
-		enum fl_hand_out way = s->hand_out.at[i];
-		bool cdi = way == FL_HAND_CDI || way == FL_HAND_CDI_ANNOTATIONS;
+	for (uint32_t i = 0; i < s->device_lists.len && i < FL_DEVICE_LIST_COUNT_; i++) {
+		enum fl_device_list way = s->device_lists.at[i];
+		bool cdi = way == FL_BY_CDI || way == FL_BY_CDI_ANNOTATIONS;
 
 		if (!cdi || !off) {
 			add_way(l, way);
 			continue;
 		}
 		if (s->without_cdi == FL_WITHOUT_CDI_FALL_BACK)
-			add_way(l, FL_HAND_NODES);
+			add_way(l, FL_BY_NODES);
 		else
 			l->refused = FL_S("the container runtime has CDI off: set enable_cdi in its configuration and "
 					  "restart it, or choose --without-cdi=device-specs");
@@ -212,7 +212,7 @@ static void choose_ways(struct lists *l)
 		told = true;
 	}
 	if (s->pass_nodes)
-		add_way(l, FL_HAND_NODES);
+		add_way(l, FL_BY_NODES);
 }
 
 /* ---- which cards there are ---- */
@@ -576,9 +576,9 @@ static void want_list(struct lists *l, const struct list *list, struct fl_str re
 	resource.units.at = list->units;
 	resource.units.len = list->len;
 	resource.has.units = 1;
-	resource.hand_out.at = l->hand_out;
-	resource.hand_out.len = l->hand_out_len;
-	resource.has.hand_out = 1;
+	resource.device_lists.at = l->device_lists;
+	resource.device_lists.len = l->device_lists_len;
+	resource.has.device_lists = 1;
 	set_nodes(l, &resource);
 	if (l->extra_len) {
 		resource.extras.at = l->extras;

@@ -21,7 +21,7 @@ struct held {
 	const struct fl_holder *holder;
 };
 
-#define LISTS_POOLS "PoolMisconfigured"   /* a reason of GPUSettingsTaken and of GPUsReady */
+#define LISTS_POOLS "PoolMisconfigured"   /* a reason of GPUConfigApplied and of GPUsReady */
 
 struct lists {
 	const struct fl_gpu_lists_facts *facts;
@@ -32,8 +32,8 @@ struct lists {
 	uint32_t held_len;
 	bool by_nodes, by_cdi;                 /* how containers get devices, after what the runtime says */
 	bool *on_disk;                         /* of each of the specs: is it there as it is shown? */
-	enum fl_hand_out *hand_out;
-	uint32_t hand_out_len;
+	enum fl_device_list *device_lists;
+	uint32_t device_lists_len;
 	enum fl_extra *extras;                 /* that are there, and may be handed out */
 	uint32_t extra_len;
 	bool extras_wait;                      /* one is there and its CDI file is not: not served for the first time */

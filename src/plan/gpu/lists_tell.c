@@ -79,14 +79,14 @@ static void tell_settings(struct lists *l, struct fl_ref node)
 	const struct fl_settings *s = l->facts->settings;
 
 	if (s->message.len)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_WARNING, "GPUConfigApplied",
 				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
 	else if (s->untaken.len || l->pools.len)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_WARNING, "GPUSettingsTaken",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_WARNING, "GPUConfigApplied",
 				  FL_CONDITION_FALSE, s->untaken.len ? "NotTaken" : LISTS_POOLS, "%.*s%s%.*s",
 				  FL_ARG(s->untaken), s->untaken.len && l->pools.len ? "; " : "", FL_ARG(l->pools));
 	else
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, "GPUSettingsTaken",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_NOBODY, "GPUConfigApplied",
 				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
 }
 
@@ -112,7 +112,7 @@ static void tell_as_before(struct lists *l, struct fl_ref node, const char *type
 	struct fl_str reason = before ? fl_plan_printf(l->plan, "%.*s", FL_ARG(before->reason)) : FL_S("");
 
 	if (before && reason.p)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_TELL_NOBODY, type, before->status,
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_NOBODY, type, before->status,
 				  reason.p, "%.*s", FL_ARG(before->message));
 }
 
@@ -120,7 +120,7 @@ static void tell_as_before(struct lists *l, struct fl_ref node, const char *type
 static bool pools_as_before(const struct lists *l)
 {
 	const struct fl_condition *before =
-		fl_condition_find(&l->facts->node->status.conditions, FL_S("GPUSettingsTaken"));
+		fl_condition_find(&l->facts->node->status.conditions, FL_S("GPUConfigApplied"));
 
 	return l->pools_unknown && before && fl_str_eq(before->reason, FL_S(LISTS_POOLS)) &&
 	       !l->facts->settings->message.len && !l->facts->settings->untaken.len;
@@ -147,7 +147,7 @@ static void tell_served(struct lists *l, uint32_t served, struct fl_ref ref)
 	uint32_t cards = l->facts->card_len, listed = count_listed(l);
 	struct fl_str of = listed < cards ? fl_plan_printf(l->plan, "%u of ", listed) : FL_S("");
 
-	fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NORMAL, "GPUsReady", FL_CONDITION_TRUE,
+	fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_NORMAL, "GPUsReady", FL_CONDITION_TRUE,
 			  "Ready", "%.*s%u card%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s", served,
 			  served == 1 ? "" : "s");
 }
@@ -164,22 +164,22 @@ static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
 		l->problems = fl_plan_printf(l->plan, "%.*s; %u more devices", FL_ARG(l->problems),
 					     l->devices - FL_LISTS_NAMED);
 	if (l->facts->driver->state != FL_DRIVER_READY)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
 				  FL_CONDITION_FALSE, "DriverNotReady", "the driver is %s: %.*s",
 				  fl_name(&fl_driver_state_names, (int)f->driver->state), FL_ARG(f->driver->message));
 	else if (f->settings->message.len && !l->reason)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
 				  FL_CONDITION_FALSE, "Configuration", "%.*s", FL_ARG(f->settings->message));
 	else if (l->reason)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
 				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
 				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
 	else if (!served && l->pools.len)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_WARNING, "GPUsReady",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
 				  FL_CONDITION_FALSE, LISTS_POOLS, "%.*s", FL_ARG(l->pools));
 	else if (!served)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_TELL_NOBODY, "GPUsReady",
-				  FL_CONDITION_TRUE, "NothingAsked", "%s",
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_NOBODY, "GPUsReady",
+				  FL_CONDITION_TRUE, "NoResources", "%s",
 				  f->card_len ? none_asked : "there is no card");
 	else
 		tell_served(l, served, ref);
@@ -201,7 +201,7 @@ void lists_tell(struct lists *l, uint32_t served)
 	else
 		tell_ready(l, served, ref);
 	if ((moment && l->facts->settings->waits.len) || pools_as_before(l))
-		tell_as_before(l, ref, "GPUSettingsTaken");
+		tell_as_before(l, ref, "GPUConfigApplied");
 	else
 		tell_settings(l, ref);
 }

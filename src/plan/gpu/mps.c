@@ -412,7 +412,7 @@ static void judge(struct daemon *d)
 		problem(d->m, strcmp(reason, "MPSStarts") == 0, reason, "%.*s: %.*s", FL_ARG(d->name), FL_ARG(why));
 		return;
 	}
-	if (!was->healthy && was->fails && (was->clean < s->clean_looks || now < again)) {
+	if (!was->healthy && was->fails && (was->clean < s->recovery_checks || now < again)) {
 		unhealthy(d, FL_S("the MPS control daemon is back, and is watched for a moment"));
 		problem(d->m, true, "MPSRecovers", "%.*s: the daemon is back, and is watched for a moment",
 			FL_ARG(d->name));
@@ -486,11 +486,11 @@ static void tell(struct mps *m)
 		return;
 	ref = FL_REF(&fl_own_node_kind, node);
 	if (m->reason)
-		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, m->quiet ? FL_TELL_NOBODY : FL_TELL_WARNING,
+		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, m->quiet ? FL_EMIT_NOBODY : FL_EMIT_WARNING,
 				  "MPSReady", FL_CONDITION_FALSE, m->reason, "%.*s%.*s", FL_ARG(m->problems),
 				  FL_ARG(m->quiet ? FL_S("") : logs(m)));
 	else if (m->asked && m->facts->driver->state == FL_DRIVER_READY)
-		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, FL_TELL_NORMAL, "MPSReady", FL_CONDITION_TRUE,
+		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, FL_EMIT_NORMAL, "MPSReady", FL_CONDITION_TRUE,
 				  "Ready", "%u GPUs are shared, %d clients each", m->shared, (int)m->replicas);
 	else if (!m->asked && fl_condition_find(&node->status.conditions, FL_S("MPSReady")))
 		fl_want(m->plan, &fl_gpu_mps_node_owner, ref, &(struct fl_own_node){ 0 });

@@ -7,7 +7,7 @@
  * A crash anywhere leaves facts from which the same plan goes on or undoes. A daemon that is found by the next agent is
  * adopted. A daemon that died is replaced at once. One that does not answer is replaced when no Pod holds a share: its
  * clients may still work, and would end with it. Both, and a fault of a client (which ends all clients of that GPU),
- * make the shares Unhealthy at once; they return after `cleanLooks` probes without a fault, and not twice within
+ * make the shares Unhealthy at once; they return after `recoveryChecks` probes without a fault, and not twice within
  * `recoveryWait`.
  *
  * A GPU that a Pod holds otherwise joins when that Pod has ended: in exclusive mode its next process would fail.

@@ -112,8 +112,8 @@ struct fl_str fl_gpu_written_dev(const struct fl_settings *settings, const struc
 
 bool fl_gpu_by_cdi(const struct fl_settings *settings)
 {
-	for (uint32_t i = 0; i < settings->hand_out.len; i++)
-		if (settings->hand_out.at[i] == FL_HAND_CDI || settings->hand_out.at[i] == FL_HAND_CDI_ANNOTATIONS)
+	for (uint32_t i = 0; i < settings->device_lists.len; i++)
+		if (settings->device_lists.at[i] == FL_BY_CDI || settings->device_lists.at[i] == FL_BY_CDI_ANNOTATIONS)
 			return true;
 	return false;
 }

@@ -3,15 +3,15 @@
 #define LABELS "nvidia.com/gpu.deploy."
 #define PAUSED "paused-for-"
 
-const struct fl_owner fl_gpu_hold_owner = {
-	.manager = "fairlead-hold", .kind = &fl_hold_kind,
-	.paths = (const char *const[]){ "held", "why", "asked", NULL },
+const struct fl_owner fl_gpu_driver_pause_owner = {
+	.manager = "fairlead-driver-pause", .kind = &fl_driver_pause_kind,
+	.paths = (const char *const[]){ "paused", "why", "asked", NULL },
 };
 const struct fl_owner fl_gpu_pause_owner = {
-	.manager = "fairlead-hold", .kind = &fl_pause_kind, .paths = (const char *const[]){ "why", NULL },
+	.manager = "fairlead-driver-pause", .kind = &fl_pause_kind, .paths = (const char *const[]){ "why", NULL },
 };
 
-struct fl_str fl_gpu_pause_by_operator(const struct fl_word *word, const struct fl_pause *remembered)
+struct fl_str fl_gpu_pause_by_operator(const struct fl_pause_request *word, const struct fl_pause *remembered)
 {
 	if (word)
 		return word->pause ? word->why : FL_S("");
@@ -47,20 +47,20 @@ static void remember(struct fl_plan *plan, struct fl_str whose, struct fl_str wh
 void fl_gpu_pause_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_pause_facts *facts = facts_;
-	struct fl_ref ref = { &fl_hold_kind, FL_S(""), FL_S("driver"), FL_S("") };
+	struct fl_ref ref = { &fl_driver_pause_kind, FL_S(""), FL_S("driver"), FL_S("") };
 	struct fl_str by_operator = fl_gpu_pause_by_operator(facts->word, facts->by_operator),
 		      by_node = nodes(facts, plan);
-	struct fl_hold hold = { 0 };
+	struct fl_driver_pause pause = { 0 };
 
 	remember(plan, FL_S(FL_PAUSE_OPERATOR), by_operator);
 	remember(plan, FL_S(FL_PAUSE_NODE), by_node);
-	FL_SET(FL_IN(&hold, meta), name, ref.name);
-	FL_SET(&hold, held, by_operator.len || by_node.len);
+	FL_SET(FL_IN(&pause, meta), name, ref.name);
+	FL_SET(&pause, paused, by_operator.len || by_node.len);
 	if (facts->word)
-		FL_SET(&hold, asked, facts->word->asked);
-	if (hold.held) {
-		FL_SET(&hold, why, by_operator.len ? by_operator : by_node);
-		fl_say(plan, ref, "Held", "%.*s", FL_ARG(hold.why));
+		FL_SET(&pause, asked, facts->word->asked);
+	if (pause.paused) {
+		FL_SET(&pause, why, by_operator.len ? by_operator : by_node);
+		fl_say(plan, ref, "Paused", "%.*s", FL_ARG(pause.why));
 	}
-	fl_want(plan, &fl_gpu_hold_owner, ref, &hold);
+	fl_want(plan, &fl_gpu_driver_pause_owner, ref, &pause);
 }

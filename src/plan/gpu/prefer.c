@@ -1,6 +1,6 @@
-/* Which devices are best together: fl_prefer of hand_out.h. */
+/* Which devices are best together: fl_prefer of allocate.h. */
 #include "base/limits.h"
-#include "plan/gpu/hand_out.h"
+#include "plan/gpu/allocate.h"
 #include "plan/gpu/ids.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int by_place(const void *a_, const void *b_)
 	return (a->replica > b->replica) - (a->replica < b->replica);
 }
 
-static int add_all(struct choice *c, const struct fl_hand_out_wish *wish, bool must, struct fl_err *err)
+static int add_all(struct choice *c, const struct fl_device_ids *wish, bool must, struct fl_err *err)
 {
 	for (uint32_t i = 0; i < wish->len; i++) {
 		struct item *item = &c->items[c->len++];
@@ -54,7 +54,7 @@ static int add_all(struct choice *c, const struct fl_hand_out_wish *wish, bool m
 }
 
 /* What must be among them is available, whether it was said or not. */
-static int begin(struct choice *c, const struct fl_hand_out_wish *available, const struct fl_hand_out_wish *must,
+static int begin(struct choice *c, const struct fl_device_ids *available, const struct fl_device_ids *must,
 		 struct fl_err *err)
 {
 	uint32_t len = 0, musts = 0;
@@ -421,8 +421,8 @@ static bool whole(const struct choice *c)
 	return true;
 }
 
-int fl_prefer(const struct fl_resource *resource, const struct fl_hand_out_wish *available,
-	      const struct fl_hand_out_wish *must, uint32_t size, struct fl_arena *arena, struct fl_str *ret_ids,
+int fl_prefer(const struct fl_resource *resource, const struct fl_device_ids *available,
+	      const struct fl_device_ids *must, uint32_t size, struct fl_arena *arena, struct fl_str *ret_ids,
 	      struct fl_err *err)
 {
 	struct choice c = { .resource = resource, .size = size, .arena = arena };

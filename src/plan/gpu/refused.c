@@ -83,7 +83,7 @@ static void say(const struct fl_gpu_pods_facts *facts, struct fl_plan *plan, con
 		rest = fl_plan_printf(plan, "; %u more: kubectl get pods -A --field-selector "
 					    "spec.nodeName=%.*s,status.phase=Failed",
 				      all->unnamed, FL_ARG(ref.name));
-	fl_want_condition(plan, &fl_gpu_refused_owner, ref, FL_TELL_WARNING, "GPUPodsRefused", FL_CONDITION_TRUE,
+	fl_want_condition(plan, &fl_gpu_refused_owner, ref, FL_EMIT_WARNING, "GPUPodsRefused", FL_CONDITION_TRUE,
 			  "AdmissionFailed", "the kubelet refused %u Pods that ask for GPUs, and will not try again: "
 			  "%.*s%.*s%s", all->count, FL_ARG(all->commands), FL_ARG(rest),
 			  facts->settings->remove_refused ?
@@ -108,7 +108,7 @@ bool pods_refused(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 			fl_want_at(plan, until);
 	}
 	if (before)   /* as it was, unless more is known below */
-		fl_want_condition(plan, &fl_gpu_refused_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_NOBODY,
+		fl_want_condition(plan, &fl_gpu_refused_owner, FL_REF(&fl_own_node_kind, f->node), FL_EMIT_NOBODY,
 				  "GPUPodsRefused", before->status, holds ? "AdmissionFailed" : "None", "%.*s",
 				  FL_ARG(before->message));
 	if (!f->failed_known || !f->active || !f->active->settled)
@@ -123,7 +123,7 @@ bool pods_refused(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 	if (all.count)
 		say(f, plan, &all);
 	else if (before)
-		fl_want_condition(plan, &fl_gpu_refused_owner, FL_REF(&fl_own_node_kind, f->node), FL_TELL_NORMAL,
+		fl_want_condition(plan, &fl_gpu_refused_owner, FL_REF(&fl_own_node_kind, f->node), FL_EMIT_NORMAL,
 				  "GPUPodsRefused", FL_CONDITION_FALSE, "None", "no refused Pod is left");
 	return young || holds || all.count;
 }

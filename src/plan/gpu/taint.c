@@ -70,7 +70,7 @@ static void take_back(const struct fl_gpu_taint_facts *f, struct fl_plan *plan, 
 	if (is_ours(f->node, taint))
 		fl_want_no_item(plan, &fl_gpu_taints, ref, taint);
 	if (started && started->status != FL_CONDITION_TRUE)
-		fl_want_condition(plan, &fl_gpu_taint_owner, ref, FL_TELL_NOBODY, "GPUsStarted", FL_CONDITION_TRUE,
+		fl_want_condition(plan, &fl_gpu_taint_owner, ref, FL_EMIT_NOBODY, "GPUsStarted", FL_CONDITION_TRUE,
 				  "Off", "--startup-taint is off");
 }
 
@@ -92,11 +92,11 @@ void fl_gpu_taint_plan(const void *facts_, struct fl_plan *plan)
 	}
 	if (has_started(f) || is_ready(f)) {
 		fl_want_no_item(plan, &fl_gpu_taints, ref, &taint);
-		fl_want_condition(plan, &fl_gpu_taint_owner, ref, FL_TELL_NORMAL, "GPUsStarted", FL_CONDITION_TRUE,
+		fl_want_condition(plan, &fl_gpu_taint_owner, ref, FL_EMIT_NORMAL, "GPUsStarted", FL_CONDITION_TRUE,
 				  "Started", "the GPUs were ready after boot %.*s", FL_ARG(f->settings->boot));
 		return;
 	}
 	fl_want_item(plan, &fl_gpu_taints, ref, &taint);
-	fl_want_condition(plan, &fl_gpu_taint_owner, ref, FL_TELL_NOBODY, "GPUsStarted", FL_CONDITION_FALSE, "Starting",
+	fl_want_condition(plan, &fl_gpu_taint_owner, ref, FL_EMIT_NOBODY, "GPUsStarted", FL_CONDITION_FALSE, "Starting",
 			  "the taint " FL_STARTUP_TAINT " keeps Pods away until the GPUs are ready");
 }

@@ -45,7 +45,7 @@ static bool is_concerned(const struct fl_gpu_tell_facts *facts, const struct fl_
 	return holds_what_it_was(facts, holder);
 }
 
-uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret)
+uint32_t fl_gpu_affected_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret)
 {
 	uint32_t len = 0;
 

@@ -1,6 +1,6 @@
 /* tell.h - whom the health of a GPU or MIG device concerns, and how an Event names the GPU.
  *
- * Pure, as all that decides. Whether the holders are those of now is the caller's care (node/news.h).
+ * Pure, as all that decides. Whether the holders are those of now is the caller's care (node/pod_events.h).
  */
 #pragma once
 #include "api/node.h"
@@ -20,7 +20,7 @@ struct fl_gpu_pod {
 
 /* The Pods that hold it, or a part of the card: each once, in the order of the holders. `ret` has room for as many as
  * there are holders. How many. */
-uint32_t fl_gpu_tell_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret);
+uint32_t fl_gpu_affected_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret);
 
 /* "GPU 2 (GPU-..., 0000:03:00.0)", as far as it is known; a MIG device with the GPU that it is on. An Event about a
  * Node says nothing else of which GPU it means. Without memory: empty. */

@@ -104,7 +104,7 @@ func TestContainersRestartWhileTheAPIServerIsAway(t *testing.T) {
 func TestAKubeletThatDoesNotReadHasTheNewestListAfterwards(t *testing.T) {
 	r := oneNode(t)
 	r.heals()
-	r.replaced("--recovery-wait=0s", "--clean-looks=1")
+	r.replaced("--recovery-wait=0s", "--recovery-checks=1")
 	r.must(r.n.Kubelet.Stop())
 	for range 10 {
 		r.say("lose", "5")

@@ -234,7 +234,7 @@ func TestATaintKeepsPodsAwayUntilTheGPUsAreReady(t *testing.T) {
 	r.must(r.agent.Terminate(t.Context()))
 	r.say("driver", "absent")
 	usual := r.agent
-	other, err := gpus.Agent(r.n, "--startup-taint=true", "--recovery-wait=0s", "--clean-looks=1")
+	other, err := gpus.Agent(r.n, "--startup-taint=true", "--recovery-wait=0s", "--recovery-checks=1")
 	r.must(err)
 	r.agent = other
 	r.n.Services = []*cluster.Part{other}

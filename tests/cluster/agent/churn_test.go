@@ -260,7 +260,7 @@ func churned(t *testing.T, replicas int64, places int, lasts time.Duration) {
 	r.heals()
 	r.must(r.n.WriteFile(file, fmt.Appendf(nil,
 		"version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: %d}\n", replicas), 0o644))
-	flags := []string{"--recovery-wait=2s", "--clean-looks=1"}
+	flags := []string{"--recovery-wait=2s", "--recovery-checks=1"}
 	if replicas > 1 {
 		flags = append(flags, "--config-file="+file)
 	}

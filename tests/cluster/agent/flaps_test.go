@@ -29,7 +29,7 @@ func TestAGPUThatFlaps(t *testing.T) {
 	const wait = 3 * time.Second
 	r := oneNode(t)
 	r.heals()
-	r.replaced("--recovery-wait="+wait.String(), "--recovery-wait-max=10m", "--clean-looks=1")
+	r.replaced("--recovery-wait="+wait.String(), "--recovery-wait-max=10m", "--recovery-checks=1")
 	r.listens()
 	r.runs(sleeper("flapper", 1))
 	id := r.only("flapper/main")

@@ -153,7 +153,7 @@ const usualDriver = "570.133.20"
 func TestXIDsOfEachKind(t *testing.T) {
 	r := oneNode(t)
 	r.heals()
-	r.replaced("--recovery-wait=1s", "--clean-looks=6", "--disable-health-checks=74")
+	r.replaced("--recovery-wait=1s", "--recovery-checks=6", "--disable-health-checks=74")
 	r.runs(sleeper("user", 1))
 	id := r.only("user/main")
 	for _, row := range []struct {

@@ -131,7 +131,7 @@ func (a *agent) write(devices string) {
 		name, sick := strings.CutSuffix(id, "!")
 		units = append(units, fmt.Sprintf(`{"id":%q,"healthy":%v,"why":"a test says so","shown":%q}`, name, !sick, name))
 	}
-	text := fmt.Sprintf(`[{"metadata":{"name":%q},"handOut":["cdi-cri","envvar"],"cdiKind":%q,"units":[%s]}]`, resourceName, cdiKind,
+	text := fmt.Sprintf(`[{"metadata":{"name":%q},"ways":["cdi-cri","envvar"],"cdiKind":%q,"units":[%s]}]`, resourceName, cdiKind,
 		strings.Join(units, ","))
 	cluster.Must(a.t, os.WriteFile(a.file, []byte(text), 0o600))
 }

@@ -31,7 +31,7 @@ func wishes(units string) string {
 		name, sick := strings.CutSuffix(id, "!")
 		all = append(all, fmt.Sprintf(`{"id":%q,"healthy":%v,"shown":%q}`, name, !sick, name))
 	}
-	return fmt.Sprintf(`[{"metadata":{"name":%q},"handOut":["cdi-cri"],"cdiKind":"test.dev/gpu","units":[%s]}]`, resource,
+	return fmt.Sprintf(`[{"metadata":{"name":%q},"ways":["cdi-cri"],"cdiKind":"test.dev/gpu","units":[%s]}]`, resource,
 		strings.Join(all, ","))
 }
 

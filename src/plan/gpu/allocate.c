@@ -1,4 +1,4 @@
-#include "plan/gpu/hand_out.h"
+#include "plan/gpu/allocate.h"
 #include "base/hmap.h"
 #include "plan/gpu/extras.h"
 #include "plan/gpu/ids.h"
@@ -12,7 +12,7 @@ struct wish {
 	const struct fl_resource *resource;
 	const struct fl_unit **units;          /* those asked for, each once, in the order of the list */
 	uint32_t len;
-	const struct fl_hand_out_wish *asked;  /* the ids themselves */
+	const struct fl_device_ids *asked;  /* the ids themselves */
 	struct fl_arena *arena;
 };
 
@@ -38,7 +38,7 @@ static int check_unit(const struct fl_resource *resource, const struct fl_unit *
 }
 
 /* Two looks, as a device that there is not is worse news than one that is sick. */
-static int look_up(const struct fl_resource *resource, const struct fl_hand_out_wish *wish, struct wish *ret,
+static int look_up(const struct fl_resource *resource, const struct fl_device_ids *wish, struct wish *ret,
 		   struct fl_err *err)
 {
 	const struct fl_unit **found = fl_arena_get_n(ret->arena, wish->len, sizeof *found);
@@ -114,7 +114,7 @@ static struct fl_str extra_name(const struct wish *wish, enum fl_extra which)
 								   extra->device }, 5);
 }
 
-static int put_cdi(const struct wish *wish, struct fl_handed *ret)
+static int put_cdi(const struct wish *wish, struct fl_allocation *ret)
 {
 	const struct fl_resource *resource = wish->resource;
 
@@ -150,7 +150,7 @@ static uint64_t hash_of_ids(const struct wish *wish, uint64_t seed)
 
 /* The name must differ from that of any other resource in the same container, and be the same when asked again: it
  * looks like NVIDIA's random one and follows from the ids. */
-static int put_annotation(const struct wish *wish, struct fl_handed *ret)
+static int put_annotation(const struct wish *wish, struct fl_allocation *ret)
 {
 	const uint64_t h[2] = { hash_of_ids(wish, 0x6661696c65616431), hash_of_ids(wish, 0x6661696c65616432) };
 	struct fl_pair *pair = fl_arena_get(wish->arena, sizeof *pair);
@@ -175,14 +175,14 @@ static int put_annotation(const struct wish *wish, struct fl_handed *ret)
 }
 
 /* Room for all variables that there may be: the devices, what comes beside cards, MPS. */
-static bool env_room(const struct wish *wish, struct fl_handed *ret)
+static bool env_room(const struct wish *wish, struct fl_allocation *ret)
 {
 	if (!ret->env)
 		ret->env = fl_arena_get_n(wish->arena, 2 + wish->resource->extras.len, sizeof *ret->env);
 	return ret->env != NULL;
 }
 
-static int put_env(const struct wish *wish, struct fl_str value, struct fl_handed *ret)
+static int put_env(const struct wish *wish, struct fl_str value, struct fl_allocation *ret)
 {
 	if (!env_room(wish, ret) || !value.p)
 		return -FL_E_NOMEM;
@@ -191,20 +191,20 @@ static int put_env(const struct wish *wish, struct fl_str value, struct fl_hande
 	return 0;
 }
 
-static bool by(const struct fl_resource *resource, enum fl_hand_out how)
+static bool by(const struct fl_resource *resource, enum fl_device_list how)
 {
-	for (uint32_t i = 0; i < resource->hand_out.len; i++)
-		if (resource->hand_out.at[i] == how)
+	for (uint32_t i = 0; i < resource->device_lists.len; i++)
+		if (resource->device_lists.at[i] == how)
 			return true;
 	return false;
 }
 
 /* NVIDIA_GDS and the like, under every strategy, for programs read them. The IMEX channel is for NVIDIA's runtime: only
  * beside the variable that it reads, and among mounts it is one of them. */
-static int put_extras(const struct wish *wish, struct fl_handed *ret)
+static int put_extras(const struct wish *wish, struct fl_allocation *ret)
 {
 	const struct fl_resource *resource = wish->resource;
-	bool channel = by(resource, FL_HAND_ENV) && !by(resource, FL_HAND_MOUNTS);
+	bool channel = by(resource, FL_BY_ENV) && !by(resource, FL_BY_MOUNTS);
 
 	if (!resource->extras.len)
 		return 0;
@@ -219,14 +219,15 @@ static int put_extras(const struct wish *wish, struct fl_handed *ret)
 	return 0;
 }
 
-static int put_mounts(const struct wish *wish, struct fl_handed *ret)
+static int put_mounts(const struct wish *wish, struct fl_allocation *ret)
 {
 	ret->mounts = fl_arena_get_n(wish->arena, wish->len + 3, sizeof *ret->mounts);
 	for (uint32_t i = 0; ret->mounts && i < wish->len; i++) {
 		const struct wish one = { .resource = wish->resource, .units = &wish->units[i], .len = 1,
 					  .arena = wish->arena };
 
-		ret->mounts[i] = (struct fl_handed_mount){ joined(&one, FL_S(MOUNTED), FL_S("/")), FL_S("/dev/null"),
+		ret->mounts[i] = (struct fl_allocation_mount){ joined(&one, FL_S(MOUNTED), FL_S("/")),
+							  FL_S("/dev/null"),
 							  false };
 		if (!ret->mounts[i].path.p)
 			return -FL_E_NOMEM;
@@ -235,12 +236,12 @@ static int put_mounts(const struct wish *wish, struct fl_handed *ret)
 	for (uint32_t i = 0; ret->mounts && i < wish->resource->extras.len; i++)
 		if (wish->resource->extras.at[i] == FL_EXTRA_IMEX)
 			ret->mounts[ret->mount_len++] =
-				(struct fl_handed_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null"), false };
+				(struct fl_allocation_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null"), false };
 	return ret->mounts ? put_env(wish, FL_S(MOUNTED), ret) : -FL_E_NOMEM;
 }
 
 /* A client of MPS finds its daemon by the variable, and talks to it through both mounts: in every strategy. */
-static int put_mps(const struct wish *wish, struct fl_handed *ret)
+static int put_mps(const struct wish *wish, struct fl_allocation *ret)
 {
 	const struct fl_resource *resource = wish->resource;
 	struct fl_str root = resource->mps_root, name = resource->meta.name;
@@ -255,15 +256,15 @@ static int put_mps(const struct wish *wish, struct fl_handed *ret)
 	if (!env_room(wish, ret) || !ret->mounts || !inside.p || !pipe.p || !shm.p)
 		return -FL_E_NOMEM;
 	ret->env[ret->env_len++] = (struct fl_pair){ FL_S("CUDA_MPS_PIPE_DIRECTORY"), inside };
-	ret->mounts[ret->mount_len++] = (struct fl_handed_mount){ inside, pipe, true };
-	ret->mounts[ret->mount_len++] = (struct fl_handed_mount){ FL_S("/dev/shm"), shm, true };
+	ret->mounts[ret->mount_len++] = (struct fl_allocation_mount){ inside, pipe, true };
+	ret->mounts[ret->mount_len++] = (struct fl_allocation_mount){ FL_S("/dev/shm"), shm, true };
 	return 0;
 }
 
 /* ---- device nodes: partitions of one card have some in common ---- */
 
 struct nodes {
-	struct fl_handed_node *at;
+	struct fl_allocation_node *at;
 	uint32_t *slots, slot_mask, len;       /* of `at`, plus one, by the hash of the path */
 	struct fl_str root;                    /* empty: the host's own */
 	struct fl_arena *arena;
@@ -272,7 +273,7 @@ struct nodes {
 static bool put_node(struct nodes *nodes, struct fl_str path)
 {
 	uint32_t hash = 2166136261u;
-	struct fl_handed_node *node;
+	struct fl_allocation_node *node;
 	char *text;
 
 	for (uint32_t i = 0; i < path.len; i++)
@@ -282,7 +283,7 @@ static bool put_node(struct nodes *nodes, struct fl_str path)
 			return true;
 	node = &nodes->at[nodes->len++];
 	nodes->slots[hash] = nodes->len;
-	*node = (struct fl_handed_node){ path, path };
+	*node = (struct fl_allocation_node){ path, path };
 	if (!nodes->root.len || !path.len)
 		return true;
 	text = fl_arena_get(nodes->arena, (size_t)nodes->root.len + path.len);
@@ -294,7 +295,7 @@ static bool put_node(struct nodes *nodes, struct fl_str path)
 	return true;
 }
 
-static int put_nodes(const struct wish *wish, struct fl_handed *ret)
+static int put_nodes(const struct wish *wish, struct fl_allocation *ret)
 {
 	const struct fl_resource *resource = wish->resource;
 	struct nodes nodes = { .root = resource->dev_root, .arena = wish->arena };
@@ -324,32 +325,32 @@ static int put_nodes(const struct wish *wish, struct fl_handed *ret)
 
 /* Several ways at once do not get into each other's way but for one: who mounts says so in the variable that would name
  * the devices. */
-static int put_all(const struct wish *wish, struct fl_handed *ret)
+static int put_all(const struct wish *wish, struct fl_allocation *ret)
 {
 	const struct fl_resource *resource = wish->resource;
 	int r = 0;
 
-	if (by(resource, FL_HAND_CDI))
+	if (by(resource, FL_BY_CDI))
 		r = put_cdi(wish, ret);
-	if (r == 0 && by(resource, FL_HAND_CDI_ANNOTATIONS))
+	if (r == 0 && by(resource, FL_BY_CDI_ANNOTATIONS))
 		r = put_annotation(wish, ret);
-	if (r == 0 && by(resource, FL_HAND_ENV))
+	if (r == 0 && by(resource, FL_BY_ENV))
 		r = put_env(wish, joined(wish, FL_S(""), FL_S("")), ret);
-	if (r == 0 && by(resource, FL_HAND_MOUNTS))
+	if (r == 0 && by(resource, FL_BY_MOUNTS))
 		r = put_mounts(wish, ret);
 	/* A runtime takes access away again from a container whose devices it was not told of. */
-	if (r == 0 && (by(resource, FL_HAND_NODES) || by(resource, FL_HAND_ENV)))
+	if (r == 0 && (by(resource, FL_BY_NODES) || by(resource, FL_BY_ENV)))
 		r = put_nodes(wish, ret);
 	if (r == 0)
 		r = put_extras(wish, ret);
 	return r == 0 && resource->has.mps_root ? put_mps(wish, ret) : r;
 }
 
-int fl_hand_out(const struct fl_resource *resource, const struct fl_hand_out_wish *wish, struct fl_arena *arena,
-		struct fl_handed *ret, struct fl_err *err)
+int fl_gpu_allocate(const struct fl_resource *resource, const struct fl_device_ids *wish, struct fl_arena *arena,
+		    struct fl_allocation *ret, struct fl_err *err)
 {
 	struct wish found = { .resource = resource, .asked = wish, .arena = arena };
-	struct fl_handed handed = { 0 };
+	struct fl_allocation handed = { 0 };
 	int r;
 
 	if (!wish->len)

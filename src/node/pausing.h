@@ -1,4 +1,4 @@
-/* holding.h - letting go of the driver, so that somebody else can change it, and taking it up again.
+/* pausing.h - letting go of the driver, so that somebody else can change it, and taking it up again.
  *
  * Asked for by a label of our Node, nvidia.com/gpu.deploy.* = paused-for-..., as the GPU Operator and its MIG manager
  * set it, or by the operator's word: POST /pause (the body says what for) and POST /resume on a unix socket, which
@@ -10,14 +10,14 @@
  * the Node until the API server tells of the Node. The socket's folder is the machine's for one boot (/run), and so are
  * they: a boot ends every pause.
  *
- *     fl_holding_init(&holding, io, "/run/fairlead/node.sock", log);
- *     fl_loop_source(loop, &(struct fl_source){ &fl_word_kind }, err);
- *     pauses = fl_holding_pauses(&holding), fl_loop_source(loop, &pauses, err);
- *     fl_loop_source(loop, &(struct fl_source){ &fl_hold_kind, NULL, &fl_holding_sink, &holding }, err);
- *     fl_holding_start(&holding, loop, &gpu);
- *     fl_holding_listen(&holding, err);
+ *     fl_pausing_init(&pausing, io, "/run/fairlead/node.sock", log);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_pause_request_kind }, err);
+ *     pauses = fl_pausing_pauses(&pausing), fl_loop_source(loop, &pauses, err);
+ *     fl_loop_source(loop, &(struct fl_source){ &fl_driver_pause_kind, NULL, &fl_pausing_sink, &pausing }, err);
+ *     fl_pausing_start(&pausing, loop, &gpu);
+ *     fl_pausing_listen(&pausing, err);
  *
- * A request is answered when it is carried out: 200 when all processes are gone from the driver, or it is taken up
+ * A request is answered when it is carried out: 200 when all processes are gone from the driver, or it is reopened
  * again; 504 when one of them hangs there; 409 when it is the other way round by then, and who wants it so.
  */
 #pragma once
@@ -28,10 +28,10 @@
 #include "run/folder.h"
 
 struct fl_log;
-struct fl_holding_ask;
+struct fl_pausing_ask;
 
 /* Zeroed before the init, does not move until the stop. */
-struct fl_holding {
+struct fl_pausing {
 	struct fl_io *io;                      /* NULL: not started */
 	char dir[FL_GPU_PATH_MAX];             /* of what is remembered; "": nowhere */
 	struct fl_files_sink files;
@@ -39,24 +39,24 @@ struct fl_holding {
 	struct fl_loop *loop;
 	struct fl_gpu **gpu;
 	struct fl_log *log;
-	bool held;                             /* the driver is let go of, or about to be */
+	bool paused;                             /* the driver is released, or about to be */
 	struct fl_http_server *server;         /* NULL: nobody can ask */
 	const char *path;                      /* of its socket */
-	struct fl_holding_ask *asks;           /* requests that wait */
+	struct fl_pausing_ask *asks;           /* requests that wait */
 	int64_t asked;                         /* how many have said something new */
 };
 
-extern const struct fl_capability fl_node_hold;
-extern const struct fl_sink fl_holding_sink;   /* its self is a struct fl_holding */
+extern const struct fl_capability fl_node_pausing;
+extern const struct fl_sink fl_pausing_sink;   /* its self is a struct fl_pausing */
 
 /* `path` of the socket is borrowed; "": nobody can ask, and nothing is remembered. */
-void fl_holding_init(struct fl_holding *holding, struct fl_io *io, const char *path, struct fl_log *log);
-struct fl_source fl_holding_pauses(struct fl_holding *holding);
+void fl_pausing_init(struct fl_pausing *pausing, struct fl_io *io, const char *path, struct fl_log *log);
+struct fl_source fl_pausing_pauses(struct fl_pausing *pausing);
 
 /* `gpu` is looked at when something is to be done. */
-void fl_holding_start(struct fl_holding *holding, struct fl_loop *loop, struct fl_gpu **gpu);
+void fl_pausing_start(struct fl_pausing *pausing, struct fl_loop *loop, struct fl_gpu **gpu);
 
 /* The folder of the socket is made where it is missing; only root may ask. */
-int fl_holding_listen(struct fl_holding *holding, struct fl_err *err) FL_MUSTUSE;
+int fl_pausing_listen(struct fl_pausing *pausing, struct fl_err *err) FL_MUSTUSE;
 
-void fl_holding_stop(struct fl_holding *holding);   /* open requests are gone; one not started is left alone */
+void fl_pausing_stop(struct fl_pausing *pausing);   /* open requests are gone; one not started is left alone */

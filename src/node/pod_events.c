@@ -1,4 +1,4 @@
-#include "node/news.h"
+#include "node/pod_events.h"
 #include "api/core.h"
 #include "api/node.h"
 #include "base/limits.h"
@@ -15,20 +15,20 @@ struct waiting {
 	uint64_t at;                           /* since when */
 };
 
-struct fl_news {
+struct fl_pod_events {
 	struct fl_io *io;
 	struct fl_loop *loop;
-	struct fl_news_options options;
-	struct waiting *all[FL_NEWS_MAX];      /* in the order in which they came */
+	struct fl_pod_events_options options;
+	struct waiting *all[FL_POD_EVENTS_MAX];      /* in the order in which they came */
 	uint32_t len;
 	struct fl_timer patience;              /* until the first one is told all the same */
-	struct { uint64_t key, at; } xids[FL_NEWS_XIDS];   /* of applications, as last told; at 0: none */
+	struct { uint64_t key, at; } xids[FL_POD_EVENTS_XIDS];   /* of applications, as last told; at 0: none */
 };
 
-static void tell_pods(struct fl_news *news, const struct fl_told_event *told)
+static void tell_pods(struct fl_pod_events *events, const struct fl_told_event *told)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(news->loop, &arena);
+	struct fl_view view = fl_loop_view(events->loop, &arena);
 	struct fl_each healths = fl_view_all(&view, &fl_health_kind), holders = fl_view_all(&view, &fl_holder_kind);
 	struct fl_gpu_tell_facts facts = { .health = told->ref.name };
 	struct fl_told_event event = *told;
@@ -43,55 +43,55 @@ static void tell_pods(struct fl_news *news, const struct fl_told_event *told)
 	facts.holders = array;
 	pods = fl_view_alloc(&view, facts.holder_len + 1, sizeof *pods);
 	if (!pods || view.failed) {
-		fl_log(news->options.log, FL_WARN, "no memory to tell Pods of the card that they hold",
+		fl_log(events->options.log, FL_WARN, "no memory to tell Pods of the card that they hold",
 		       FL_KV_STR("health", told->ref.name));
 		return;
 	}
-	len = fl_gpu_tell_pods(&facts, pods);
+	len = fl_gpu_affected_pods(&facts, pods);
 	for (uint32_t i = 0; i < len; i++) {
 		event.ref = (struct fl_ref){ &fl_pod_kind, pods[i].space, pods[i].name, FL_S("") };
-		news->options.tell(news->options.arg, &event);
+		events->options.tell(events->options.arg, &event);
 	}
 }
 
-static void send_first(struct fl_news *news, uint32_t count)
+static void send_first(struct fl_pod_events *events, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		tell_pods(news, &news->all[i]->event);
-		fl_free(news->all[i]);
+		tell_pods(events, &events->all[i]->event);
+		fl_free(events->all[i]);
 	}
-	news->len -= count;
-	memmove(news->all, news->all + count, news->len * sizeof *news->all);
-	if (news->len)
-		fl_timer_set(news->io, &news->patience, news->all[0]->at + FL_NEWS_WAIT);
+	events->len -= count;
+	memmove(events->all, events->all + count, events->len * sizeof *events->all);
+	if (events->len)
+		fl_timer_set(events->io, &events->patience, events->all[0]->at + FL_POD_EVENTS_WAIT);
 	else
-		fl_timer_stop(news->io, &news->patience);
+		fl_timer_stop(events->io, &events->patience);
 }
 
 static void no_more_patience(struct fl_timer *timer)
 {
-	struct fl_news *news = fl_container(timer, struct fl_news, patience);
+	struct fl_pod_events *events = fl_container(timer, struct fl_pod_events, patience);
 	uint32_t count = 0;
 
-	fl_log(news->options.log, FL_WARN,
+	fl_log(events->options.log, FL_WARN,
 	       "the kubelet does not say who holds a card now: who held it last is told of its health",
-	       FL_KV_ERR(fl_holders_why(news->options.holders)));
-	while (count < news->len && fl_now(news->io) >= news->all[count]->at + FL_NEWS_WAIT)
+	       FL_KV_ERR(fl_holders_why(events->options.holders)));
+	while (count < events->len && fl_now(events->io) >= events->all[count]->at + FL_POD_EVENTS_WAIT)
 		count++;
-	send_first(news, count);
+	send_first(events, count);
 }
 
-void fl_news_looked(struct fl_news *news)
+void fl_pod_events_looked(struct fl_pod_events *events)
 {
-	uint64_t as_of = fl_holders_as_of(news->options.holders);
+	uint64_t as_of = fl_holders_as_of(events->options.holders);
 	uint32_t count = 0;
 
-	while (count < news->len && news->all[count]->at <= as_of)
+	while (count < events->len && events->all[count]->at <= as_of)
 		count++;
 	if (count)
-		send_first(news, count);
-	if (news->len)
-		fl_holders_look(news->options.holders);
+		send_first(events, count);
+	if (events->len)
+		fl_holders_look(events->options.holders);
 }
 
 static char *put(char *to, struct fl_str *text)
@@ -122,49 +122,50 @@ static struct waiting *copy(const struct fl_told_event *told, uint64_t now)
 	return waiting;
 }
 
-void fl_news_health(struct fl_news *news, const struct fl_told_event *told)
+void fl_pod_events_health(struct fl_pod_events *events, const struct fl_told_event *told)
 {
-	struct waiting *waiting = news->len < FL_NEWS_MAX ? copy(told, fl_now(news->io)) : NULL;
+	struct waiting *waiting = events->len < FL_POD_EVENTS_MAX ? copy(told, fl_now(events->io)) : NULL;
 
 	if (!waiting) {
-		tell_pods(news, told);
+		tell_pods(events, told);
 		return;
 	}
-	news->all[news->len++] = waiting;
-	if (news->len == 1)
-		fl_timer_set(news->io, &news->patience, waiting->at + FL_NEWS_WAIT);
-	fl_holders_look(news->options.holders);
+	events->all[events->len++] = waiting;
+	if (events->len == 1)
+		fl_timer_set(events->io, &events->patience, waiting->at + FL_POD_EVENTS_WAIT);
+	fl_holders_look(events->options.holders);
 }
 
 /* ---- XIDs of applications ---- */
 
 /* Was the same told a while ago? If not, it is now. */
-static bool told_before(struct fl_news *news, const struct fl_card_fault *fault)
+static bool told_before(struct fl_pod_events *events, const struct fl_card_fault *fault)
 {
 	static const uint64_t seed[2] = { 0x7869646f66617070u, 0x6c69636174696f6eu };
-	uint64_t now = fl_now(news->io), key;
+	uint64_t now = fl_now(events->io), key;
 	uint32_t oldest = 0;
 	char text[96];
 	int len = snprintf(text, sizeof text, "%.*s/%lld/%d/%d", FL_ARG(fault->card), (long long)fault->xid,
 			   fault->has.gi ? fault->gi : -1, fault->has.ci ? fault->ci : -1);
 
 	key = fl_siphash13(seed, text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
-	for (uint32_t i = 0; i < FL_NEWS_XIDS; i++) {
-		if (news->xids[i].at && news->xids[i].key == key && now < news->xids[i].at + FL_NEWS_XID_EVERY)
+	for (uint32_t i = 0; i < FL_POD_EVENTS_XIDS; i++) {
+		if (events->xids[i].at && events->xids[i].key == key &&
+		    now < events->xids[i].at + FL_POD_EVENTS_XID_EVERY)
 			return true;
-		if (news->xids[i].at < news->xids[oldest].at)
+		if (events->xids[i].at < events->xids[oldest].at)
 			oldest = i;
 	}
-	for (uint32_t i = 0; i < FL_NEWS_XIDS; i++)
-		if (news->xids[i].key == key)
+	for (uint32_t i = 0; i < FL_POD_EVENTS_XIDS; i++)
+		if (events->xids[i].key == key)
 			oldest = i;
-	news->xids[oldest].key = key;
-	news->xids[oldest].at = now ? now : 1;
+	events->xids[oldest].key = key;
+	events->xids[oldest].at = now ? now : 1;
 	return false;
 }
 
 /* On the MIG devices that it names, or on the whole GPU: without a GPU instance it names none. */
-static void tell_xid(struct fl_news *news, const struct fl_card_fault *fault, const struct fl_card *card,
+static void tell_xid(struct fl_pod_events *events, const struct fl_card_fault *fault, const struct fl_card *card,
 		     struct fl_told_event *event)
 {
 	bool any = false;
@@ -173,26 +174,26 @@ static void tell_xid(struct fl_news *news, const struct fl_card_fault *fault, co
 		if (!fault->has.gi || !fl_gpu_fault_concerns(fault, &card->partitions.at[i]))
 			continue;
 		event->ref.name = card->partitions.at[i].uuid;
-		fl_news_health(news, event);
+		fl_pod_events_health(events, event);
 		any = true;
 	}
 	if (any)
 		return;
 	event->ref.name = fault->card;
-	fl_news_health(news, event);
+	fl_pod_events_health(events, event);
 }
 
-void fl_news_fault(struct fl_news *news, const struct fl_card_fault *fault)
+void fl_pod_events_fault(struct fl_pod_events *events, const struct fl_card_fault *fault)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(news->loop, &arena);
+	struct fl_view view = fl_loop_view(events->loop, &arena);
 	const struct fl_settings *settings = fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
 	const struct fl_card *card = fl_view_get(&view, &fl_card_kind, FL_S(""), fault->card);
 	struct fl_told_event event = { .ref.kind = &fl_health_kind, .warning = true, .type = FL_S("Application"),
-				       .capability = "news" };
+				       .capability = "events" };
 	const struct fl_xid *xid;
 
-	if (!settings || !fl_gpu_tell_is_application(settings, fault) || told_before(news, fault))
+	if (!settings || !fl_gpu_tell_is_application(settings, fault) || told_before(events, fault))
 		return;
 	xid = fl_xid_find(fault->xid);
 	event.subject = fault->card;
@@ -202,34 +203,35 @@ void fl_news_fault(struct fl_news *news, const struct fl_card_fault *fault)
 					(long long)fault->xid,
 					FL_ARG(card && card->uuid.len ? card->uuid : fault->card), xid->says);
 	if (event.reason.p && event.message.p)
-		tell_xid(news, fault, card, &event);
+		tell_xid(events, fault, card, &event);
 	else
-		fl_log(news->options.log, FL_WARN, "no memory to tell Pods of an XID", FL_KV_INT("xid", fault->xid));
+		fl_log(events->options.log, FL_WARN, "no memory to tell Pods of an XID", FL_KV_INT("xid", fault->xid));
 }
 
-struct fl_news *fl_news_new(struct fl_io *io, struct fl_loop *loop, const struct fl_news_options *options,
-			    struct fl_err *err)
+struct fl_pod_events *fl_pod_events_new(struct fl_io *io, struct fl_loop *loop,
+					const struct fl_pod_events_options *options,
+					struct fl_err *err)
 {
-	struct fl_news *news = fl_zalloc(sizeof *news);
+	struct fl_pod_events *events = fl_zalloc(sizeof *events);
 
-	if (!news) {
+	if (!events) {
 		(void)fl_fail(err, FL_E_NOMEM, "no memory to tell Pods of their cards");
 		return NULL;
 	}
-	news->io = io;
-	news->loop = loop;
-	news->options = *options;
-	news->patience.fire = no_more_patience;
-	return news;
+	events->io = io;
+	events->loop = loop;
+	events->options = *options;
+	events->patience.fire = no_more_patience;
+	return events;
 }
 
-struct fl_news *fl_news_free(struct fl_news *news)
+struct fl_pod_events *fl_pod_events_free(struct fl_pod_events *events)
 {
-	if (!news)
+	if (!events)
 		return NULL;
-	fl_timer_stop(news->io, &news->patience);
-	for (uint32_t i = 0; i < news->len; i++)
-		fl_free(news->all[i]);
-	fl_free(news);
+	fl_timer_stop(events->io, &events->patience);
+	for (uint32_t i = 0; i < events->len; i++)
+		fl_free(events->all[i]);
+	fl_free(events);
 	return NULL;
 }

@@ -1,5 +1,5 @@
-/* When the driver is let go of, and at whose word. */
-#include "node/holding.h"
+/* When the driver is released, and at whose word. */
+#include "node/pausing.h"
 #include "api/node.h"
 #include "base/limits.h"
 #include "keys_check.h"
@@ -11,11 +11,12 @@
 #define LABEL "nvidia.com/gpu.deploy.device-plugin: paused-for-mig-change"
 #define SAID "the Node's label nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change"
 #define NOT(who) "gone Pause " who "\n"
-#define KEEP(who, why) "want Pause " who " by fairlead-hold {\"why\":\"" why "\"}\n"
+#define KEEP(who, why) "want Pause " who " by fairlead-driver-pause {\"why\":\"" why "\"}\n"
 #define TOLD ",\"asked\":7"
-#define FREE(told) "want Hold driver by fairlead-hold {\"held\":false" told "}\n"
-#define HOLD(why, told) "want Hold driver by fairlead-hold {\"held\":true,\"why\":\"" why "\"" told "}\n" \
-	"say Hold driver: Held: " why "\n"
+#define FREE(told) "want DriverPause driver by fairlead-driver-pause {\"paused\":false" told "}\n"
+#define HOLD(why, told) \
+	"want DriverPause driver by fairlead-driver-pause {\"paused\":true,\"why\":\"" why "\"" told "}\n" \
+	"say DriverPause driver: Paused: " why "\n"
 
 static const struct {
 	const char *says;
@@ -52,14 +53,14 @@ static const struct {
 struct world {
 	struct fl_io *io;
 	struct fl_loop *loop;
-	struct fl_holding holding;
+	struct fl_pausing pausing;
 	struct fl_gpu *gpu;                    /* none: what the sink would tell it is tests/node/test_gpu's */
 	bool refused;
 };
 
 static void world_auto_(struct world *w)
 {
-	fl_holding_stop(&w->holding);
+	fl_pausing_stop(&w->pausing);
 	w->loop = fl_loop_free(w->loop);
 	w->io = fl_io_free(w->io);
 }
@@ -77,7 +78,8 @@ static int world_init(struct world *w, const char *node)
 	struct fl_loop_options options = { .seed = { 1, 2 } };
 	const struct fl_source sources[] = {
 		{ &fl_settings_kind, NULL, NULL, NULL }, { &fl_own_node_kind, NULL, NULL, NULL },
-		{ &fl_word_kind, NULL, NULL, NULL },     { &fl_hold_kind, NULL, &fl_holding_sink, &w->holding },
+		{ &fl_pause_request_kind, NULL, NULL, NULL },
+		{ &fl_driver_pause_kind, NULL, &fl_pausing_sink, &w->pausing },
 	};
 	struct fl_source pauses;
 
@@ -85,16 +87,16 @@ static int world_init(struct world *w, const char *node)
 	w->loop = w->io ? fl_loop_new(w->io, &options, NULL) : NULL;
 	if (!w->loop)
 		return -FL_E_NOMEM;
-	fl_holding_init(&w->holding, w->io, "", NULL);
-	pauses = fl_holding_pauses(&w->holding);
+	fl_pausing_init(&w->pausing, w->io, "", NULL);
+	pauses = fl_pausing_pauses(&w->pausing);
 	if (fl_loop_source(w->loop, &pauses, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(sources); i++)
 		if (fl_loop_source(w->loop, &sources[i], NULL) < 0)
 			return -FL_E_NOMEM;
-	if (fl_loop_capability(w->loop, &fl_node_hold, NULL) < 0)
+	if (fl_loop_capability(w->loop, &fl_node_pausing, NULL) < 0)
 		return -FL_E_NOMEM;
-	fl_holding_start(&w->holding, w->loop, &w->gpu);
+	fl_pausing_start(&w->pausing, w->loop, &w->gpu);
 	fl_feed_begin(fl_loop_feed(w->loop, &fl_settings_kind));
 	if (put(w, &fl_settings_kind, "metadata: {name: settings}\nnode: n1\n") < 0)
 		return -FL_E_NOMEM;
@@ -111,13 +113,13 @@ static int world_init(struct world *w, const char *node)
 
 static int ask(struct world *w, const char *why)
 {
-	struct fl_word word = { 0 };
+	struct fl_pause_request word = { 0 };
 
 	FL_SET(FL_IN(&word, meta), name, FL_S("operator"));
 	FL_SET(&word, pause, *why != '\0');
 	FL_SET(&word, why, fl_str(why));
 	FL_SET(&word, asked, 7);
-	return fl_feed_put(fl_loop_feed(w->loop, &fl_word_kind), &word, NULL);
+	return fl_feed_put(fl_loop_feed(w->loop, &fl_pause_request_kind), &word, NULL);
 }
 
 static int remember(struct world *w, const char *whose, const char *why)
@@ -146,7 +148,7 @@ TEST(at_whose_word)
 		OK(remember(&w, "operator", row->by_operator));
 		OK(remember(&w, "node", row->by_node));
 		fl_plan_init(&plan, &arena);
-		planned = fl_loop_try(w.loop, &fl_node_hold, FL_S(""), FL_S(""), &plan, NULL, NULL);
+		planned = fl_loop_try(w.loop, &fl_node_pausing, FL_S(""), FL_S(""), &plan, NULL, NULL);
 		OK(planned && !plan.failed ? 0 : test_tortured() ? -FL_E_NOMEM : -FL_E_INVALID);
 		fl_plan_print(&plan, &text);
 		OK(fl_buf_check(&text, "plan", NULL));
@@ -161,7 +163,7 @@ TEST(no_change_is_missed)
 
 	OK(world_init(&w, NODE("nvidia.com/gpu.deploy.dcgm: paused-for-x")));
 	OK(ask(&w, "an upgrade"));
-	OK(keys_check(w.loop, &fl_node_hold, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_pausing, FL_S(""), FL_S(""), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }
 
@@ -178,9 +180,9 @@ static bool held(struct world *w)
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_view view = fl_loop_view(w->loop, &arena);
 
-	const struct fl_hold *hold = fl_view_get(&view, &fl_hold_kind, FL_S(""), FL_S("driver"));
+	const struct fl_driver_pause *hold = fl_view_get(&view, &fl_driver_pause_kind, FL_S(""), FL_S("driver"));
 
-	return hold && hold->held;
+	return hold && hold->paused;
 }
 
 TEST(it_goes_round)

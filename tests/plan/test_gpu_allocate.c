@@ -1,5 +1,5 @@
 /* Allocate and GetPreferredAllocation, as pure answers. */
-#include "plan/gpu/hand_out.h"
+#include "plan/gpu/allocate.h"
 #include "gpu_facts.h"
 #include "plan/gpu/ids.h"
 
@@ -44,106 +44,106 @@ static const struct {
 	const char *says, *resource, *ids, *got;
 	enum fl_code code;
 } rows[] = {
-	{ "CDI names, and nothing else", HEAD "handOut: [cdi-cri]\n" NODES TWO, "GPU-a",
+	{ "CDI names, and nothing else", HEAD "ways: [cdi-cri]\n" NODES TWO, "GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
-	{ "an ID that is asked for twice is answered once", HEAD "handOut: [cdi-cri]\n" TWO,
+	{ "an ID that is asked for twice is answered once", HEAD "ways: [cdi-cri]\n" TWO,
 	  "GPU-a GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
-	{ "so are two replicas of one card", HEAD "handOut: [cdi-cri]\n" SHARED, "GPU-a::0 GPU-a::0 GPU-a::1",
+	{ "so are two replicas of one card", HEAD "ways: [cdi-cri]\n" SHARED, "GPU-a::0 GPU-a::0 GPU-a::1",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
-	{ "in the order of the list, by what containers are told", HEAD "handOut: [cdi-cri]\n" TWO, "GPU-b GPU-a",
+	{ "in the order of the list, by what containers are told", HEAD "ways: [cdi-cri]\n" TWO, "GPU-b GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\ncdi k8s.device-plugin.nvidia.com/gpu=1\n", FL_OK },
-	{ "an annotation whose name follows from the ids", HEAD "handOut: [cdi-annotations]\n" TWO, "GPU-b GPU-a",
+	{ "an annotation whose name follows from the ids", HEAD "ways: [cdi-annotations]\n" TWO, "GPU-b GPU-a",
 	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = "
 	  "k8s.device-plugin.nvidia.com/gpu=GPU-a,k8s.device-plugin.nvidia.com/gpu=1\n",
 	  FL_OK },
 	{ "row 37: GDS with cdi-cri sets NVIDIA_GDS, and the IMEX channel no variable",
-	  HEAD "handOut: [cdi-cri]\nextras: [gds, imex-channel]\n" TWO, "GPU-a",
+	  HEAD "ways: [cdi-cri]\nextras: [gds, imex-channel]\n" TWO, "GPU-a",
 	  "env NVIDIA_GDS = enabled\ncdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n"
 	  "cdi k8s.device-plugin.nvidia.com/gds=all\n"
 	  "cdi k8s.device-plugin.nvidia.com/imex-channel=0\n",
 	  FL_OK },
-	{ "in an annotation", HEAD "handOut: [cdi-annotations]\nextras: [mofed]\n" TWO, "GPU-a",
+	{ "in an annotation", HEAD "ways: [cdi-annotations]\nextras: [mofed]\n" TWO, "GPU-a",
 	  "env NVIDIA_MOFED = enabled\nannotation cdi.k8s.io/nvidia-device-plugin_UUID = "
 	  "k8s.device-plugin.nvidia.com/gpu=GPU-a,k8s.device-plugin.nvidia.com/mofed=all\n",
 	  FL_OK },
-	{ "as variables", HEAD "handOut: [envvar]\nextras: [gds, mofed, gdrcopy, imex-channel]\n" TWO, "GPU-a",
+	{ "as variables", HEAD "ways: [envvar]\nextras: [gds, mofed, gdrcopy, imex-channel]\n" TWO, "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\nenv NVIDIA_GDS = enabled\nenv NVIDIA_MOFED = enabled\n"
 	  "env NVIDIA_GDRCOPY = enabled\nenv NVIDIA_IMEX_CHANNELS = 0\nnode /dev/nvidia0\n",
 	  FL_OK },
-	{ "row 37: GDRCopy with device nodes alone", HEAD "handOut: [device-specs]\nextras: [gdrcopy]\n" TWO, "GPU-a",
+	{ "row 37: GDRCopy with device nodes alone", HEAD "ways: [device-specs]\nextras: [gdrcopy]\n" TWO, "GPU-a",
 	  "env NVIDIA_GDRCOPY = enabled\nnode /dev/nvidia0\n", FL_OK },
-	{ "row 37: among mounts", HEAD "handOut: [volume-mounts]\nextras: [gds, mofed, gdrcopy]\n" TWO, "GPU-a",
+	{ "row 37: among mounts", HEAD "ways: [volume-mounts]\nextras: [gds, mofed, gdrcopy]\n" TWO, "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\nenv NVIDIA_GDS = enabled\n"
 	  "env NVIDIA_MOFED = enabled\nenv NVIDIA_GDRCOPY = enabled\n"
 	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n",
 	  FL_OK },
-	{ "as mounts: the IMEX channel is one", HEAD "handOut: [volume-mounts]\nextras: [imex-channel]\n" TWO, "GPU-a",
+	{ "as mounts: the IMEX channel is one", HEAD "ways: [volume-mounts]\nextras: [imex-channel]\n" TWO, "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
 	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
 	  "mount /var/run/nvidia-container-devices/imex/0 from /dev/null\n",
 	  FL_OK },
-	{ "a variable comes with device nodes", HEAD "handOut: [envvar]\n" NODES TWO, "GPU-a GPU-b",
+	{ "a variable comes with device nodes", HEAD "ways: [envvar]\n" NODES TWO, "GPU-a GPU-b",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a,1\nnode /dev/nvidiactl\nnode /dev/nvidia-uvm\nnode /dev/nvidia0\n"
 	  "node /dev/nvidia1\n",
 	  FL_OK },
-	{ "nodes from another root", HEAD "handOut: [device-specs]\ndevRoot: /run/nvidia/driver/\n" NODES TWO, "GPU-a",
+	{ "nodes from another root", HEAD "ways: [device-specs]\ndevRoot: /run/nvidia/driver/\n" NODES TWO, "GPU-a",
 	  "node /dev/nvidiactl from /run/nvidia/driver/dev/nvidiactl\n"
 	  "node /dev/nvidia-uvm from /run/nvidia/driver/dev/nvidia-uvm\n"
 	  "node /dev/nvidia0 from /run/nvidia/driver/dev/nvidia0\n",
 	  FL_OK },
-	{ "the root is no other root", HEAD "handOut: [device-specs]\ndevRoot: /\n" TWO, "GPU-a", "node /dev/nvidia0\n",
+	{ "the root is no other root", HEAD "ways: [device-specs]\ndevRoot: /\n" TWO, "GPU-a", "node /dev/nvidia0\n",
 	  FL_OK },
-	{ "mounts that name devices", HEAD "handOut: [volume-mounts]\n" NODES TWO, "GPU-a GPU-b",
+	{ "mounts that name devices", HEAD "ways: [volume-mounts]\n" NODES TWO, "GPU-a GPU-b",
 	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
 	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
 	  "mount /var/run/nvidia-container-devices/1 from /dev/null\n",
 	  FL_OK },
-	{ "several ways at once: who mounts has the variable", HEAD "handOut: [cdi-cri, envvar, volume-mounts]\n" TWO,
+	{ "several ways at once: who mounts has the variable", HEAD "ways: [cdi-cri, envvar, volume-mounts]\n" TWO,
 	  "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
 	  "node /dev/nvidia0\nmount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n",
 	  FL_OK },
-	{ "shares of one card are the card, once", HEAD "handOut: [envvar]\n" SHARED, "GPU-a::3 GPU-b::0 GPU-a::1",
+	{ "shares of one card are the card, once", HEAD "ways: [envvar]\n" SHARED, "GPU-a::3 GPU-b::0 GPU-a::1",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a,GPU-b\n", FL_OK },
 	{ "partitions of one card have its node in common",
-	  HEAD "handOut: [device-specs]\nunits: [{id: MIG-1, healthy: true, nodes: [/dev/nvidia0, /dev/c1]}, "
+	  HEAD "ways: [device-specs]\nunits: [{id: MIG-1, healthy: true, nodes: [/dev/nvidia0, /dev/c1]}, "
 	       "{id: MIG-2, healthy: true, nodes: [/dev/nvidia0, /dev/c2]}]",
 	  "MIG-1 MIG-2", "node /dev/nvidia0\nnode /dev/c1\nnode /dev/c2\n", FL_OK },
 	{ "a unit whose name for people is not known goes by its id",
-	  HEAD "handOut: [envvar]\nunits: [{id: GPU-a, healthy: true}]", "GPU-a",
+	  HEAD "ways: [envvar]\nunits: [{id: GPU-a, healthy: true}]", "GPU-a",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\n",
 	  FL_OK },
 
-	{ "MPS: variable, pipe and /dev/shm beside CDI names", HEAD "handOut: [cdi-cri]\nmpsRoot: /m\n" SHARED,
+	{ "MPS: variable, pipe and /dev/shm beside CDI names", HEAD "ways: [cdi-cri]\nmpsRoot: /m\n" SHARED,
 	  "GPU-a::3",
 	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\n"
 	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n"
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
 	{ "MPS: beside an annotation",
 	  "metadata: {name: nvidia.com/gpu.shared}\ncdiKind: k.io/gpu\ncdiAnnotationPrefix: cdi.k8s.io/\n"
-	  "handOut: [cdi-annotations]\nmpsRoot: /m\n" SHARED, "GPU-a::3",
+	  "ways: [cdi-annotations]\nmpsRoot: /m\n" SHARED, "GPU-a::3",
 	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu.shared/pipe\n"
 	  "annotation cdi.k8s.io/nvidia-device-plugin_UUID = k.io/gpu=GPU-a\n"
 	  "rw mount /mps/nvidia.com/gpu.shared/pipe from /m/nvidia.com/gpu.shared/pipe\n"
 	  "rw mount /dev/shm from /m/shm\n", FL_OK },
-	{ "MPS: beside a variable", HEAD "handOut: [envvar]\nmpsRoot: /m\nextras: [gds]\n" SHARED, "GPU-a::3",
+	{ "MPS: beside a variable", HEAD "ways: [envvar]\nmpsRoot: /m\nextras: [gds]\n" SHARED, "GPU-a::3",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\nenv NVIDIA_GDS = enabled\n"
 	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\n"
 	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n", FL_OK },
-	{ "MPS: beside mounts", HEAD "handOut: [volume-mounts]\nmpsRoot: /m\nextras: [imex-channel]\n" SHARED,
+	{ "MPS: beside mounts", HEAD "ways: [volume-mounts]\nmpsRoot: /m\nextras: [imex-channel]\n" SHARED,
 	  "GPU-a::3",
 	  "env NVIDIA_VISIBLE_DEVICES = /var/run/nvidia-container-devices\n"
 	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\n"
 	  "mount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
 	  "mount /var/run/nvidia-container-devices/imex/0 from /dev/null\n"
 	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n", FL_OK },
-	{ "MPS: beside device nodes", HEAD "handOut: [device-specs]\nmpsRoot: /m\n" TWO, "GPU-a",
+	{ "MPS: beside device nodes", HEAD "ways: [device-specs]\nmpsRoot: /m\n" TWO, "GPU-a",
 	  "env CUDA_MPS_PIPE_DIRECTORY = /mps/nvidia.com/gpu/pipe\nnode /dev/nvidia0\n"
 	  "rw mount /mps/nvidia.com/gpu/pipe from /m/nvidia.com/gpu/pipe\nrw mount /dev/shm from /m/shm\n", FL_OK },
 
-	{ "a device that there is not", HEAD "handOut: [cdi-cri]\n" TWO, "GPU-a GPU-x",
+	{ "a device that there is not", HEAD "ways: [cdi-cri]\n" TWO, "GPU-a GPU-x",
 	  INVALID "invalid request: unknown device: GPU-x", FL_E_INVALID },
 	{ "a share of a device that is whole", HEAD TWO, "GPU-a::0",
 	  INVALID "invalid request: unknown device: GPU-a::0",
@@ -155,18 +155,18 @@ static const struct {
 	{ "nothing", HEAD TWO, "", INVALID "invalid request: no device is asked for", FL_E_INVALID },
 	{ "two shares where one is the most", HEAD "oneShare: true\n" SHARED, "GPU-a::0 GPU-b::0",
 	  INVALID "invalid request: maximum request size for shared resources is 1; found 2: ask for 1", FL_E_INVALID },
-	{ "one share where one is the most", HEAD "oneShare: true\nhandOut: [envvar]\n" SHARED, "GPU-a::0",
+	{ "one share where one is the most", HEAD "oneShare: true\nways: [envvar]\n" SHARED, "GPU-a::0",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a\n", FL_OK },
-	{ "two whole ones where one share is the most", HEAD "oneShare: true\nhandOut: [envvar]\n" TWO, "GPU-a GPU-b",
+	{ "two whole ones where one share is the most", HEAD "oneShare: true\nways: [envvar]\n" TWO, "GPU-a GPU-b",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a,1\nnode /dev/nvidia0\nnode /dev/nvidia1\n", FL_OK },
 	{ "a sick one, with the reason and what to do",
-	  HEAD "handOut: [cdi-cri]\nunits: [{id: GPU-a, healthy: false, why: 'XID 79: reboot the node'}]", "GPU-a",
+	  HEAD "ways: [cdi-cri]\nunits: [{id: GPU-a, healthy: false, why: 'XID 79: reboot the node'}]", "GPU-a",
 	  INVALID "device GPU-a is not healthy: XID 79: reboot the node", FL_E_RETRY },
 	{ "one of two is sick: neither is handed out",
-	  HEAD "handOut: [cdi-cri]\nunits: [{id: GPU-a, healthy: true}, {id: GPU-b}]", "GPU-a GPU-b",
+	  HEAD "ways: [cdi-cri]\nunits: [{id: GPU-a, healthy: true}, {id: GPU-b}]", "GPU-a GPU-b",
 	  INVALID "device GPU-b is not healthy: nothing more is known; see the node's conditions", FL_E_RETRY },
 	{ "one that is listed for its holder only",
-	  HEAD "handOut: [cdi-cri]\nunits: [{id: GPU-a, healthy: true, leaving: true, why: 'it went to another pool'}]",
+	  HEAD "ways: [cdi-cri]\nunits: [{id: GPU-a, healthy: true, leaving: true, why: 'it went to another pool'}]",
 	  "GPU-a", INVALID "device GPU-a is leaving: it went to another pool", FL_E_RETRY },
 	{ "nothing may be handed out now", HEAD "refused: CDI is off\n" TWO, "GPU-a", INVALID "CDI is off",
 	  FL_E_RETRY },
@@ -174,7 +174,7 @@ static const struct {
 	  INVALID "invalid request: unknown device: GPU-x", FL_E_INVALID },
 };
 
-static void print(const struct fl_handed *got, struct fl_buf *out)
+static void print(const struct fl_allocation *got, struct fl_buf *out)
 {
 	for (uint32_t i = 0; i < got->env_len; i++)
 		fl_buf_printf(out, "env %.*s = %.*s\n", FL_ARG(got->env[i].key), FL_ARG(got->env[i].value));
@@ -186,7 +186,7 @@ static void print(const struct fl_handed *got, struct fl_buf *out)
 		fl_buf_printf(out, "annotation %.*sUUID = %.*s\n", FL_ARG(name), FL_ARG(got->annotations[i].value));
 	}
 	for (uint32_t i = 0; i < got->node_len; i++) {
-		const struct fl_handed_node *node = &got->nodes[i];
+		const struct fl_allocation_node *node = &got->nodes[i];
 
 		fl_buf_printf(out, "node %.*s", FL_ARG(node->path));
 		if (!fl_str_eq(node->path, node->host_path))
@@ -207,17 +207,17 @@ TEST(a_container_gets_what_the_list_says)
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
 		const struct fl_resource *resource;
-		struct fl_hand_out_wish wish;
+		struct fl_device_ids wish;
 		struct fl_str_list words;
-		struct fl_handed got = { 0 };
+		struct fl_allocation got = { 0 };
 		struct fl_err err = { 0 };
 		int r;
 
 		GOT(resource = facts_object(&arena, fl_resource_bind(), fl_str(row->resource)));
 		words = facts_words(&arena, row->ids);
 		GOT(words.at);
-		wish = (struct fl_hand_out_wish){ words.at, words.len };
-		r = fl_hand_out(resource, &wish, &arena, &got, &err);
+		wish = (struct fl_device_ids){ words.at, words.len };
+		r = fl_gpu_allocate(resource, &wish, &arena, &got, &err);
 		OK(r == -FL_E_NOMEM ? r : 0);
 		CHECK_INT(-r, row->code);
 		if (r < 0)
@@ -232,10 +232,10 @@ static struct fl_str annotation(struct fl_arena *arena, const char *resource, co
 {
 	const struct fl_resource *r = facts_object(arena, fl_resource_bind(), fl_str(resource));
 	struct fl_str_list words = facts_words(arena, names);
-	struct fl_handed got = { 0 };
+	struct fl_allocation got = { 0 };
 
 	if (!r || !words.at ||
-	    fl_hand_out(r, &(struct fl_hand_out_wish){ words.at, words.len }, arena, &got, NULL) < 0)
+	    fl_gpu_allocate(r, &(struct fl_device_ids){ words.at, words.len }, arena, &got, NULL) < 0)
 		return (struct fl_str){ 0 };
 	return got.annotations[0].key;
 }
@@ -245,9 +245,9 @@ TEST(the_name_of_an_annotation_is_as_good_as_random)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	const char *other = "metadata: {name: team/gpu}\ncdiAnnotationPrefix: cdi.k8s.io/\n"
-			    "handOut: [cdi-annotations]\n" TWO;
-	const char *resource = HEAD "handOut: [cdi-annotations]\n" TWO;
-	const char *shared = HEAD "handOut: [cdi-annotations]\n" SHARED;
+			    "ways: [cdi-annotations]\n" TWO;
+	const char *resource = HEAD "ways: [cdi-annotations]\n" TWO;
+	const char *shared = HEAD "ways: [cdi-annotations]\n" SHARED;
 	struct fl_str first = annotation(&arena, resource, "GPU-a GPU-b"), again, third, fourth, fifth, sixth;
 
 	GOT(first.p);
