@@ -257,7 +257,7 @@
 #define FL_RUN_QUEUE 512
 /* Of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each. */
 #define FL_RUN_NAME 1024
-#define FL_RUN_WATCHES 16            /* kinds that one capability reads */
+#define FL_RUN_WATCHES 24            /* kinds that one capability reads */
 /* A conflict is over when the watch has caught up, which takes a few ms. */
 #define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)

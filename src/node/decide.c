@@ -3,9 +3,9 @@
 #include "node/state_is_ours.h"
 #include "plan/gpu/cdi.h"
 #include "plan/gpu/health.h"
+#include "plan/gpu/host.h"
 #include "plan/gpu/ids.h"
 #include "plan/gpu/lists.h"
-#include "plan/gpu/host.h"
 #include "plan/gpu/mps.h"
 
 /* ---- indexes ---- */
@@ -43,21 +43,6 @@ static void *collect(struct fl_each each, uint32_t *ret_len)
 }
 
 #define ALL(view, kind, ret_len) collect(fl_view_all((view), &(kind)), (ret_len))
-
-static const struct fl_settings *settings_of(struct fl_view *view)
-{
-	return fl_view_get(view, &fl_settings_kind, FL_S(""), FL_S("settings"));
-}
-
-static const struct fl_driver *driver_of(struct fl_view *view)
-{
-	return fl_view_get(view, &fl_driver_kind, FL_S(""), FL_S("driver"));
-}
-
-static const struct fl_host *host_of(struct fl_view *view)
-{
-	return fl_view_get(view, &fl_host_kind, FL_S(""), FL_S("host"));
-}
 
 /* ---- health, card by card ---- */
 
@@ -131,15 +116,14 @@ const struct fl_capability fl_node_health = {
 
 /* ---- lists, all at once ---- */
 
+FL_FACTS_ONCE(lists_known, fl_gpu_lists_facts, FL_GPU_LISTS_FACTS)
+
 static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *facts)
 {
-	uint32_t len;
-	const struct fl_device_class *classes = ALL(view, fl_device_class_kind, &len);
-
-	facts->claimed.at = fl_view_alloc(view, len, sizeof *facts->claimed.at);
-	for (uint32_t i = 0; classes && facts->claimed.at && i < len; i++)
-		if (classes[i].spec.resource.len)
-			facts->claimed.at[facts->claimed.len++] = classes[i].spec.resource;
+	facts->claimed.at = fl_view_alloc(view, facts->class_len, sizeof *facts->claimed.at);
+	for (uint32_t i = 0; facts->claimed.at && i < facts->class_len; i++)
+		if (facts->classes[i].spec.resource.len)
+			facts->claimed.at[facts->claimed.len++] = facts->classes[i].spec.resource;
 }
 
 /* The agent that serves reports. It has another state directory: one that holds this one's lock causes no trouble. */
@@ -152,18 +136,25 @@ static bool another_serves(const struct fl_gpu_lists_facts *facts)
 	return false;
 }
 
+static bool has_trouble(const struct fl_gpu_lists_facts *facts, struct fl_str dir)
+{
+	for (uint32_t i = 0; i < facts->dir_len; i++)
+		if (fl_str_eq(facts->dirs[i].meta.name, dir))
+			return true;
+	return false;
+}
+
 /* Is all known that lists rest on (Health comes last of what the state directory keeps), or which directory keeps it
  * from being so? While the state directory is neither ours nor in trouble, another agent has it: nothing is said. */
 static bool may_tell(struct fl_view *view, struct fl_gpu_lists_facts *facts)
 {
 	bool ours = !fl_view_awaited(view, &fl_health_kind);
-	bool no_state = fl_view_get(view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_STATE)) != NULL;
-	bool no_cdi = fl_view_get(view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_CDI)) != NULL;
 
-	facts->dirs = ALL(view, fl_dir_trouble_kind, &facts->dir_len);
 	if (ours && !fl_view_awaited(view, &fl_cdi_spec_kind) && !fl_view_awaited(view, &fl_plugin_socket_kind))
 		return true;
-	facts->blocked = (no_state || (ours && no_cdi)) && !another_serves(facts);
+	facts->blocked = (has_trouble(facts, FL_S(FL_DIR_STATE)) ||
+			  (ours && has_trouble(facts, FL_S(FL_DIR_CDI)))) &&
+			 !another_serves(facts);
 	return facts->blocked;
 }
 
@@ -171,49 +162,18 @@ static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct fl_gpu_lists_facts *facts = facts_;
 
-	(void)key;
-	facts->settings = settings_of(view);
-	facts->driver = driver_of(view);
-	if (!facts->settings || !facts->driver)
+	if (!lists_known_gather(view, key, facts))
 		return false;
-	facts->runtime = fl_view_get(view, &fl_runtime_kind, FL_S(""), FL_S("runtime"));
-	facts->host = host_of(view);
-	facts->cards = ALL(view, fl_card_kind, &facts->card_len);
-	facts->health = ALL(view, fl_health_kind, &facts->health_len);
-	facts->holders = ALL(view, fl_holder_kind, &facts->holder_len);
-	facts->resources = ALL(view, fl_resource_kind, &facts->resource_len);
-	facts->sockets = ALL(view, fl_plugin_socket_kind, &facts->socket_len);
-	facts->specs = ALL(view, fl_cdi_spec_kind, &facts->spec_len);
-	facts->troubles = ALL(view, fl_cdi_trouble_kind, &facts->trouble_len);
-	facts->mps = ALL(view, fl_mps_kind, &facts->mps_len);
 	facts->claims_known = !fl_view_awaited(view, &fl_device_class_kind);
-	if (facts->claims_known && !fl_view_absent(view, &fl_device_class_kind))
-		gather_claimed(view, facts);
-	facts->memo_known = !fl_view_absent(view, &fl_memo_kind) && !fl_view_awaited(view, &fl_memo_kind);
-	facts->claims = fl_view_get(view, &fl_memo_kind, FL_S(""), FL_S("claims"));
-	if (facts->settings->node.len && !fl_view_absent(view, &fl_own_node_kind))
-		facts->node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->settings->node);
-	facts->now = view->now;
+	gather_claimed(view, facts);
 	return may_tell(view, facts);
 }
 
-static const struct fl_watched lists_watches[] = {
-	{ &fl_settings_kind, fl_one_key, false }, { &fl_driver_kind, fl_one_key, false },
-	{ &fl_runtime_kind, fl_one_key, false },  { &fl_host_kind, fl_one_key, false },
-	{ &fl_card_kind, fl_one_key, false },     { &fl_health_kind, fl_one_key, true },
-	{ &fl_holder_kind, fl_one_key, false },   { &fl_resource_kind, fl_one_key, false },
-	{ &fl_plugin_socket_kind, fl_one_key, true }, { &fl_cdi_spec_kind, fl_one_key, true },
-	{ &fl_dir_trouble_kind, fl_one_key, false }, { &fl_cdi_trouble_kind, fl_one_key, false },
-	{ &fl_mps_kind, fl_one_key, true },
-	{ &fl_device_class_kind, fl_one_key, true },   { &fl_own_node_kind, fl_one_key, true },
-	{ &fl_memo_kind, fl_one_key, true },
-	{ 0 },
-};
 static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner,
 						   &fl_gpu_lists_memo_owner, NULL };
 
 const struct fl_capability fl_node_lists = {
-	.name = "node-lists", .watches = lists_watches, .owners = lists_owners, .once = true,
+	.name = "node-lists", .watches = lists_known_watches, .owners = lists_owners, .once = true,
 	.facts_size = sizeof(struct fl_gpu_lists_facts), .gather = lists_gather, .plan = fl_gpu_lists_plan,
 };
 

@@ -1,5 +1,5 @@
-/* decide.h - the capabilities of a node's GPUs (run/loop.h). What each reads is its FL_GPU_..._FACTS table (plan/gpu),
- * of fl_node_lists its watches; what comes out:
+/* decide.h - the capabilities of a node's GPUs (run/loop.h). What each reads is its FL_GPU_..._FACTS table (plan/gpu);
+ * what comes out:
  *
  * fl_node_health: Health, by the GPU's address. fl_node_lists: Resource, the Memo "claims", conditions on the Node.
  * fl_node_cdi: CdiSpec. fl_node_mps: MpsDaemon, the compute mode of Cards, a condition on the Node. fl_node_host: Host.

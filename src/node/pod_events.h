@@ -1,8 +1,9 @@
 /* pod_events.h - Pods are told of a card that they hold: an Event for each change of its health.
  *
- *     events = fl_pod_events_new(io, loop, &(struct fl_pod_events_options){ .holders = holders, .tell = tell, .arg =
- *     arg }, err); fl_pod_events_health(events, told)      the loop has told of a Health: the kubelet is asked who
- *     holds it now fl_pod_events_looked(events)            it has said so
+ *     struct fl_pod_events_options options = { .holders = holders, .tell = tell, .arg = arg };
+ *     events = fl_pod_events_new(io, loop, &options, err);
+ *     fl_pod_events_health(events, told)   a Health has changed: the kubelet is asked who holds the card now
+ *     fl_pod_events_looked(events)         the kubelet has answered
  *
  * What is known of holders may be FL_HOLDERS_EVERY old, and a Pod that has ended since is not to be told: so the
  * kubelet is asked anew, once for all changes that come together. Where it does not answer within FL_POD_EVENTS_WAIT,

@@ -5,8 +5,7 @@
  *             ...
  *             fl_want(plan, &owner, facts->pool, &pool);
  *             fl_want_condition(plan, &owner, facts->pool, FL_EMIT_WARNING, "CapacityLow", FL_CONDITION_TRUE,
- *             "AllInUse",
- *                               "all %d units are held by Pods", total);
+ *                               "AllInUse", "all %d units are held by Pods", total);
  *     }
  *
  * A plan is a pure function of its facts: no I/O, no clock, no log, no memory of the last time, and nobody tells it
@@ -28,8 +27,8 @@ struct fl_ref {
 	struct fl_str uid;             /* empty: whoever bears the name. Given: nobody else of that name is meant */
 };
 
-/* A reference to an object of a kind whose root begins with FL_OBJECT or has FL_META_NAMES: FL_REF(&fl_pod_kind,
- * pod) */
+/* A reference to an object of a kind whose root begins with FL_OBJECT or has FL_META_NAMES, as in
+ * FL_REF(&fl_pod_kind, pod). */
 #define FL_REF(kind_, object) \
 	((struct fl_ref){ (kind_), (object)->meta.space, (object)->meta.name, (object)->meta.uid })
 

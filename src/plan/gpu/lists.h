@@ -17,33 +17,35 @@
  */
 #pragma once
 #include "api/cdi.h"
+#include "plan/facts.h"
 #include "plan/plan.h"
 
-struct fl_gpu_lists_facts {
-	const struct fl_settings *settings;
-	const struct fl_driver *driver;        /* NULL: nobody has looked yet */
-	const struct fl_runtime *runtime;      /* NULL: likewise */
-	const struct fl_host *host;
-	const struct fl_card *cards;           /* by address */
-	const struct fl_health *health;
-	const struct fl_holder *holders;
-	const struct fl_resource *resources;   /* as they are served now */
-	const struct fl_plugin_socket *sockets;
-	const struct fl_cdi_spec *specs;       /* a device whose CDI name is not there yet is not handed out */
-	const struct fl_cdi_trouble *troubles; /* ... and why it is not */
-	const struct fl_dir_trouble *dirs;     /* directories that the agent cannot use */
-	bool blocked;                          /* by them: what lists rest on is not known, and only that is said */
-	struct fl_str_list claimed;            /* extended resource names of DeviceClasses */
-	bool claims_known;                     /* the API server has told of them; else they are those of the memo */
-	bool memo_known;
-	const struct fl_memo *claims;          /* what it told last; NULL: none */
-	const struct fl_mps *mps;              /* control daemons */
-	uint32_t mps_len;
-	const struct fl_own_node *node;        /* NULL: no API server, or not told yet */
-	uint32_t card_len, health_len, holder_len, resource_len, socket_len, spec_len, trouble_len,
-		dir_len;
-	uint64_t now;
-};
+/* `specs`: a device whose CDI name is not there yet is not handed out, and `troubles` says why it is not. `claims` is
+ * what the API server told last of DeviceClasses. */
+#define FL_GPU_LISTS_FACTS(X) \
+	X(NEED, fl_settings, settings, "settings") \
+	X(NEED, fl_driver, driver, "driver") \
+	X(ONE, fl_runtime, runtime, "runtime") \
+	X(ONE, fl_host, host, "host") \
+	X(ALL, fl_card, cards, card_len) \
+	X(MAYBE_ALL, fl_health, health, health_len) \
+	X(ALL, fl_holder, holders, holder_len) \
+	X(ALL, fl_resource, resources, resource_len) /* as they are served now */ \
+	X(MAYBE_ALL, fl_plugin_socket, sockets, socket_len) \
+	X(MAYBE_ALL, fl_cdi_spec, specs, spec_len) \
+	X(ALL, fl_cdi_trouble, troubles, trouble_len) \
+	X(ALL, fl_dir_trouble, dirs, dir_len) /* directories that the agent cannot use */ \
+	X(MAYBE_ALL, fl_mps, mps, mps_len) \
+	X(MAYBE_ALL, fl_device_class, classes, class_len) \
+	X(KNOWN, fl_memo, memo_known) \
+	X(MAYBE_ONE, fl_memo, claims, "claims") \
+	X(MAYBE_ONLY, fl_own_node, node) /* NULL: no API server, or not told yet */ \
+	X(NOW, now)
+FL_FACTS(fl_gpu_lists_facts, FL_GPU_LISTS_FACTS,
+	 bool blocked;                   /* by `dirs`: what lists rest on is not known, and only that is said */
+	 bool claims_known;              /* the API server has told of DeviceClasses; else they are those of the memo */
+	 struct fl_str_list claimed;     /* their extended resource names */
+);
 
 extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner, fl_gpu_lists_memo_owner;
 void fl_gpu_lists_plan(const void *facts, struct fl_plan *plan);
