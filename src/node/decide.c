@@ -116,64 +116,13 @@ const struct fl_capability fl_node_health = {
 
 /* ---- lists, all at once ---- */
 
-FL_FACTS_ONCE(lists_known, fl_gpu_lists_facts, FL_GPU_LISTS_FACTS)
-
-static void gather_claimed(struct fl_view *view, struct fl_gpu_lists_facts *facts)
-{
-	facts->claimed.at = fl_view_alloc(view, facts->class_len, sizeof *facts->claimed.at);
-	for (uint32_t i = 0; facts->claimed.at && i < facts->class_len; i++)
-		if (facts->classes[i].spec.resource.len)
-			facts->claimed.at[facts->claimed.len++] = facts->classes[i].spec.resource;
-}
-
-/* The agent that serves reports. It has another state directory: one that holds this one's lock causes no trouble. */
-static bool another_serves(const struct fl_gpu_lists_facts *facts)
-{
-	for (uint32_t i = 0; i < facts->socket_len; i++)
-		if (facts->sockets[i].live && !facts->sockets[i].ours &&
-		    fl_str_starts(facts->sockets[i].meta.name, FL_S("fairlead-")))
-			return true;
-	return false;
-}
-
-static bool has_trouble(const struct fl_gpu_lists_facts *facts, struct fl_str dir)
-{
-	for (uint32_t i = 0; i < facts->dir_len; i++)
-		if (fl_str_eq(facts->dirs[i].meta.name, dir))
-			return true;
-	return false;
-}
-
-/* Is all known that lists rest on (Health comes last of what the state directory keeps), or which directory keeps it
- * from being so? While the state directory is neither ours nor in trouble, another agent has it: nothing is said. */
-static bool may_tell(struct fl_view *view, struct fl_gpu_lists_facts *facts)
-{
-	bool ours = !fl_view_awaited(view, &fl_health_kind);
-
-	if (ours && !fl_view_awaited(view, &fl_cdi_spec_kind) && !fl_view_awaited(view, &fl_plugin_socket_kind))
-		return true;
-	facts->blocked = (has_trouble(facts, FL_S(FL_DIR_STATE)) ||
-			  (ours && has_trouble(facts, FL_S(FL_DIR_CDI)))) &&
-			 !another_serves(facts);
-	return facts->blocked;
-}
-
-static bool lists_gather(struct fl_view *view, struct fl_ref key, void *facts_)
-{
-	struct fl_gpu_lists_facts *facts = facts_;
-
-	if (!lists_known_gather(view, key, facts))
-		return false;
-	facts->claims_known = !fl_view_awaited(view, &fl_device_class_kind);
-	gather_claimed(view, facts);
-	return may_tell(view, facts);
-}
+FL_FACTS_ONCE(lists, fl_gpu_lists_facts, FL_GPU_LISTS_FACTS)
 
 static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner,
 						   &fl_gpu_lists_memo_owner, NULL };
 
 const struct fl_capability fl_node_lists = {
-	.name = "node-lists", .watches = lists_known_watches, .owners = lists_owners, .once = true,
+	.name = "node-lists", .watches = lists_watches, .owners = lists_owners, .once = true,
 	.facts_size = sizeof(struct fl_gpu_lists_facts), .gather = lists_gather, .plan = fl_gpu_lists_plan,
 };
 

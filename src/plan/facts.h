@@ -20,7 +20,8 @@
  * the field as its only value.
  * Of a kind that may be absent or unknown (struct fl_watched, optional): MAYBE_ONE, MAYBE_ONLY, MAYBE_ALL, and
  *     NEED_ONLY(struct, member)          the one that there is, of such a kind; without it nothing is planned
- *     KNOWN(struct, member)              a bool: somebody has told of the kind, and it is not absent
+ *     TOLD(struct, member)               a bool: its feeder has told of the kind, be it that there is none
+ *     KNOWN(struct, member)              a bool: likewise, and it is not absent
  * Of the call:
  *     NOW(member), WALL(member)          the loop's clock in ns, microseconds since 1970
  *     KEY(member)                        the key's name
@@ -48,7 +49,8 @@
 	uint32_t count;
 #define FL_FACT_MEMBER_UNDER FL_FACT_MEMBER_ALL
 #define FL_FACT_MEMBER_MAYBE_ALL FL_FACT_MEMBER_ALL
-#define FL_FACT_MEMBER_KNOWN(type, member) bool member;
+#define FL_FACT_MEMBER_TOLD(type, member) bool member;
+#define FL_FACT_MEMBER_KNOWN FL_FACT_MEMBER_TOLD
 #define FL_FACT_MEMBER_NOW(member) uint64_t member;
 #define FL_FACT_MEMBER_WALL(member) int64_t member;
 #define FL_FACT_MEMBER_KEY(member) struct fl_str member;

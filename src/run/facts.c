@@ -46,8 +46,10 @@ static bool take(struct fl_view *view, const struct fl_fact *row, struct fl_ref 
 	case FL_FACT_UNDER:
 		take_several(view, row, key, member, (void *)((char *)facts + row->len_offset));
 		break;
+	case FL_FACT_TOLD:
 	case FL_FACT_KNOWN:
-		*(bool *)member = !fl_view_absent(view, row->kind) && !fl_view_awaited(view, row->kind);
+		*(bool *)member = !fl_view_awaited(view, row->kind) &&
+				  (row->how == FL_FACT_TOLD || !fl_view_absent(view, row->kind));
 		break;
 	case FL_FACT_NOW:
 		*(uint64_t *)member = view->now;

@@ -22,8 +22,8 @@
 #include <stddef.h>
 
 enum fl_fact_how {
-	FL_FACT_ONE, FL_FACT_ONLY, FL_FACT_SELF, FL_FACT_ALL, FL_FACT_UNDER, FL_FACT_KNOWN, FL_FACT_NOW, FL_FACT_WALL,
-	FL_FACT_KEY, FL_FACT_COUNT_
+	FL_FACT_ONE, FL_FACT_ONLY, FL_FACT_SELF, FL_FACT_ALL, FL_FACT_UNDER, FL_FACT_TOLD, FL_FACT_KNOWN, FL_FACT_NOW,
+	FL_FACT_WALL, FL_FACT_KEY, FL_FACT_COUNT_
 };
 
 struct fl_fact {
@@ -100,6 +100,8 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 	{ .how = FL_FACT_ONLY, .need = true, .kind = &type##_kind, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_MAYBE_ONLY FL_FACT_ROW_ONLY
 #define FL_FACT_ROW_MAYBE_ALL FL_FACT_ROW_ALL
+#define FL_FACT_ROW_TOLD(type, member) \
+	{ .how = FL_FACT_TOLD, .kind = &type##_kind, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_KNOWN(type, member) \
 	{ .how = FL_FACT_KNOWN, .kind = &type##_kind, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_NOW(member) { .how = FL_FACT_NOW, .offset = offsetof(self, member) },
@@ -117,6 +119,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_WATCH_MAYBE_ONLY FL_FACT_WATCH_MAYBE_ONE
 #define FL_FACT_WATCH_NEED_ONLY FL_FACT_WATCH_MAYBE_ONE
 #define FL_FACT_WATCH_MAYBE_ALL FL_FACT_WATCH_MAYBE_ONE
+#define FL_FACT_WATCH_TOLD FL_FACT_WATCH_MAYBE_ONE
 #define FL_FACT_WATCH_KNOWN FL_FACT_WATCH_MAYBE_ONE
 #define FL_FACT_WATCH_NOW(...)
 #define FL_FACT_WATCH_WALL(...)
@@ -133,6 +136,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_WATCH_KEYED_MAYBE_ONLY FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_NEED_ONLY FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_MAYBE_ALL FL_FACT_WATCH_KEYED_MAYBE_ONE
+#define FL_FACT_WATCH_KEYED_TOLD FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_KNOWN FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_SELF(type, member) { &type##_kind, type##_##member##_keys, false },
 #define FL_FACT_WATCH_KEYED_UNDER(type, member, ...) { &type##_kind, type##_##member##_keys, false },
@@ -164,6 +168,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_KEYS_MAYBE_ONLY(...)
 #define FL_FACT_KEYS_NEED_ONLY(...)
 #define FL_FACT_KEYS_MAYBE_ALL(...)
+#define FL_FACT_KEYS_TOLD(...)
 #define FL_FACT_KEYS_KNOWN(...)
 #define FL_FACT_KEYS_NOW(...)
 #define FL_FACT_KEYS_WALL(...)
@@ -180,6 +185,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_EACH_MAYBE_ONLY(...)
 #define FL_FACT_EACH_NEED_ONLY(...)
 #define FL_FACT_EACH_MAYBE_ALL(...)
+#define FL_FACT_EACH_TOLD(...)
 #define FL_FACT_EACH_KNOWN(...)
 #define FL_FACT_EACH_NOW(...)
 #define FL_FACT_EACH_WALL(...)

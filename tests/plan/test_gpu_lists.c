@@ -534,7 +534,7 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 static int gather(struct fl_arena *arena, const char *settings, const char *others, struct fl_gpu_lists_facts *ret)
 {
 	static const struct fl_str gpu = FL_S_INIT("nvidia.com/gpu");
-	static struct fl_str claimed[1];
+	static struct fl_device_class class;
 	const char *runtime = runtime_of(others);
 	const char *sockets = "metadata: {name: fairlead-gpu-1.sock}\nlive: true\n---\n"
 			      "metadata: {name: nvidia-gpu.sock}\nours: false\n";
@@ -560,8 +560,9 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 
 	if (strcmp(others, "failed") == 0)
 		host = FL_S("metadata: {name: host}\nmessage: \"'/drv' does not answer\"\n");
-	claimed[0] = gpu;
-	ret->claims_known = strncmp(others, "unheard", 7) != 0;
+	FL_SET(FL_IN(&class, spec), resource, gpu);
+	ret->state_known = ret->specs_known = ret->sockets_known = true;
+	ret->classes_known = strncmp(others, "unheard", 7) != 0;
 	if (strcmp(others, "remembered") == 0 || strcmp(others, "unheard, remembered") == 0)
 		ret->claims = facts_object(arena, fl_memo_bind(),
 					   FL_S("metadata: {name: claims}\nclaimed: [nvidia.com/gpu]\n"));
@@ -569,7 +570,7 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 		return -FL_E_NOMEM;
 	ret->memo_known = strcmp(others, "claims kept") == 0 || ret->claims;
 	if (strcmp(others, "claims kept") == 0 || strcmp(others, "claimed") == 0)
-		ret->claimed = (struct fl_str_list){ claimed, 1 };
+		ret->classes = &class, ret->class_len = 1;
 	if (!all.p || !told.p || !some.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
 	    !(ret->runtime = facts_object(arena, fl_runtime_bind(), told)) ||
 	    !host.p || !(ret->host = facts_object(arena, fl_host_bind(), host)) ||

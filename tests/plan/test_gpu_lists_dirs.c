@@ -71,7 +71,9 @@ TEST(a_directory_that_cannot_be_used_is_told)
 {
 	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-		struct fl_gpu_lists_facts f = { .now = (100 + row->seconds) * FL_NS_PER_S, .blocked = row->blocked };
+		struct fl_gpu_lists_facts f = { .now = (100 + row->seconds) * FL_NS_PER_S, .sockets_known = true,
+						.state_known = !row->blocked || !strstr(row->dirs, FL_DIR_STATE),
+						.specs_known = !row->blocked };
 		struct fl_ref gpu = { &fl_resource_kind, FL_S(""), FL_S("nvidia.com/gpu"), FL_S("") };
 		struct fl_plan plan;
 		struct fl_str ready;

@@ -670,9 +670,11 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 
 	if (!facts->settings || !facts->driver || !begin(&l))
 		return;
-	if (facts->blocked) {
-		lists_look_at_dirs(&l);
-		lists_tell(&l, 0);
+	if (!facts->state_known || !facts->specs_known || !facts->sockets_known) {
+		if (lists_blocked(facts)) {
+			lists_look_at_dirs(&l);
+			lists_tell(&l, 0);
+		}
 		return;
 	}
 	choose_ways(&l);

@@ -37,15 +37,15 @@
 	X(ALL, fl_dir_trouble, dirs, dir_len) /* directories that the agent cannot use */ \
 	X(MAYBE_ALL, fl_mps, mps, mps_len) \
 	X(MAYBE_ALL, fl_device_class, classes, class_len) \
+	X(TOLD, fl_health, state_known) /* Health comes last of what the state directory keeps */ \
+	X(TOLD, fl_cdi_spec, specs_known) \
+	X(TOLD, fl_plugin_socket, sockets_known) \
+	X(TOLD, fl_device_class, classes_known) /* else the names that they claim are those of `claims` */ \
 	X(KNOWN, fl_memo, memo_known) \
 	X(MAYBE_ONE, fl_memo, claims, "claims") \
 	X(MAYBE_ONLY, fl_own_node, node) /* NULL: no API server, or not told yet */ \
 	X(NOW, now)
-FL_FACTS(fl_gpu_lists_facts, FL_GPU_LISTS_FACTS,
-	 bool blocked;                   /* by `dirs`: what lists rest on is not known, and only that is said */
-	 bool claims_known;              /* the API server has told of DeviceClasses; else they are those of the memo */
-	 struct fl_str_list claimed;     /* their extended resource names */
-);
+FL_FACTS(fl_gpu_lists_facts, FL_GPU_LISTS_FACTS);
 
 extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner, fl_gpu_lists_memo_owner;
 void fl_gpu_lists_plan(const void *facts, struct fl_plan *plan);

@@ -6,13 +6,13 @@ const struct fl_owner fl_gpu_lists_memo_owner = { "fairlead-lists", &fl_memo_kin
 
 bool lists_claimed(const struct lists *l, struct fl_str name)
 {
-	const struct fl_memo *memo = l->facts->claims;
-	bool known = l->facts->claims_known;
-	const struct fl_str *names = known ? l->facts->claimed.at : memo ? memo->claimed.at : NULL;
-	uint32_t len = known ? l->facts->claimed.len : memo ? memo->claimed.len : 0;
+	const struct fl_gpu_lists_facts *f = l->facts;
 
-	for (uint32_t i = 0; i < len; i++)
-		if (fl_str_eq(names[i], name))
+	for (uint32_t i = 0; f->classes_known && i < f->class_len; i++)
+		if (fl_str_eq(f->classes[i].spec.resource, name))
+			return true;
+	for (uint32_t i = 0; !f->classes_known && f->claims && i < f->claims->claimed.len; i++)
+		if (fl_str_eq(f->claims->claimed.at[i], name))
 			return true;
 	return false;
 }
@@ -24,16 +24,18 @@ void lists_remember_claims(struct lists *l)
 	struct fl_ref ref = { &fl_memo_kind, FL_S(""), FL_S("claims"), FL_S("") };
 	struct fl_memo memo = { 0 };
 
-	if (!f->claims_known || !f->memo_known)
+	if (!f->classes_known || !f->memo_known)
 		return;
-	if (!f->claimed.len) {
+	memo.claimed.at = fl_plan_get(l->plan, f->class_len, sizeof *memo.claimed.at);
+	for (uint32_t i = 0; memo.claimed.at && i < f->class_len; i++)
+		if (f->classes[i].spec.resource.len)
+			memo.claimed.at[memo.claimed.len++] = f->classes[i].spec.resource;
+	if (!memo.claimed.len) {
 		if (f->claims)
 			fl_want_gone(l->plan, ref);
 		return;
 	}
 	FL_SET(FL_IN(&memo, meta), name, ref.name);
-	memo.claimed.at = f->claimed.at;
-	memo.claimed.len = f->claimed.len;
 	memo.has.claimed = 1;
 	fl_want(l->plan, &fl_gpu_lists_memo_owner, ref, &memo);
 }

@@ -94,5 +94,6 @@ bool lists_elsewhere(const struct fl_card *card);
 void lists_serve_pools(struct lists *l, const struct fl_card **free, uint32_t *free_len);
 
 /* ---- lists_claims.c ---- */
+bool lists_blocked(const struct fl_gpu_lists_facts *facts);   /* what lists rest on stays unknown, by a directory */
 bool lists_claimed(const struct lists *l, struct fl_str name);     /* by a DeviceClass, now or when last heard of */
 void lists_remember_claims(struct lists *l);

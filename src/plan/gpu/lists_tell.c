@@ -40,6 +40,31 @@ static void check_directory(struct lists *l)
 		      crio ? " of [crio.runtime]" : "", FL_ARG(file));
 }
 
+/* The agent that serves reports. It has another state directory: one that holds this one's lock causes no trouble. */
+static bool another_serves(const struct fl_gpu_lists_facts *facts)
+{
+	for (uint32_t i = 0; i < facts->socket_len; i++)
+		if (facts->sockets[i].live && !facts->sockets[i].ours &&
+		    fl_str_starts(facts->sockets[i].meta.name, FL_S("fairlead-")))
+			return true;
+	return false;
+}
+
+static bool has_trouble(const struct fl_gpu_lists_facts *facts, const char *dir)
+{
+	for (uint32_t i = 0; i < facts->dir_len; i++)
+		if (fl_str_eq(facts->dirs[i].meta.name, fl_str(dir)))
+			return true;
+	return false;
+}
+
+/* While the state directory is neither ours nor in trouble, another agent has it: nothing is said. */
+bool lists_blocked(const struct fl_gpu_lists_facts *facts)
+{
+	return (has_trouble(facts, FL_DIR_STATE) || (facts->state_known && has_trouble(facts, FL_DIR_CDI))) &&
+	       !another_serves(facts);
+}
+
 void lists_look_at_dirs(struct lists *l)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
@@ -49,7 +74,7 @@ void lists_look_at_dirs(struct lists *l)
 
 		if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_STATE)))
 			lists_problem(l, "StateDirectory", "%.*s", FL_ARG(dir->why));
-		else if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_CDI)) && (l->by_cdi || f->blocked))
+		else if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_CDI)) && (l->by_cdi || !f->specs_known))
 			lists_problem(l, "CDINotWritten", "%.*s", FL_ARG(dir->why));
 		else if (fl_str_eq(dir->meta.name, FL_S(FL_DIR_KUBELET)))
 			lists_problem(l, "NotRegistered", "%.*s", FL_ARG(dir->why));
