@@ -84,7 +84,7 @@ extern const struct fl_names fl_term_op_names;
 	X(STRS, values, "values", .help = "For In and NotIn: the values. For the others: none.")
 FL_STRUCT(fl_selector_term, FL_SELECTOR_TERM);
 
-/* metav1.LabelSelector: all of it must hold; an empty one selects everything. */
+/* metav1.LabelSelector: all of it must hold; an empty one selects everything. What it matches: api/selector.h. */
 #define FL_LABEL_SELECTOR(X) \
 	X(MAP, match_labels, "matchLabels", .help = "Labels that must have exactly these values.") \
 	X(LIST(fl_selector_term), match_expressions, "matchExpressions", \

@@ -1,29 +1,12 @@
 #include "json/selector.h"
 #include "base/limits.h"
 #include "json/name.h"
-#include <stdlib.h>
 
 FL_NAMES(fl_selector_op_names, FL_SELECTOR_OP_COUNT_,
-	 [FL_SELECTOR_IS] = "=", [FL_SELECTOR_IS_NOT] = "!=", [FL_SELECTOR_IN] = "In", [FL_SELECTOR_NOT_IN] = "NotIn",
-	 [FL_SELECTOR_EXISTS] = "Exists", [FL_SELECTOR_NOT_EXISTS] = "DoesNotExist", [FL_SELECTOR_GREATER] = ">",
-	 [FL_SELECTOR_LESS] = "<");
+	 [FL_SELECTOR_IN] = "In", [FL_SELECTOR_NOT_IN] = "NotIn", [FL_SELECTOR_EXISTS] = "Exists",
+	 [FL_SELECTOR_NOT_EXISTS] = "DoesNotExist", [FL_SELECTOR_GREATER] = "Gt", [FL_SELECTOR_LESS] = "Lt");
 
-/* ---- the compiled form ---- */
-
-static int by_text(const void *a, const void *b)
-{
-	return fl_str_cmp(*(const struct fl_str *)a, *(const struct fl_str *)b);
-}
-
-int fl_selector_begin(struct fl_arena *arena, uint32_t cap, struct fl_selector *ret, struct fl_err *err)
-{
-	struct fl_requirement *at = cap ? fl_arena_get_n(arena, cap, sizeof *at) : NULL;
-
-	if (cap && !at)
-		return fl_fail(err, FL_E_NOMEM, "a selector of %u requirements: out of memory", cap);
-	*ret = (struct fl_selector){ .at = at, .cap = cap };
-	return 0;
-}
+/* ---- one requirement ---- */
 
 static int check_values(struct fl_str key, enum fl_selector_op op, struct fl_str_list values, struct fl_err *err)
 {
@@ -38,44 +21,21 @@ static int check_values(struct fl_str key, enum fl_selector_op op, struct fl_str
 		return fl_fail(err, FL_E_INVALID, "selector for '%.*s': %s needs %s", FL_ARG(key),
 			       fl_name(&fl_selector_op_names, (int)op), many ? "at least one value" : "one value");
 	for (uint32_t i = 0; i < values.len; i++)
-		if (fl_name_check(FL_NAME_VALUE, "label value", values.at[i], err) < 0)
-			return fl_wrap(err, "selector for '%.*s'", FL_ARG(key));
+		if (fl_name_check(FL_NAME_VALUE, "label value", values.at[i], err) < 0) {
+			(void)fl_wrap(err, "selector for '%.*s'", FL_ARG(key));
+			return -FL_E_INVALID;   /* also where nobody asks why */
+		}
 	if ((op == FL_SELECTOR_GREATER || op == FL_SELECTOR_LESS) && !fl_str_i64(values.at[0], &number))
 		return fl_fail(err, FL_E_INVALID, "selector for '%.*s': %s needs an integer, not '%.*s'", FL_ARG(key),
 			       fl_name(&fl_selector_op_names, (int)op), FL_ARG(values.at[0]));
 	return 0;
 }
 
-int fl_selector_add(struct fl_selector *selector, struct fl_str key, enum fl_selector_op op, struct fl_str_list values,
-		    struct fl_err *err)
+int fl_requirement_check(const struct fl_requirement *requirement, struct fl_err *err)
 {
-	int r = fl_name_check(FL_NAME_QUALIFIED, "label key", key, err);
+	int r = fl_name_check(FL_NAME_QUALIFIED, "label key", requirement->key, err);
 
-	if (r == 0)
-		r = check_values(key, op, values, err);
-	if (r < 0)
-		return r;
-	if (selector->len == selector->cap)
-		return fl_fail(err, FL_E_TOOBIG, "a selector has more than its %u requirements", selector->cap);
-	if (values.len > 1)
-		qsort(values.at, values.len, sizeof *values.at, by_text);
-	selector->at[selector->len++] = (struct fl_requirement){ .key = key, .op = op, .values = values };
-	return 0;
-}
-
-void fl_selector_close(struct fl_selector *selector)
-{
-	struct fl_requirement *at = selector->at;
-
-	/* Few, and mostly in order; those of one key stay as they were written. */
-	for (uint32_t i = 1; i < selector->len; i++) {
-		struct fl_requirement one = at[i];
-		uint32_t k = i;
-
-		for (; k && fl_str_cmp(at[k - 1].key, one.key) > 0; k--)
-			at[k] = at[k - 1];
-		at[k] = one;
-	}
+	return r < 0 ? r : check_values(requirement->key, requirement->op, requirement->values, err);
 }
 
 static const struct fl_str *find(struct fl_map map, struct fl_str key)
@@ -94,16 +54,16 @@ static bool is_among(struct fl_str_list values, const struct fl_str *value)
 	return false;
 }
 
-static bool holds(const struct fl_requirement *want, struct fl_map labels)
+bool fl_requirement_holds(const struct fl_requirement *want, struct fl_map labels)
 {
 	const struct fl_str *value = find(labels, want->key);
 	int64_t is, limit;
 
+	if (fl_requirement_check(want, NULL) < 0)
+		return false;
 	switch (want->op) {
-	case FL_SELECTOR_IS:
 	case FL_SELECTOR_IN:
 		return is_among(want->values, value);
-	case FL_SELECTOR_IS_NOT:
 	case FL_SELECTOR_NOT_IN:
 		return !is_among(want->values, value);
 	case FL_SELECTOR_EXISTS:
@@ -124,40 +84,9 @@ static bool holds(const struct fl_requirement *want, struct fl_map labels)
 bool fl_selector_match(const struct fl_selector *selector, struct fl_map labels)
 {
 	for (uint32_t i = 0; i < selector->len; i++)
-		if (!holds(&selector->at[i], labels))
+		if (!fl_requirement_holds(&selector->at[i], labels))
 			return false;
-	return !selector->nothing;
-}
-
-static void print_one(struct fl_buf *buf, const struct fl_requirement *r)
-{
-	static const char *const sign[] = {
-		[FL_SELECTOR_IS] = "=",      [FL_SELECTOR_IS_NOT] = "!=",
-		[FL_SELECTOR_IN] = " in (",  [FL_SELECTOR_NOT_IN] = " notin (",
-		[FL_SELECTOR_EXISTS] = "",   [FL_SELECTOR_NOT_EXISTS] = "",
-		[FL_SELECTOR_GREATER] = ">", [FL_SELECTOR_LESS] = "<",
-	};
-
-	if (r->op == FL_SELECTOR_NOT_EXISTS)
-		fl_buf_char(buf, '!');
-	fl_buf_str(buf, r->key);
-	fl_buf_str(buf, fl_str(r->twice ? "==" : sign[r->op]));
-	for (uint32_t i = 0; i < r->values.len; i++) {
-		if (i)
-			fl_buf_char(buf, ',');
-		fl_buf_str(buf, r->values.at[i]);
-	}
-	if (r->op == FL_SELECTOR_IN || r->op == FL_SELECTOR_NOT_IN)
-		fl_buf_char(buf, ')');
-}
-
-void fl_selector_print(struct fl_buf *buf, const struct fl_selector *selector)
-{
-	for (uint32_t i = 0; i < selector->len; i++) {
-		if (i)
-			fl_buf_char(buf, ',');
-		print_one(buf, &selector->at[i]);
-	}
+	return true;
 }
 
 /* ---- from a text ---- */
@@ -232,7 +161,7 @@ static int expected(struct parser *p, struct word found, const char *what)
 		       FL_ARG(found.s), what);
 }
 
-/* (x,y,z): each value once; between commas and brackets nothing is the empty value. */
+/* (x,y,z): between commas and brackets nothing is the empty value. */
 static int take_values(struct parser *p, struct fl_str_list *ret)
 {
 	uint32_t room = 2;
@@ -261,12 +190,6 @@ static int take_values(struct parser *p, struct fl_str_list *ret)
 		if (is(w, ")"))
 			break;
 	}
-	qsort(ret->at, ret->len, sizeof *ret->at, by_text);
-	room = 0;
-	for (uint32_t i = 0; i < ret->len; i++)
-		if (i == 0 || !fl_str_eq(ret->at[i], ret->at[room - 1]))
-			ret->at[room++] = ret->at[i];
-	ret->len = room;
 	return 0;
 }
 
@@ -285,65 +208,61 @@ static int take_value(struct parser *p, struct fl_str_list *ret)
 	return 0;
 }
 
-static int take_requirement(struct parser *p, struct fl_selector *selector)
+/* key, !key, or key, operator and what belongs to it. */
+static int take_requirement(struct parser *p, struct fl_requirement *ret)
 {
 	static const struct {
 		const char *word;
 		enum fl_selector_op op;
+		bool list;
 	} ops[] = {
-		{ "=", FL_SELECTOR_IS },         { "==", FL_SELECTOR_IS },  { "!=", FL_SELECTOR_IS_NOT },
-		{ ">", FL_SELECTOR_GREATER },    { "<", FL_SELECTOR_LESS }, { "in", FL_SELECTOR_IN },
-		{ "notin", FL_SELECTOR_NOT_IN },
+		{ "=", FL_SELECTOR_IN, false },    { "==", FL_SELECTOR_IN, false },
+		{ ">", FL_SELECTOR_GREATER, false }, { "!=", FL_SELECTOR_NOT_IN, false },
+		{ "<", FL_SELECTOR_LESS, false },  { "in", FL_SELECTOR_IN, true },
+		{ "notin", FL_SELECTOR_NOT_IN, true },
 	};
-	struct fl_str_list values = { 0 };
 	bool is_not = is(p->next, "!");
 	struct word key, op;
 	uint32_t i = 0;
-	int r;
+	int r = 0;
 
 	if (is_not)
 		(void)take(p);
 	key = take(p);
 	if (!is_name(key))
 		return expected(p, key, "a label key");
-	if (is_not || is_end(p->next) || is(p->next, ","))
-		return fl_selector_add(selector, key.s, is_not ? FL_SELECTOR_NOT_EXISTS : FL_SELECTOR_EXISTS, values,
-				       p->err);
-	op = take(p);
-	while (i < FL_LEN(ops) && !fl_str_eq(op.s, fl_str(ops[i].word)))
-		i++;
-	if (i == FL_LEN(ops))
-		return expected(p, op, "one of = == != > < in notin");
-	r = ops[i].op == FL_SELECTOR_IN || ops[i].op == FL_SELECTOR_NOT_IN ? take_values(p, &values)
-									   : take_value(p, &values);
-	if (r == 0)
-		r = fl_selector_add(selector, key.s, ops[i].op, values, p->err);
-	if (r == 0)
-		selector->at[selector->len - 1].twice = i == 1;
-	return r;
+	*ret = (struct fl_requirement){ .key = key.s, .op = is_not ? FL_SELECTOR_NOT_EXISTS : FL_SELECTOR_EXISTS };
+	if (!is_not && !is_end(p->next) && !is(p->next, ",")) {
+		op = take(p);
+		while (i < FL_LEN(ops) && !fl_str_eq(op.s, fl_str(ops[i].word)))
+			i++;
+		if (i == FL_LEN(ops))
+			return expected(p, op, "one of = == != > < in notin");
+		ret->op = ops[i].op;
+		r = ops[i].list ? take_values(p, &ret->values) : take_value(p, &ret->values);
+	}
+	return r < 0 ? r : fl_requirement_check(ret, p->err);
 }
 
 int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_selector *ret, struct fl_err *err)
 {
 	struct parser p = { .arena = arena, .err = err };
-	struct fl_selector selector;
-	uint32_t cap = 1;
-	int r;
+	struct fl_selector selector = { 0 };
+	uint32_t most = 1;
 
 	if (text.len > FL_SELECTOR_MAX)
 		return fl_fail(err, FL_E_TOOBIG, "a selector of %u bytes is over the limit of %llu", text.len,
 			       FL_SELECTOR_MAX);
 	p.text = fl_arena_str(arena, text);
-	if (!p.text.p)
-		return fl_fail(err, FL_E_NOMEM, "selector: out of memory");
 	for (uint32_t i = 0; i < text.len; i++)
-		cap += text.p[i] == ',';
-	r = fl_selector_begin(arena, cap, &selector, err);
-	if (r < 0)
-		return r;
+		most += text.p[i] == ',';
+	selector.at = fl_arena_get_n(arena, most, sizeof *selector.at);
+	if (!p.text.p || !selector.at)
+		return fl_fail(err, FL_E_NOMEM, "selector: out of memory");
 	(void)take(&p);
 	while (!is_end(p.next)) {
-		r = take_requirement(&p, &selector);
+		int r = take_requirement(&p, &selector.at[selector.len++]);
+
 		if (r < 0)
 			return r;
 		if (is_end(p.next))
@@ -354,89 +273,6 @@ int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_sele
 		if (is_end(p.next))
 			return expected(&p, p.next, "another requirement");
 	}
-	fl_selector_close(&selector);
-	*ret = selector;
-	return 0;
-}
-
-/* ---- from a LabelSelector ---- */
-
-static int bad_shape(struct fl_err *err, const char *where, const yyjson_val *val, const char *want)
-{
-	return fl_fail(err, FL_E_INVALID, "%s should be %s, but is %s", where, want, fl_json_kind(val));
-}
-
-static int add_label(struct fl_arena *arena, struct fl_selector *selector, yyjson_val *key, yyjson_val *val,
-		     struct fl_err *err)
-{
-	struct fl_str_list values = { fl_arena_get(arena, sizeof(struct fl_str)), 1 };
-	struct fl_str name;
-
-	if (!values.at)
-		return fl_fail(err, FL_E_NOMEM, "selector: out of memory");
-	if (!fl_json_str(val, &values.at[0]) || !fl_json_str(key, &name))
-		return bad_shape(err, "a value in matchLabels", val, "a text");
-	return fl_selector_add(selector, name, FL_SELECTOR_IS, values, err);
-}
-
-static int add_expression(struct fl_arena *arena, struct fl_selector *selector, yyjson_val *val, struct fl_err *err)
-{
-	yyjson_val *list = fl_json_get(val, FL_S("values")), *item;
-	struct fl_str_list values = { NULL, 0 };
-	struct fl_str key = { NULL, 0 }, op = { NULL, 0 };
-	yyjson_arr_iter iter;
-	int number;
-
-	(void)fl_json_str(fl_json_get(val, FL_S("key")), &key);
-	(void)fl_json_str(fl_json_get(val, FL_S("operator")), &op);
-	number = fl_name_find(&fl_selector_op_names, op);
-	if (number < FL_SELECTOR_IN || number > FL_SELECTOR_NOT_EXISTS)
-		return fl_fail(err, FL_E_INVALID,
-			       "selector for '%.*s': operator '%.*s' is none of In, NotIn, Exists, DoesNotExist",
-			       FL_ARG(key), FL_ARG(op));
-	if (list && !yyjson_is_null(list) && !yyjson_is_arr(list))
-		return bad_shape(err, "values in matchExpressions", list, "a list of texts");
-	values.at = fl_arena_get_n(arena, yyjson_arr_size(list), sizeof *values.at);
-	if (!values.at)
-		return fl_fail(err, FL_E_NOMEM, "selector: out of memory");
-	iter = yyjson_arr_iter_with(list);
-	while ((item = yyjson_arr_iter_next(&iter)) != NULL)
-		if (!fl_json_str(item, &values.at[values.len++]))
-			return bad_shape(err, "a value in matchExpressions", item, "a text");
-	return fl_selector_add(selector, key, (enum fl_selector_op)number, values, err);
-}
-
-int fl_selector_of_json(struct fl_arena *arena, yyjson_val *val, struct fl_selector *ret, struct fl_err *err)
-{
-	yyjson_val *labels = fl_json_get(val, FL_S("matchLabels")),
-		   *expressions = fl_json_get(val, FL_S("matchExpressions"));
-	yyjson_obj_iter pairs = yyjson_obj_iter_with(labels);
-	yyjson_arr_iter items = yyjson_arr_iter_with(expressions);
-	struct fl_selector selector;
-	yyjson_val *item;
-	int r;
-
-	if (!val || yyjson_is_null(val)) {
-		*ret = (struct fl_selector){ .nothing = true };
-		return 0;
-	}
-	if (!yyjson_is_obj(val))
-		return bad_shape(err, "a label selector", val, "an object");
-	if (labels && !yyjson_is_null(labels) && !yyjson_is_obj(labels))
-		return bad_shape(err, "matchLabels", labels, "an object");
-	if (expressions && !yyjson_is_null(expressions) && !yyjson_is_arr(expressions))
-		return bad_shape(err, "matchExpressions", expressions, "a list");
-	if (yyjson_obj_size(labels) + yyjson_arr_size(expressions) > FL_SELECTOR_MAX)
-		return fl_fail(err, FL_E_TOOBIG, "a label selector has over %llu requirements", FL_SELECTOR_MAX);
-	r = fl_selector_begin(arena, (uint32_t)(yyjson_obj_size(labels) + yyjson_arr_size(expressions)), &selector,
-			      err);
-	while (r == 0 && (item = yyjson_obj_iter_next(&pairs)) != NULL)
-		r = add_label(arena, &selector, item, yyjson_obj_iter_get_val(item), err);
-	while (r == 0 && (item = yyjson_arr_iter_next(&items)) != NULL)
-		r = add_expression(arena, &selector, item, err);
-	if (r < 0)
-		return r;
-	fl_selector_close(&selector);
 	*ret = selector;
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "kube/watch.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "json/selector.h"
 #include "kube/discovery.h"
 #include <stdio.h>
 
@@ -494,6 +495,7 @@ struct fl_watch_info fl_watch_info(const struct fl_watch *watch)
 struct fl_watch *fl_watch_new(struct fl_kube *kube, const struct fl_watch_options *options, struct fl_err *err)
 {
 	FL_AUTO(fl_watch) struct fl_watch *watch = fl_zalloc(sizeof *watch);
+	struct fl_selector selector;
 
 	if (watch) {
 		watch->kube = kube;
@@ -504,6 +506,11 @@ struct fl_watch *fl_watch_new(struct fl_kube *kube, const struct fl_watch_option
 		(void)fl_fail(err, FL_E_NOMEM, "no memory for a watch");
 		return NULL;
 	}
+	if (options->labels && fl_selector_parse(&watch->arena, fl_str(options->labels), &selector, err) < 0) {
+		(void)fl_wrap(err, "watch %s", options->kind->plural);
+		return NULL;
+	}
+	fl_arena_reset(&watch->arena);
 	watch->options = *options;
 	watch->no_stream = options->no_stream;
 	watch->timer = (struct fl_timer){ .fire = next_step };

@@ -117,7 +117,8 @@ struct fl_watch_options {
 
 struct fl_watch;
 
-/* Copies the options, not what they point to. It begins at once, and nothing is told before the next turn. */
+/* Copies the options, not what they point to. It begins at once, and nothing is told before the next turn.
+ * FL_E_INVALID: .labels is no selector; of a server it would get the same refusal again and again. */
 struct fl_watch *fl_watch_new(struct fl_kube *kube, const struct fl_watch_options *options,
 			      struct fl_err *err) FL_MUSTUSE;
 struct fl_watch *fl_watch_free(struct fl_watch *watch);   /* NULL-safe; nothing is told any more */

@@ -1,5 +1,8 @@
-#include "json/selector.h"
+/* Label selectors, as texts and in objects, and node affinity: what the Go of Kubernetes says of the same ones. */
+#include "api/selector.h"
 #include "base/limits.h"
+#include "json/bind_walk.h"
+#include "json/json.h"
 #include "json/name.h"
 #include "vectors.h"
 
@@ -23,77 +26,77 @@ static bool is_set(const struct vector_row *row, struct sets *sets)
 	return true;
 }
 
-static int read_selector(struct fl_arena *arena, const struct vector_row *row, struct fl_json_space *space,
-			 struct fl_selector *ret, struct fl_err *err)
+/* Bind JSON; null: no object, *ret NULL. */
+static int read_bound(const struct fl_bind *bind, struct fl_arena *arena, struct fl_str json, void *object,
+		      const void **ret)
 {
-	yyjson_doc *doc = NULL;
-	int r;
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	int r = fl_json_read(NULL, json, 0, &doc, NULL);
 
-	if (fl_str_eq(row->field[0], FL_S("text")))
-		return fl_selector_parse(arena, row->field[1], ret, err);
-	r = fl_json_read(space, row->field[1], 0, &doc, err);
-	return r < 0 ? r : fl_selector_of_json(arena, doc->root, ret, err);
+	*ret = r == 0 && !yyjson_is_null(doc->root) ? object : NULL;
+	return *ret ? fl_decode(bind, doc->root, arena, 0, object, NULL) : r;
 }
 
 TEST(label_selectors_are_those_of_kubernetes)
 {
-	FL_AUTO(fl_json_space) struct fl_json_space space = { 0 };
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB);
+	struct fl_label_selector room;
+	const void *bound = NULL;
 	struct sets sets = { 0 };
-	struct fl_err err;
 
 	EACH_VECTOR(row, "labels")
 	{
-		struct fl_selector selector;
+		bool is_text = fl_str_eq(row->field[0], FL_S("text"));
+		struct fl_selector selector = { 0 };
 		char matches[16];
+		int r;
 
 		if (is_set(row, &sets))
 			continue;
-		fl_json_space_reset(&space);
 		fl_arena_reset(&arena);
-		fl_buf_clear(&buf);
-		if (!vector_ok(row, 2)) {
-			REFUSED(read_selector(&arena, row, &space, &selector, &err), FL_E_INVALID);
-			continue;
+		if (is_text) {
+			r = fl_selector_parse(&arena, row->field[1], &selector, NULL);
+		} else {
+			OK(read_bound(fl_label_selector_bind(), &arena, row->field[1], &room, &bound));
+			r = fl_label_selector_check(bound, NULL);
 		}
-		OK_ERR(read_selector(&arena, row, &space, &selector, &err), &err);
-		fl_selector_print(&buf, &selector);
-		OK(fl_buf_check(&buf, "test", NULL));
-		CHECK_FIELD(fl_buf_view(&buf), row, 3);
+		if (!vector_ok(row, 2))
+			REFUSED(r, FL_E_INVALID);
+		else
+			OK(r);
 		for (uint32_t i = 0; i < sets.len; i++)
-			matches[i] = fl_selector_match(&selector, sets.map[i]) ? '1' : '0';
-		CHECK_FIELD(((struct fl_str){ matches, sets.len }), row, 4);
+			matches[i] = (is_text ? fl_selector_match(&selector, sets.map[i]) :
+						fl_label_selector_match(bound, sets.map[i])) ? '1' : '0';
+		if (vector_ok(row, 2))
+			CHECK_FIELD(((struct fl_str){ matches, sets.len }), row, 3);
+		else
+			CHECK(is_text || !memchr(matches, '1', sets.len));
 	}
 }
 
-TEST(field_selectors_are_those_of_kubernetes)
+TEST(node_affinity_is_that_of_the_scheduler)
 {
+	static const char *const names[] = { "n1", "n2" };
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB);
+	struct fl_node_selector room;
+	const void *bound = NULL;
 	struct sets sets = { 0 };
-	struct fl_err err;
 
-	EACH_VECTOR(row, "fields")
+	EACH_VECTOR(row, "nodes")
 	{
-		struct fl_field_selector selector;
-		char matches[16];
+		char matches[32];
+		uint32_t len = 0;
 
 		if (is_set(row, &sets))
 			continue;
 		fl_arena_reset(&arena);
-		fl_buf_clear(&buf);
-		if (!vector_ok(row, 2)) {
-			REFUSED(fl_field_selector_parse(&arena, row->field[1], &selector, &err), FL_E_INVALID);
-			continue;
-		}
-		OK_ERR(fl_field_selector_parse(&arena, row->field[1], &selector, &err), &err);
-		fl_field_selector_print(&buf, &selector);
-		OK(fl_buf_check(&buf, "test", NULL));
-		CHECK_FIELD(fl_buf_view(&buf), row, 3);
-		for (uint32_t i = 0; i < sets.len; i++)
-			matches[i] = fl_field_selector_match(&selector, sets.map[i]) ? '1' : '0';
-		CHECK_FIELD(((struct fl_str){ matches, sets.len }), row, 4);
+		OK(read_bound(fl_node_selector_bind(), &arena, row->field[1], &room, &bound));
+		CHECK_INT(fl_node_selector_check(bound, NULL), vector_ok(row, 2) ? 0 : -FL_E_INVALID);
+		for (uint32_t n = 0; n < FL_LEN(names); n++)
+			for (uint32_t i = 0; i < sets.len; i++)
+				matches[len++] =
+					fl_node_selector_match(bound, fl_str(names[n]), sets.map[i]) ? '1' : '0';
+		CHECK_FIELD(((struct fl_str){ matches, len }), row, 3);
 	}
 }
 
@@ -116,7 +119,7 @@ static const struct {
 	{ "a list that does not begin", "a in b", "selector 'a in b': 'b' stands where '(' should" },
 	{ "a list that does not end", "a in (b", "selector 'a in (b': it ends where ',' or ')' should stand" },
 	{ "a key that is none", "a b=c,", "selector 'a b=c,': 'b' stands where one of = == != > < in notin should" },
-	{ "a number that is none", "a>x", "selector for 'a': > needs an integer, not 'x'" },
+	{ "a number that is none", "a>x", "selector for 'a': Gt needs an integer, not 'x'" },
 	{ "a trailing comma", "a,", "selector 'a,': it ends where another requirement should stand" },
 };
 
@@ -147,39 +150,58 @@ TEST(a_selector_over_its_limit_is_refused)
 {
 	static char text[FL_SELECTOR_MAX + 1];
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_field_selector fields;
 	struct fl_selector selector;
 	struct fl_err err;
 
 	memset(text, ' ', sizeof text);
 	REFUSED(fl_selector_parse(&arena, (struct fl_str){ text, sizeof text }, &selector, &err), FL_E_TOOBIG);
-	REFUSED(fl_field_selector_parse(&arena, (struct fl_str){ text, sizeof text }, &fields, &err), FL_E_TOOBIG);
 	memset(text, 0, sizeof text);
 	REFUSED(fl_selector_parse(&arena, (struct fl_str){ text, 1 }, &selector, &err), FL_E_INVALID);
 }
 
 static const struct {
-	const char *says, *json;
-} shapes[] = {
-	{ "a selector is an object", "[]" },
-	{ "labels are an object", "{\"matchLabels\":[]}" },
-	{ "expressions are a list", "{\"matchExpressions\":{}}" },
-	{ "a label's value is a text", "{\"matchLabels\":{\"a\":1}}" },
-	{ "an expression's values are a list",
-	  "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":\"b\"}]}" },
-	{ "of texts", "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[1]}]}" },
-	{ "an expression is an object", "{\"matchExpressions\":[1]}" },
+	const char *says, *json, *text;
+} bounds[] = {
+	{ "an operator that is none never stands for the first one",
+	  "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Is\",\"values\":[\"b\"]}]}",
+	  "selector for 'a': its operator is missing or unknown" },
+	{ "values that could not be bound are none",
+	  "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[1]}]}",
+	  "selector for 'a': NotIn needs at least one value" },
+	{ "a value has its bounds", "{\"matchLabels\":{\"a\":\"/\"}}",
+	  "selector for 'a': label value '/': write empty, or up to 63 of A-Z a-z 0-9 - _ and ., with a letter or "
+	  "digit at both ends, for example my_value" },
 };
 
-TEST(a_label_selector_of_the_wrong_shape_is_refused)
+TEST(a_refused_label_selector_says_why_and_matches_nothing)
 {
-	EACH_ROW (row, shapes) {
+	static struct fl_pair label = { FL_S_INIT("a"), FL_S_INIT("b") };
+
+	EACH_ROW (row, bounds) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-		FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-		struct fl_selector selector;
+		struct fl_label_selector room;
+		const void *selector;
 		struct fl_err err;
 
-		OK(fl_json_read(NULL, fl_str(row->json), 0, &doc, NULL));
-		REFUSED(fl_selector_of_json(&arena, doc->root, &selector, &err), FL_E_INVALID);
+		OK(read_bound(fl_label_selector_bind(), &arena, fl_str(row->json), &room, &selector));
+		REFUSED(fl_label_selector_check(selector, &err), FL_E_INVALID);
+		CHECK_STR(fl_str(err.text), row->text);
+		CHECK(!fl_label_selector_match(selector, (struct fl_map){ &label, 1 }));
+		CHECK(!fl_label_selector_match(selector, (struct fl_map){ 0 }));
 	}
+}
+
+TEST(a_refused_field_says_why)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_node_selector room;
+	const void *selector;
+	struct fl_err err;
+
+	OK(read_bound(fl_node_selector_bind(), &arena,
+		      FL_S("{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
+			   "\"operator\":\"Gt\"}]}]}"),
+		      &room, &selector));
+	REFUSED(fl_node_selector_check(selector, &err), FL_E_INVALID);
+	CHECK_STR(fl_str(err.text), "selector for field 'metadata.name': write In or NotIn with one value");
 }

@@ -246,6 +246,19 @@ static void part(size_t from)
 	}
 }
 
+TEST(a_watch_with_a_selector_that_is_none_is_refused)
+{
+	FL_AUTO(script) struct script script = { 0 };
+	FL_AUTO(fl_watch) struct fl_watch *watch = NULL;
+	struct fl_watch_options options = { .kind = &fl_config_map_kind, .labels = "a in b", .to = &consumer };
+
+	OK_ERR(script_open(&script, rows[0].script), &script.err);
+	watch = fl_watch_new(script.kube, &options, &script.err);
+	CHECK(!watch);
+	REFUSED(-(int)script.err.code, FL_E_INVALID);
+	CHECK_STR(fl_str(script.err.text), "watch configmaps: selector 'a in b': 'b' stands where '(' should");
+}
+
 TEST(what_a_watch_tells_1)
 {
 	part(0);

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 var labelSets = []map[string]string{
@@ -15,8 +16,8 @@ var labelSets = []map[string]string{
 }
 
 func init() {
-	// "set", name, value...: the labels that the rows below are tried on. Then: "text", input, verdict, canonical text,
-	// matches; "json", input, verdict, canonical text, matches.
+	// "set", name, value...: the labels that the rows below are tried on. Then: "text" or "json", input,
+	// verdict, matches.
 	sets["labels"] = func(out *rows) {
 		printSets(out)
 		for _, in := range selectors {
@@ -35,17 +36,14 @@ func init() {
 			labelJSON(out, randomLabelSelector(out))
 		}
 	}
-	sets["fields"] = func(out *rows) {
+	// As "set" above; then "node", input, verdict, matches: once with the Node's name n1, once with n2.
+	sets["nodes"] = func(out *rows) {
 		printSets(out)
-		for _, in := range fieldSelectors {
-			fieldText(out, in)
+		for _, in := range nodeSelectors {
+			nodeJSON(out, in)
 		}
-		for i := 0; i < 400; i++ {
-			fieldText(out, out.random(`ab1,=!\ .`, 12))
-		}
-		for i := 0; i < 200; i++ {
-			fieldText(out, out.pick("a", "metadata.name", "x.io/y", "c")+out.pick("=", "==", "!=")+
-				out.pick("b", "1", "", `\,`, `x\=y`, "10")+out.pick("", ",", ",c!=d", ",c=10", ",a=x"))
+		for i := 0; i < 600; i++ {
+			nodeJSON(out, randomNodeSelector(out))
 		}
 	}
 }
@@ -141,16 +139,7 @@ func labelText(out *rows, in string) {
 		out.row("text", in, "refused")
 		return
 	}
-	if !sorted(selector) {
-		return
-	}
 	printMatches(out, "text", in, selector)
-}
-
-// Go sorts requirements by key; only up to twelve of them are sorted in a stable way, as C sorts any number.
-func sorted(selector labels.Selector) bool {
-	requirements, _ := selector.Requirements()
-	return len(requirements) <= 12
 }
 
 func printMatches(out *rows, kind, in string, selector labels.Selector) {
@@ -158,7 +147,7 @@ func printMatches(out *rows, kind, in string, selector labels.Selector) {
 	for _, set := range labelSets {
 		matches = append(matches, selector.Matches(labels.Set(set)))
 	}
-	out.row(kind, in, "ok", selector.String(), bits(matches))
+	out.row(kind, in, "ok", bits(matches))
 }
 
 func labelJSON(out *rows, in string) {
@@ -177,25 +166,80 @@ func labelJSON(out *rows, in string) {
 	printMatches(out, "json", in, selector)
 }
 
-var fieldSelectors = []string{
-	"", ",", "a=b", "a==b", "a!=b", "a=", "a", "=b", "!=b", "a=b,c=d", "c=d,a=b", "c!=d,a=b", "a=b=c", `a=b\=c`, `a=b\,c`, `a=b\\c`, `a=b\c`,
-	`a=b\`, `a\=b=c`, "a=b,", ",a=b", "a=b,,c=d", "metadata.name=x", "metadata.namespace!=y,metadata.name=x", "a = b", " a=b", "a=b ", "a!b", "a!",
-	"!a", "a===b", "a!==b", "a=!b", "a=b!=c", "status.phase==Running", "a=é", "é=b", "x.io/y=z", "a!=1,a!=b,c=10",
-	"spec.nodeName=node-1,status.phase!=Succeeded,status.phase!=Failed",
+var nodeSelectors = []string{
+	`null`, `{}`, `{"nodeSelectorTerms":[]}`, `{"nodeSelectorTerms":[{}]}`, `{"nodeSelectorTerms":[{"matchExpressions":[],"matchFields":[]}]}`,
+	`{"nodeSelectorTerms":[{},{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a b","operator":"Exists"}]},{"matchExpressions":[{"key":"c","operator":"Exists"}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"c","operator":"Gt","values":["9"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"c","operator":"Lt","values":["9"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"c","operator":"Gt","values":["x"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"c","operator":"Gt","values":["1","2"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"NotIn","values":["n1"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1","n2"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"Exists"}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.uid","operator":"In","values":["n1"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.uid","operator":"NotIn","values":["n1"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.uid","operator":"In","values":[""]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Is","values":["b"]}]}]}`,
+	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"","values":["b"]}]}]}`,
 }
 
-func fieldText(out *rows, in string) {
+// Values as the operator wants them, but one time in ten.
+func randomRequirement(out *rows, key, operator string, texts []string) v1.NodeSelectorRequirement {
+	n, values := 1, []string{}
+	switch operator {
+	case "Exists", "DoesNotExist":
+		n = 0
+	case "Gt", "Lt":
+		texts = []string{"10", "9", "-6", "0"}
+	}
+	if out.rand.Intn(10) == 0 {
+		n, texts = out.rand.Intn(3), []string{"b", "/", "1", ""}
+	}
+	for ; n > 0; n-- {
+		values = append(values, out.pick(texts...))
+	}
+	return v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOperator(operator), Values: values}
+}
+
+func randomNodeSelector(out *rows) string {
+	selector := v1.NodeSelector{}
+	for n := 1 + out.rand.Intn(3); n > 0; n-- {
+		term := v1.NodeSelectorTerm{}
+		for k := out.rand.Intn(3); k > 0; k-- {
+			term.MatchExpressions = append(term.MatchExpressions, randomRequirement(out, out.pick("a", "b", "c", "x.io/y", "in"),
+				out.pick("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), []string{"b", "c", "d", "10", "z", ""}))
+		}
+		for k := out.rand.Intn(4) / 2; k > 0; k-- {
+			term.MatchFields = append(term.MatchFields, randomRequirement(out,
+				out.pick("metadata.name", "metadata.name", "metadata.name", "metadata.uid", ""), out.pick("In", "NotIn"), []string{"n1", "n1", "n2", ""}))
+		}
+		selector.NodeSelectorTerms = append(selector.NodeSelectorTerms, term)
+	}
+	text, _ := json.Marshal(selector)
+	return string(text)
+}
+
+func nodeJSON(out *rows, in string) {
 	if out.again(in) {
 		return
 	}
-	selector, err := fields.ParseSelector(in)
-	if err != nil {
-		out.row("text", in, "refused")
-		return
+	pod := &v1.Pod{Spec: v1.PodSpec{Affinity: &v1.Affinity{NodeAffinity: &v1.NodeAffinity{}}}}
+	required := &pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if err := json.Unmarshal([]byte(in), required); err != nil {
+		panic(fmt.Sprint(in, err))
 	}
-	matches := []bool{}
-	for _, set := range labelSets {
-		matches = append(matches, selector.Matches(fields.Set(set)))
+	var err error
+	if *required != nil {
+		_, err = nodeaffinity.NewNodeSelector(*required)
 	}
-	out.row("text", in, "ok", selector.String(), bits(matches))
+	affinity, matches := nodeaffinity.GetRequiredNodeAffinity(pod), []bool{}
+	for _, name := range []string{"n1", "n2"} {
+		for _, set := range labelSets {
+			match, _ := affinity.Match(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: set}})
+			matches = append(matches, match)
+		}
+	}
+	out.row("node", in, verdict(err), bits(matches))
 }
