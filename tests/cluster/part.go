@@ -72,7 +72,7 @@ func (p *Part) launch(ctx context.Context) error {
 	}
 	began, err := startTime(cmd.Process.Pid)
 	if err != nil {
-		return p.withLog(fmt.Errorf("%s ended at once", p.title()))
+		return p.WithLog(fmt.Errorf("%s ended at once", p.title()))
 	}
 	err = os.WriteFile(p.pidFile(), fmt.Appendf(nil, "%d %d\n", cmd.Process.Pid, began), 0o644)
 	go cmd.Wait() // nobody else collects it
@@ -98,7 +98,7 @@ func (p *Part) WaitReady(ctx context.Context) error {
 	if ended {
 		err = fmt.Errorf("%s ended instead of serving", p.title())
 	}
-	return p.withLog(err)
+	return p.WithLog(err)
 }
 
 // Kill ends the part at once (SIGKILL) and returns when it is gone. What it started lives on.
@@ -152,7 +152,7 @@ func (p *Part) Running() bool {
 func (p *Part) whileRunning(ctx context.Context, f func(context.Context) error) error {
 	fd, err := p.open()
 	if err != nil {
-		return p.withLog(err)
+		return p.WithLog(err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -168,11 +168,11 @@ func (p *Part) whileRunning(ctx context.Context, f func(context.Context) error) 
 	err = f(ctx)
 	cancel(nil)
 	<-watched
-	return p.withLog(err)
+	return p.WithLog(err)
 }
 
-// withLog adds to an error what the part said last.
-func (p *Part) withLog(err error) error {
+// WithLog adds to an error what the part said last.
+func (p *Part) WithLog(err error) error {
 	if err == nil {
 		return nil
 	}

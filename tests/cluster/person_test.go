@@ -131,7 +131,7 @@ func TestWrongOptionsAreRefusedWithTheRightOnes(t *testing.T) {
 		args string
 		want string
 	}{
-		{"sail", "there are up, gpus, down, kubectl, enter, status, build, test and bench"},
+		{"sail", "there are up, gpus, down, kubectl, enter, status, build, smoke, test and bench"},
 		{"up --node 3", "its options are --api-only, --name, --nodes"},
 		{"up --nodes 19", "--nodes takes 1 to 18"},
 		{"up --nodes 0", "--nodes takes 1 to 18"},
@@ -140,6 +140,7 @@ func TestWrongOptionsAreRefusedWithTheRightOnes(t *testing.T) {
 		{"up now", `"now" is not understood`},
 		{"down --all", "its options are --name"},
 		{"status --wide", "it takes no options"},
+		{"smoke --nodes 2", "it takes no options"},
 		{"test NoSuchTestAnywhere", "there are:"},
 		{"test --list", "it takes --long, folders and names of tests"},
 	} {

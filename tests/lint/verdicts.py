@@ -28,22 +28,35 @@ class Verdicts:
     def ask(self, parts, look):
         """(status, output) of look(), or of a former clean one on the same parts: strings, or bytes, or None when what it
         depends on is not known."""
-        if parts is None:
-            return look()
+        return self.ask_all({"": parts}, lambda _: look())
+
+    def ask_all(self, parts, look):
+        """The same of several things at once, each name with its parts: look() is given the names that are not known to be
+        clean, and their verdict is one."""
+        places = {name: each and self.verdict(each) for name, each in parts.items()}
+        unknown = [name for name, place in places.items() if not place or not self.has(place)]
+        self.known += len(places) - len(unknown)
+        if not unknown:
+            return 0, ""
+        status, text = look(unknown)
+        for name in unknown:
+            if status == 0 and places[name]:
+                self.keep(places[name])
+        return status, text
+
+    def verdict(self, parts):
         digest = hashlib.sha256()
         for part in parts:
             data = part if isinstance(part, bytes) else part.encode()
             digest.update(len(data).to_bytes(8, "big") + data)
-        verdict = self.place / digest.hexdigest()
+        return self.place / digest.hexdigest()
+
+    def has(self, verdict):
         try:
             os.utime(verdict)
         except OSError:
-            status, text = look()
-            if status == 0:
-                self.keep(verdict)
-            return status, text
-        self.known += 1
-        return 0, ""
+            return False
+        return True
 
     def keep(self, verdict):
         try:

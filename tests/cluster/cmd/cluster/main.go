@@ -28,6 +28,7 @@ const usage = `Usage: ./dev cluster VERB [OPTION...]
                             run a command, or a shell, on node-1, node-2 …, control or lan
   status                    show what runs
   build                     build the programs of Kubernetes, once
+  smoke                     start one with GPUs, run a Pod that asks for two, look, and end it
   test [--long] [FOLDER...] [NAME...]
                             run the tests that use a real cluster, those of the folders, or those whose names hold
                             NAME; --long: each for as long as it is meant to take
@@ -46,6 +47,7 @@ var verbs = map[string]verb{
 	"kubectl": kubectl,
 	"enter":   enter,
 	"status":  status,
+	"smoke":   smoke,
 	"test":    test,
 	"bench":   bench,
 	"relay":   relay, // started by up
@@ -66,7 +68,7 @@ func run(ctx context.Context, args []string) int {
 	if f, ok := verbs[args[0]]; ok {
 		err = f(ctx, args[1:])
 	} else {
-		err = fmt.Errorf("cluster: there is no %q; there are up, gpus, down, kubectl, enter, status, build, test and bench; %w", args[0], errUsage)
+		err = fmt.Errorf("cluster: there is no %q; there are up, gpus, down, kubectl, enter, status, build, smoke, test and bench; %w", args[0], errUsage)
 	}
 	var ended exitStatus
 	switch {
