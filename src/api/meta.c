@@ -14,6 +14,8 @@ FL_BIND(fl_status_cause, FL_STATUS_CAUSE)
 FL_BIND(fl_status_details, FL_STATUS_DETAILS)
 FL_BIND(fl_status, FL_STATUS)
 
+const struct fl_meta fl_no_meta = { 0 };
+
 const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type)
 {
 	for (uint32_t i = 0; i < conditions->len; i++)

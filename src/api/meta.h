@@ -40,6 +40,10 @@ FL_STRUCT(fl_owner_ref, FL_OWNER_REF);
 	X(STRS, finalizers, "finalizers", .list_set = true, .help = "Who must clean up before it goes.")
 FL_STRUCT(fl_meta, FL_META);
 
+/* The generation in the metadata of any kind; 0: it has none. */
+#define FL_GENERATION(meta) (_Generic((meta), struct fl_meta: &(meta), default: &fl_no_meta)->generation)
+extern const struct fl_meta fl_no_meta;
+
 /* The first rows of every root. */
 #define FL_OBJECT(X) \
 	FL_FAULTS(X) \

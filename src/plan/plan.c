@@ -220,6 +220,8 @@ void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struc
 	FL_SET(&condition, type, fl_str(type));
 	FL_SET(&condition, status, is);
 	FL_SET(&condition, reason, fl_str(reason));
+	if (ref.generation)
+		FL_SET(&condition, observed_generation, ref.generation);
 	va_start(args, message);
 	FL_SET(&condition, message, print(plan, message, args));
 	va_end(args);

@@ -25,12 +25,14 @@ struct fl_ref {
 	const struct fl_kind *kind;
 	struct fl_str space, name;     /* space: empty for what is cluster-scoped */
 	struct fl_str uid;             /* empty: whoever bears the name. Given: nobody else of that name is meant */
+	int64_t generation;            /* of the object that was read; 0: it has none */
 };
 
-/* A reference to an object of a kind whose root begins with FL_OBJECT or has FL_META_NAMES, as in
+/* A reference to an object that was read, of a kind whose root begins with FL_OBJECT or has FL_META_NAMES, as in
  * FL_REF(&fl_pod_kind, pod). */
 #define FL_REF(kind_, object) \
-	((struct fl_ref){ (kind_), (object)->meta.space, (object)->meta.name, (object)->meta.uid })
+	((struct fl_ref){ (kind_), (object)->meta.space, (object)->meta.name, (object)->meta.uid, \
+			  FL_GENERATION((object)->meta) })
 
 /* A list that the API treats as one value, and that is shared with others: Node taints, finalizers. No owner can have a
  * part of it, so single items are added and taken out, each by a patch that holds only for the version that we saw. */
@@ -57,7 +59,8 @@ void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref r
 
 /* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is
  * an event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same
- * words. */
+ * words. The condition says of which generation it holds (observedGeneration), where the reference has one: FL_REF.
+ * One that says the same of an older generation is written again, without an event. */
 void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_emit tell,
 		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
 	FL_PRINTF(8, 9);

@@ -62,6 +62,18 @@ static void conditions_first(struct fl_plan *plan)
 	fl_want_condition(plan, &capacity, a100, FL_EMIT_NOBODY, "CapacityLow", FL_CONDITION_FALSE, "Enough", "all");
 }
 
+static void of_a_generation(struct fl_plan *plan)
+{
+	struct fl_demo pool = { 0 };
+	struct fl_pod pod = { 0 };
+
+	FL_SET(FL_IN(&pool, meta), name, FL_S("seen"));
+	FL_SET(&pool.meta, generation, 7);
+	fl_want_condition(plan, &capacity, FL_REF(&fl_demo_kind, &pool), FL_EMIT_NOBODY, "Full", FL_CONDITION_FALSE,
+			  "Empty", "%s", "");
+	CHECK_INT(FL_REF(&fl_pod_kind, &pod).generation, 0);
+}
+
 static void wanted_twice(struct fl_plan *plan)
 {
 	struct fl_demo pool;
@@ -120,6 +132,9 @@ static const struct {
 	  "want Rocket team/a100 by fairlead-capacity {\"status\":{\"capacity\":{\"total\":0},\"conditions\":["
 	  "{\"type\":\"CapacityLow\",\"status\":\"False\",\"reason\":\"Enough\",\"message\":\"all\"},"
 	  "{\"type\":\"Full\",\"status\":\"False\",\"reason\":\"Empty\",\"message\":\"\"}]}}\n" },
+	{ "a condition says of which generation it holds", of_a_generation,
+	  "want Rocket seen by fairlead-capacity {\"status\":{\"conditions\":[{\"type\":\"Full\",\"status\":\"False\","
+	  "\"reason\":\"Empty\",\"message\":\"\",\"observedGeneration\":7}]}}\n" },
 	{ "wanted twice, the later one counts", wanted_twice,
 	  "want Rocket team/a100 by fairlead-capacity {\"status\":{\"capacity\":{\"total\":2}}}\n" },
 	{ "an absence", the_absence, "gone Rocket team/a100\n" },
