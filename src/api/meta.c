@@ -4,6 +4,8 @@ FL_NAMES(fl_condition_status_names, FL_CONDITION_STATUS_COUNT_, [FL_CONDITION_FA
 	 [FL_CONDITION_TRUE] = "True", [FL_CONDITION_UNKNOWN] = "Unknown");
 FL_NAMES(fl_term_op_names, FL_TERM_OP_COUNT_, [FL_TERM_IN] = "In", [FL_TERM_NOT_IN] = "NotIn",
 	 [FL_TERM_EXISTS] = "Exists", [FL_TERM_DOES_NOT_EXIST] = "DoesNotExist");
+FL_NAMES(fl_propagation_names, FL_PROPAGATION_COUNT_, [FL_PROPAGATION_DEFAULT] = "", [FL_BACKGROUND] = "Background",
+	 [FL_FOREGROUND] = "Foreground", [FL_ORPHAN] = "Orphan");
 
 FL_BIND(fl_owner_ref, FL_OWNER_REF)
 FL_BIND(fl_meta, FL_META)

@@ -95,6 +95,10 @@ FL_STRUCT(fl_selector_term, FL_SELECTOR_TERM);
 	  .help = "Further terms, all of which must hold.")
 FL_STRUCT(fl_label_selector, FL_LABEL_SELECTOR);
 
+/* ---- what becomes of an object's dependents when it is deleted ---- */
+enum fl_propagation { FL_PROPAGATION_DEFAULT, FL_BACKGROUND, FL_FOREGROUND, FL_ORPHAN, FL_PROPAGATION_COUNT_ };
+extern const struct fl_names fl_propagation_names;
+
 /* ---- the API server's answer when there is no object to answer with ---- */
 #define FL_STATUS_CAUSE(X) \
 	X(STR, reason, "reason", .help = "Machine-readable.") \

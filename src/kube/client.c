@@ -7,8 +7,6 @@ FL_NAMES(fl_kube_verb_names, FL_KUBE_VERB_COUNT_, [FL_KUBE_GET] = "get", [FL_KUB
 	 [FL_KUBE_WATCH] = "watch", [FL_KUBE_CREATE] = "create", [FL_KUBE_UPDATE] = "update",
 	 [FL_KUBE_APPLY] = "apply", [FL_KUBE_MERGE] = "patch", [FL_KUBE_JSON_PATCH] = "json-patch",
 	 [FL_KUBE_DELETE] = "delete");
-FL_NAMES(fl_propagation_names, FL_PROPAGATION_COUNT_, [FL_PROPAGATION_DEFAULT] = "", [FL_BACKGROUND] = "Background",
-	 [FL_FOREGROUND] = "Foreground", [FL_ORPHAN] = "Orphan");
 FL_NAMES(fl_item_names, FL_ITEM_COUNT_, [FL_ITEM] = "item", [FL_ADDED] = "ADDED", [FL_MODIFIED] = "MODIFIED",
 	 [FL_DELETED] = "DELETED", [FL_BOOKMARK] = "BOOKMARK");
 

@@ -51,9 +51,6 @@ enum fl_kube_verb {
 };
 extern const struct fl_names fl_kube_verb_names;   /* as audit logs and RBAC spell them */
 
-enum fl_propagation { FL_PROPAGATION_DEFAULT, FL_BACKGROUND, FL_FOREGROUND, FL_ORPHAN, FL_PROPAGATION_COUNT_ };
-extern const struct fl_names fl_propagation_names;
-
 enum fl_item {
 	FL_ITEM,                   /* the object that was asked for or written; each object of a list */
 	FL_ADDED, FL_MODIFIED, FL_DELETED, FL_BOOKMARK,   /* of a watch */
@@ -93,6 +90,7 @@ struct fl_kube_call {
 	struct fl_str if_uid, if_version;      /* preconditions: FL_E_CONFLICT when it is another */
 	enum fl_propagation propagation;
 	bool now;                              /* gracePeriodSeconds=0 */
+	int32_t grace_s;                       /* gracePeriodSeconds; 0: the kind's own */
 
 	/* List and watch. */
 	struct fl_str labels, fields;          /* selectors */

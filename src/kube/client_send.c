@@ -145,9 +145,9 @@ static void put_delete(struct fl_kube_flight *flight)
 	}
 	if (call->propagation != FL_PROPAGATION_DEFAULT)
 		put_key_str(&w, "propagationPolicy", fl_str(fl_name(&fl_propagation_names, call->propagation)));
-	if (call->now) {
+	if (call->now || call->grace_s) {
 		fl_jw_key(&w, FL_S("gracePeriodSeconds"));
-		fl_jw_i64(&w, 0);
+		fl_jw_i64(&w, call->now ? 0 : call->grace_s);
 	}
 	if (call->dry_run) {
 		fl_jw_key(&w, FL_S("dryRun"));

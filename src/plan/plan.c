@@ -231,7 +231,16 @@ void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struc
 
 void fl_want_gone(struct fl_plan *plan, struct fl_ref ref)
 {
-	(void)add(plan, FL_WANT_GONE, ref);
+	fl_want_deleted(plan, ref, &(struct fl_deletion){ 0 });
+}
+
+void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_deletion *how)
+{
+	struct fl_want *want = add(plan, FL_WANT_GONE, ref);
+
+	assert(how->grace_s >= 0);
+	if (want)
+		want->how = *how;
 }
 
 static void want_item(struct fl_plan *plan, enum fl_want_what what, const struct fl_shared *shared, struct fl_ref ref,
@@ -329,6 +338,16 @@ static void print_item(const struct fl_want *want, struct fl_buf *buf)
 	fl_jw_str(&w, text);
 }
 
+static void print_deletion(const struct fl_deletion *how, struct fl_buf *buf)
+{
+	if (how->propagation != FL_PROPAGATION_DEFAULT)
+		fl_buf_printf(buf, " %s", fl_name(&fl_propagation_names, how->propagation));
+	if (how->as_seen)
+		fl_buf_str(buf, FL_S(" as seen"));
+	if (how->now || how->grace_s)
+		fl_buf_printf(buf, " within %d s", how->now ? 0 : how->grace_s);
+}
+
 static void print_want(const struct fl_want *want, struct fl_buf *buf)
 {
 	struct fl_jw w = FL_JW(buf);
@@ -344,6 +363,8 @@ static void print_want(const struct fl_want *want, struct fl_buf *buf)
 		print_item(want, buf);
 		break;
 	case FL_WANT_GONE:
+		print_deletion(&want->how, buf);
+		break;
 	case FL_WANT_COUNT_:
 		break;
 	}

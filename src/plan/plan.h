@@ -65,9 +65,18 @@ void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struc
 		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
 	FL_PRINTF(8, 9);
 
-/* The object should not be. Only the one with this uid, if it is given, is deleted. One that is going already is
- * left. */
+/* How an object is deleted. Zeroed: its dependents go after it, at whatever version, with the grace of its kind. */
+struct fl_deletion {
+	enum fl_propagation propagation;   /* FL_FOREGROUND: dependents go first; FL_ORPHAN: they stay */
+	bool as_seen;                      /* only if nobody has written it since the facts were read */
+	bool now;                          /* without grace */
+	int32_t grace_s;                   /* seconds; 0: as its kind says */
+};
+
+/* The object should not be. Only the one with this uid, if it is given, is deleted. One that is going already is left,
+ * however it was deleted. It is there until its finalizers and grace are over: the facts show that, not the plan. */
 void fl_want_gone(struct fl_plan *plan, struct fl_ref ref);
+void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_deletion *how);
 
 /* An item of a shared list should be there just so, or not be there. `item` is the element's struct, or a struct
  * fl_str; for the absence only what makes it the same is looked at, and a part of that which is absent means any. */
@@ -102,6 +111,7 @@ struct fl_want {
 	struct fl_ref ref;
 	void *object;                          /* OBJECT: a root struct; ITEM, NO_ITEM: the item */
 	struct fl_told *told;                  /* OBJECT */
+	struct fl_deletion how;                /* GONE */
 	struct fl_want *next, *same_hash;
 };
 

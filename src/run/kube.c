@@ -138,8 +138,11 @@ static int prepare(struct request *request, struct fl_err *err)
 		return 0;
 	case FL_WANT_GONE:
 		request->call.verb = FL_KUBE_DELETE;
-		request->call.propagation = FL_BACKGROUND;
+		request->call.propagation = write->how.propagation ? write->how.propagation : FL_BACKGROUND;
 		request->call.if_uid = write->ref.uid;
+		request->call.if_version = write->how.as_seen ? write->version : FL_S("");
+		request->call.now = write->how.now;
+		request->call.grace_s = write->how.grace_s;
 		return 0;
 	case FL_WANT_COUNT_:
 		break;

@@ -96,6 +96,7 @@ struct fl_write {
 	const void *object;                    /* OBJECT: the owner's part, stamped; a root struct */
 	struct fl_str_list paths;              /* OBJECT: what differs */
 	struct fl_str patch;                   /* ITEM, NO_ITEM: the JSON patch */
+	struct fl_deletion how;                /* GONE */
 	bool exists;                           /* the object is there */
 	struct fl_arena arena;                 /* for whatever the sink needs until the end */
 	void *held;                            /* the sink's own: struct fl_sink.room bytes */

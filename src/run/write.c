@@ -93,6 +93,7 @@ static int fill(struct slot *slot, const struct fl_want *want, const void *have,
 	write->what = want->what;
 	write->owner = want->owner;
 	write->shared = want->shared;
+	write->how = want->how;
 	write->exists = have != NULL;
 	write->ref.kind = want->ref.kind;
 	write->ref.space = fl_arena_str(&write->arena, want->ref.space);

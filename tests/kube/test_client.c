@@ -71,6 +71,9 @@ static const struct {
 	  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"u\","
 	  "\"resourceVersion\":\"7\"},"
 	  "\"propagationPolicy\":\"Foreground\",\"gracePeriodSeconds\":0,\"dryRun\":[\"All\"]}" },
+	{ "delete, with a grace of its own",
+	  CALL(.verb = FL_KUBE_DELETE, .name = FL_S_INIT("a"), .grace_s = 5), { { MAPS "/a", 200, A_MAP } }, 200, "a",
+	  NULL, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":5}" },
 	{ "a list in pages, whose objects come one by one",
 	  CALL(.verb = FL_KUBE_LIST, .limit = 2, .labels = FL_S_INIT("a in (b,c)"), .fields = FL_S_INIT("x!=y")),
 	  { { MAPS "?labelSelector=a%20in%20%28b%2Cc%29&fieldSelector=x%21%3Dy&limit=2", 200,

@@ -89,6 +89,13 @@ static void the_absence(struct fl_plan *plan)
 	fl_want_gone(plan, a100);
 }
 
+static void absences_of_a_kind(struct fl_plan *plan)
+{
+	fl_want_deleted(plan, a100, &(struct fl_deletion){ .propagation = FL_FOREGROUND, .as_seen = true });
+	fl_want_deleted(plan, h100, &(struct fl_deletion){ .propagation = FL_ORPHAN, .grace_s = 30 });
+	fl_want_deleted(plan, node, &(struct fl_deletion){ .now = true });
+}
+
 static void items(struct fl_plan *plan)
 {
 	struct fl_taint taint = { 0 };
@@ -138,6 +145,9 @@ static const struct {
 	{ "wanted twice, the later one counts", wanted_twice,
 	  "want Rocket team/a100 by fairlead-capacity {\"status\":{\"capacity\":{\"total\":2}}}\n" },
 	{ "an absence", the_absence, "gone Rocket team/a100\n" },
+	{ "how it goes: what hangs on it, of which version, how soon", absences_of_a_kind,
+	  "gone Rocket team/a100 Foreground as seen\ngone Rocket team/h100 Orphan within 30 s\n"
+	  "gone Node n1 within 0 s\n" },
 	{ "items of shared lists", items,
 	  "item Node n1 spec.taints {\"key\":\"gpu\",\"effect\":\"NoSchedule\"}\n"
 	  "no item Node n1 spec.taints {\"key\":\"gpu\"}\n"

@@ -48,7 +48,10 @@ static void plan_it(const void *facts, struct fl_plan *plan)
 	struct fl_str mine = FL_S("fairlead/hold");
 	struct fl_demo want = { 0 };
 
-	if (rocket->spec.armed)
+	if (rocket->spec.armed && rocket->spec.has.at_least)
+		fl_want_deleted(plan, ref, &(struct fl_deletion){ FL_FOREGROUND, .as_seen = true,
+								  .grace_s = rocket->spec.at_least });
+	else if (rocket->spec.armed)
 		fl_want_gone(plan, ref);
 	if (rocket->meta.has.finalizers)
 		fl_want_item(plan, &finalizers, ref, &mine);
@@ -132,6 +135,13 @@ static const struct {
 	    { ROCKETS "namespaces/team/rockets/r1*", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}" } },
 	  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"u1\"},"
 	  "\"propagationPolicy\":\"Background\"}", "application/json" },
+	{ "it is deleted as the plan says, and only at the version that was seen",
+	  { { ROCKETS "rockets?*", 200,
+	      FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"armed\":true,\"minAvailable\":9}}")), .stay = true },
+	    { ROCKETS "namespaces/team/rockets/r1*", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}" } },
+	  "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"u1\","
+	  "\"resourceVersion\":\"3\"},\"propagationPolicy\":\"Foreground\",\"gracePeriodSeconds\":9}",
+	  "application/json" },
 };
 
 /* Turns until `asked` questions have come and nothing is on its way. */
