@@ -4,11 +4,11 @@
 #include "cmd/role.h"
 
 static const struct fl_role_kind kinds[] = { { 0 } };
-static const struct fl_capability *const capabilities[] = { NULL };
+const struct fl_capability *const fl_controller_capabilities[] = { NULL };
 
 static const struct fl_role role = {
 	.name = "controller", .program = &fl_program,
-	.reports = "gpu.deckhouse.io/fairlead", .kinds = kinds, .capabilities = capabilities,
+	.reports = "gpu.deckhouse.io/fairlead", .kinds = kinds, .capabilities = fl_controller_capabilities,
 };
 
 static const struct fl_option options[] = {

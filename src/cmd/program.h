@@ -26,6 +26,10 @@ FL_VERBS(FL_VERB_)
 
 extern const struct fl_program fl_program;
 
+/* What the controller does (run/loop.h), NULL at the end; the agent's is fl_agent_capabilities (node/agent.h). */
+struct fl_capability;
+extern const struct fl_capability *const fl_controller_capabilities[];
+
 /* How a verb answers: for a person or for a program. */
 enum fl_output { FL_OUTPUT_TEXT, FL_OUTPUT_JSON, FL_OUTPUT_COUNT_ };
 extern const struct fl_names fl_output_names;

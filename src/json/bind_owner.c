@@ -120,10 +120,20 @@ static bool covers(const char *outer, const char *inner)
 	return strncmp(outer, inner, len) == 0 && (inner[len] == '\0' || ends_name(inner[len]));
 }
 
+/* Two tables may bind different parts of one resource. */
+static bool one_resource(const struct fl_kind *a, const struct fl_kind *b)
+{
+	return a == b || (strcmp(a->group, b->group) == 0 && strcmp(a->plural, b->plural) == 0);
+}
+
 int fl_owners_apart(const struct fl_owner *a, const struct fl_owner *b, struct fl_err *err)
 {
-	if (a->kind != b->kind)
+	if (!one_resource(a->kind, b->kind))
 		return 0;
+	if (strcmp(a->manager, b->manager) == 0 && fl_owner_is_status(a) == fl_owner_is_status(b))
+		return fl_fail(err, FL_E_CONFLICT, "two owners of %s are both manager %s: each apply removes what the "
+						   "other one applied; rename one",
+			       a->kind->kind, a->manager);
 	for (const char *const *x = a->paths; *x; x++)
 		for (const char *const *y = b->paths; *y; y++)
 			if (covers(*x, *y) || covers(*y, *x))

@@ -48,5 +48,7 @@ int fl_owner_check(const struct fl_owner *owner, struct fl_err *err) FL_MUSTUSE;
 /* Is what it owns written to the status subresource? */
 bool fl_owner_is_status(const struct fl_owner *owner);
 
-/* Do two owners write the same field? FL_E_CONFLICT names both and the path. For tests, over all pairs. */
+/* Do two owners get into each other's way: write the same field, or apply to one resource as one manager? Kinds of the
+ * same group and plural are one resource, whatever part of it their tables bind. FL_E_CONFLICT names both and the
+ * path. The loop asks for all pairs of its process, tests/cmd/test_owners.c for those of all processes. */
 int fl_owners_apart(const struct fl_owner *a, const struct fl_owner *b, struct fl_err *err) FL_MUSTUSE;

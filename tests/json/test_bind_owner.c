@@ -255,6 +255,42 @@ static const struct {
 	  "status.conditions[type=A] of Rocket is written by m1 and by m2" },
 };
 
+/* Another part of the same resource, and another resource. */
+static const struct fl_kind other_part = { .group = "demo.fairlead.test", .plural = "rockets", .kind = "Rocket",
+					   .root = fl_demo_bind, .status = true };
+static const struct fl_kind other_kind = { .group = "demo.fairlead.test", .plural = "planes", .kind = "Plane",
+					   .root = fl_demo_bind, .status = true };
+
+static const struct {
+	const char *says, *manager;
+	const struct fl_kind *kind;
+	const char *path, *conflict;
+} manager_rows[] = {
+	{ "another manager of another field", "m2", &fl_demo_kind, "spec.replicas", NULL },
+	{ "the same manager of another field: its apply removes ours", "m1", &fl_demo_kind, "spec.replicas",
+	  "two owners of Rocket are both manager m1: each apply removes what the other one applied; rename one" },
+	{ "the same manager of the status: the server tells them apart", "m1", &fl_demo_kind, "status.phase", NULL },
+	{ "the same field by another table of the resource", "m2", &other_part, "spec.color",
+	  "spec.color of Rocket is written by m1 and by m2" },
+	{ "the same field and manager of another resource", "m1", &other_kind, "spec.color", NULL },
+};
+
+TEST(two_owners_of_one_resource_have_two_managers)
+{
+	EACH_ROW (row, manager_rows) {
+		struct fl_owner a = { "m1", &fl_demo_kind, (const char *const[]){ "spec.color", NULL } };
+		struct fl_owner b = { row->manager, row->kind, (const char *const[]){ row->path, NULL } };
+		struct fl_err err = { 0 };
+
+		if (!row->conflict) {
+			OK(fl_owners_apart(&a, &b, &err));
+			continue;
+		}
+		REFUSED(fl_owners_apart(&a, &b, &err), FL_E_CONFLICT);
+		CHECK_STR(fl_str(err.text), row->conflict);
+	}
+}
+
 TEST(two_owners_never_write_the_same_field)
 {
 	EACH_ROW (row, apart_rows) {
