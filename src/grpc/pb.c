@@ -137,3 +137,34 @@ int fl_pb_write(struct fl_buf *out, const ProtobufCMessage *message, struct fl_e
 	fl_buf_added(out, FL_GRPC_PREFIX + size);
 	return 0;
 }
+
+/* protobuf-c sends what it did not know as a tag and the bytes behind it: a tag, and all the fields from there on. */
+int fl_pb_pack(struct fl_arena *arena, const ProtobufCMessage *message, struct fl_pb_fields *ret, struct fl_err *err)
+{
+	size_t size = protobuf_c_message_get_packed_size(message), at = 0;
+	uint8_t *bytes = fl_arena_get(arena, size);
+	uint32_t tag = 0;
+	int result = check_texts(message, err);
+
+	if (result < 0)
+		return result;
+	if (!bytes)
+		return fl_fail(err, FL_E_NOMEM, "%s: out of memory", message->descriptor->short_name);
+	*ret = (struct fl_pb_fields){ 0 };
+	if (!size)
+		return 0;
+	(void)protobuf_c_message_pack(message, bytes);
+	do
+		tag |= (uint32_t)(bytes[at] & 0x7f) << 7 * at;
+	while (bytes[at++] & 0x80);
+	ret->all = (ProtobufCMessageUnknownField){ .tag = tag >> 3, .wire_type = tag & 7, .len = size - at,
+						   .data = bytes + at };
+	return 0;
+}
+
+void fl_pb_add(ProtobufCMessage *message, const struct fl_pb_fields *fields)
+{
+	message->n_unknown_fields = fields->all.tag != 0;   /* no field has the number 0 */
+	/* protobuf-c only reads what it sends, and does not say so. */
+	message->unknown_fields = (ProtobufCMessageUnknownField *)(uintptr_t)&fields->all;
+}

@@ -57,6 +57,42 @@ TEST(text_that_is_not_utf8_is_never_sent)
 	CHECK_INT((int64_t)buf.len, 0);
 }
 
+/* Fields in common, as they come: a number of one byte, of two, and none at all. */
+TEST(fields_in_common_are_sent_after_those_of_the_message)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB);
+	V1beta1__CDIDevice first = V1BETA1__CDIDEVICE__INIT, second = first;
+	V1beta1__Mount mount = V1BETA1__MOUNT__INIT;
+	V1beta1__ContainerAllocateResponse message = V1BETA1__CONTAINER_ALLOCATE_RESPONSE__INIT, common = message;
+	struct fl_pb_fields fields, none;
+
+	first.name = (char[]){ "a" };
+	second.name = (char[]){ "b" };
+	mount.host_path = (char[]){ "/h" };
+	message.cdi_devices = (V1beta1__CDIDevice *[]){ &first };
+	message.n_cdi_devices = 1;
+	OK(fl_pb_pack(&arena, &common.base, &none, NULL));
+	common.cdi_devices = (V1beta1__CDIDevice *[]){ &second };
+	common.mounts = (V1beta1__Mount *[]){ &mount };
+	common.n_cdi_devices = common.n_mounts = 1;
+	OK(fl_pb_pack(&arena, &common.base, &fields, NULL));
+	fl_pb_add(&message.base, &fields);
+	OK(fl_pb_write(&buf, &message.base, NULL));
+	CHECK_STR(body(&buf), "\x2a\x03\x0a\x01"
+			      "a"
+			      "\x12\x04\x12\x02/h"
+			      "\x2a\x03\x0a\x01"
+			      "b");
+	fl_buf_clear(&buf);
+	fl_pb_add(&message.base, &none);
+	OK(fl_pb_write(&buf, &message.base, NULL));
+	CHECK_STR(body(&buf), "\x2a\x03\x0a\x01"
+			      "a");
+	second.name = (char[]){ "\xff" };
+	REFUSED(fl_pb_pack(&arena, &common.base, &fields, NULL), FL_E_INVALID);
+}
+
 static const struct {
 	const char *says;
 	const struct fl_grpc_method *method;

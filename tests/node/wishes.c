@@ -11,7 +11,7 @@ static const struct fl_kind wish_kind = {
 static const struct fl_owner owner = {
 	.manager = "wishes", .kind = &fl_resource_kind,
 	.paths = (const char *const[]){ "units", "ways", "nodes", "devRoot", "cdiKind", "cdiAnnotationPrefix",
-					"sharePolicy", "oneShare", "preStart", "refused", NULL },
+					"sharePolicy", "oneShare", "preStart", "mpsRoot", "refused", NULL },
 };
 static const struct fl_owner *const owners[] = { &owner, NULL };
 

@@ -174,10 +174,14 @@ static const struct {
 	  INVALID "invalid request: unknown device: GPU-x", FL_E_INVALID },
 };
 
-static void print(const struct fl_allocation *got, struct fl_buf *out)
+static void print_pairs(const struct fl_allocation *got, struct fl_buf *out)
 {
 	for (uint32_t i = 0; i < got->env_len; i++)
 		fl_buf_printf(out, "env %.*s = %.*s\n", FL_ARG(got->env[i].key), FL_ARG(got->env[i].value));
+}
+
+static void print_annotations(const struct fl_allocation *got, struct fl_buf *out)
+{
 	for (uint32_t i = 0; i < got->annotation_len; i++) {
 		struct fl_str name = got->annotations[i].key;
 
@@ -185,6 +189,10 @@ static void print(const struct fl_allocation *got, struct fl_buf *out)
 		name.len -= name.len > 36 ? 36 : name.len;
 		fl_buf_printf(out, "annotation %.*sUUID = %.*s\n", FL_ARG(name), FL_ARG(got->annotations[i].value));
 	}
+}
+
+static void print_nodes(const struct fl_allocation *got, struct fl_buf *out)
+{
 	for (uint32_t i = 0; i < got->node_len; i++) {
 		const struct fl_allocation_node *node = &got->nodes[i];
 
@@ -193,12 +201,33 @@ static void print(const struct fl_allocation *got, struct fl_buf *out)
 			fl_buf_printf(out, " from %.*s", FL_ARG(node->host_path));
 		fl_buf_char(out, '\n');
 	}
+}
+
+static void print_mounts(const struct fl_allocation *got, struct fl_buf *out)
+{
 	for (uint32_t i = 0; i < got->mount_len; i++)
 		fl_buf_printf(out, "%smount %.*s from %.*s\n", got->mounts[i].writable ? "rw " : "",
 			      FL_ARG(got->mounts[i].path),
 			      FL_ARG(got->mounts[i].host_path));
+}
+
+static void print_cdi(const struct fl_allocation *got, struct fl_buf *out)
+{
 	for (uint32_t i = 0; i < got->cdi_len; i++)
 		fl_buf_printf(out, "cdi %.*s\n", FL_ARG(got->cdi[i]));
+}
+
+/* A container has in each list what is its own, then what all have. */
+static void print(const struct fl_allocation *own, const struct fl_allocation *common, struct fl_buf *out)
+{
+	static void (*const lists[])(const struct fl_allocation *got, struct fl_buf *out) = {
+		print_pairs, print_annotations, print_nodes, print_mounts, print_cdi,
+	};
+
+	for (size_t i = 0; i < FL_LEN(lists); i++) {
+		lists[i](own, out);
+		lists[i](common, out);
+	}
 }
 
 TEST(a_container_gets_what_the_list_says)
@@ -209,7 +238,7 @@ TEST(a_container_gets_what_the_list_says)
 		const struct fl_resource *resource;
 		struct fl_device_ids wish;
 		struct fl_str_list words;
-		struct fl_allocation got = { 0 };
+		struct fl_allocation got = { 0 }, common = { 0 };
 		struct fl_err err = { 0 };
 		int r;
 
@@ -222,7 +251,9 @@ TEST(a_container_gets_what_the_list_says)
 		CHECK_INT(-r, row->code);
 		if (r < 0)
 			fl_buf_str(&text, fl_str(err.text));
-		print(&got, &text);
+		else
+			OK(fl_gpu_allocate_common(resource, &arena, &common, NULL));
+		print(&got, &common, &text);
 		OK(fl_buf_check(&text, "the answer", NULL));
 		CHECK_STR(fl_buf_view(&text), row->got);
 	}

@@ -426,14 +426,18 @@ static int take(struct plugin *plugin, const struct fl_resource *resource, struc
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_arena old = plugin->arena;
 	struct fl_resource now = { 0 };
+	struct fl_pb_fields common;
 	bool same_list, same_options;
 
 	if (plugin_check_list(resource, err) < 0 || fl_copy(fl_resource_bind(), resource, &arena, &now, err) < 0)
 		return -(int)err->code;
+	FL_SET(FL_IN(&now, meta), name, plugin->name);   /* a want's object has none */
+	if (plugin_pack_common(&now, &arena, &common, err) < 0)
+		return -(int)err->code;
 	same_list = plugin_same_list(&plugin->resource, &now);
 	same_options = plugin_pre_start(&plugin->resource) == plugin_pre_start(&now);
 	plugin->resource = now;
-	FL_SET(FL_IN(&plugin->resource, meta), name, plugin->name);   /* for words; a want's object has none */
+	plugin->common = common;
 	plugin->arena = arena;
 	arena = old;
 	if (!same_options && plugin->server)

@@ -331,7 +331,22 @@ static int allocate_one(const struct plugin *plugin, struct fl_arena *arena, cha
 		r = fl_gpu_allocate(&plugin->resource, &wish, arena, &handed, err);
 	if (r == 0 && (!put_texts(arena, &handed, reply) || !put_nodes(arena, &handed, reply)))
 		r = fl_fail(err, FL_E_NOMEM, "out of memory; try again");
+	fl_pb_add(&reply->base, &plugin->common);
 	return r;
+}
+
+int plugin_pack_common(const struct fl_resource *resource, struct fl_arena *arena, struct fl_pb_fields *ret,
+		       struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena scratch = { 0 };
+	V1beta1__ContainerAllocateResponse common = V1BETA1__CONTAINER_ALLOCATE_RESPONSE__INIT;
+	struct fl_allocation handed;
+	int r = fl_gpu_allocate_common(resource, &scratch, &handed, err);
+
+	if (r == 0 && (!put_texts(&scratch, &handed, &common) || !put_nodes(&scratch, &handed, &common)))
+		r = fl_fail(err, FL_E_NOMEM, "no memory for what the containers of %.*s have in common",
+			    FL_ARG(resource->meta.name));
+	return r == 0 ? fl_pb_pack(arena, &common.base, ret, err) : r;
 }
 
 static void refuse(struct fl_grpc_call *call, const struct fl_err *err)

@@ -10,6 +10,7 @@
 #include "base/metrics.h"
 #include "base/vec.h"
 #include "grpc/client.h"
+#include "grpc/pb.h"
 #include "grpc/server.h"
 #include "io/fs.h"
 #include "io/notify.h"
@@ -33,8 +34,9 @@ struct plugin {
 	struct fl_plugins *all;
 	struct plugin *next, **from;
 	struct fl_str name;
-	struct fl_arena arena;             /* of `resource` */
+	struct fl_arena arena;             /* of `resource` and `common` */
 	struct fl_resource resource;       /* whose list was sent last */
+	struct fl_pb_fields common;        /* of all answers to Allocate */
 	struct fl_addr addr;
 	const char *file;                  /* the socket's name, within addr */
 	struct fl_grpc_server *server;     /* NULL: it does not listen, and `again` tries it */
@@ -128,6 +130,9 @@ bool plugin_pre_start(const struct fl_resource *resource);
 /* What the list says, one for each share, is it the same? */
 bool plugin_same_list(const struct fl_resource *a, const struct fl_resource *b);
 int plugin_check_list(const struct fl_resource *resource, struct fl_err *err);
+/* What every container of the resource gets, in the arena. */
+int plugin_pack_common(const struct fl_resource *resource, struct fl_arena *arena, struct fl_pb_fields *ret,
+		       struct fl_err *err);
 void plugin_send_all(struct plugin *plugin);
 void plugin_end_watchers(struct plugin *plugin, const char *why);
 

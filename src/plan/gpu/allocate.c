@@ -105,20 +105,18 @@ static struct fl_str joined(const struct wish *wish, struct fl_str before, struc
 }
 
 /* "k8s.device-plugin.nvidia.com/gds=all" */
-static struct fl_str extra_name(const struct wish *wish, enum fl_extra which)
+static struct fl_str extra_name(const struct fl_resource *resource, enum fl_extra which, struct fl_arena *arena)
 {
 	const struct fl_gpu_extra *extra = &fl_gpu_extras[which];
-	struct fl_str vendor = fl_gpu_extra_vendor(wish->resource->cdi_kind);
+	struct fl_str vendor = fl_gpu_extra_vendor(resource->cdi_kind);
+	const struct fl_str parts[] = { vendor, FL_S("/"), extra->class, FL_S("="), extra->device };
 
-	return fl_arena_join(wish->arena, (const struct fl_str[]){ vendor, FL_S("/"), extra->class, FL_S("="),
-								   extra->device }, 5);
+	return fl_arena_join(arena, parts, FL_LEN(parts));
 }
 
 static int put_cdi(const struct wish *wish, struct fl_allocation *ret)
 {
-	const struct fl_resource *resource = wish->resource;
-
-	ret->cdi = fl_arena_get_n(wish->arena, wish->len + resource->extras.len, sizeof *ret->cdi);
+	ret->cdi = fl_arena_get_n(wish->arena, wish->len, sizeof *ret->cdi);
 	for (uint32_t i = 0; ret->cdi && i < wish->len; i++) {
 		const struct wish one = { .resource = wish->resource, .units = &wish->units[i], .len = 1,
 					  .arena = wish->arena };
@@ -128,11 +126,6 @@ static int put_cdi(const struct wish *wish, struct fl_allocation *ret)
 			return -FL_E_NOMEM;
 	}
 	ret->cdi_len = wish->len;
-	for (uint32_t i = 0; ret->cdi && i < resource->extras.len; i++) {
-		ret->cdi[ret->cdi_len] = extra_name(wish, resource->extras.at[i]);
-		if (!ret->cdi[ret->cdi_len++].p)
-			return -FL_E_NOMEM;
-	}
 	return ret->cdi ? 0 : -FL_E_NOMEM;
 }
 
@@ -163,7 +156,7 @@ static int put_annotation(const struct wish *wish, struct fl_allocation *ret)
 				    (unsigned)(h[1] >> 48), (unsigned long long)(h[1] & 0xffffffffffff));
 	pair->value = joined(wish, wish->resource->cdi_kind, FL_S("="));
 	for (uint32_t i = 0; pair->value.p && i < wish->resource->extras.len; i++) {
-		struct fl_str name = extra_name(wish, wish->resource->extras.at[i]);
+		struct fl_str name = extra_name(wish->resource, wish->resource->extras.at[i], wish->arena);
 
 		if (!name.p)
 			return -FL_E_NOMEM;
@@ -174,17 +167,11 @@ static int put_annotation(const struct wish *wish, struct fl_allocation *ret)
 	return pair->key.p && pair->value.p ? 0 : -FL_E_NOMEM;
 }
 
-/* Room for all variables that there may be: the devices, what comes beside cards, MPS. */
-static bool env_room(const struct wish *wish, struct fl_allocation *ret)
-{
-	if (!ret->env)
-		ret->env = fl_arena_get_n(wish->arena, 2 + wish->resource->extras.len, sizeof *ret->env);
-	return ret->env != NULL;
-}
-
 static int put_env(const struct wish *wish, struct fl_str value, struct fl_allocation *ret)
 {
-	if (!env_room(wish, ret) || !value.p)
+	if (!ret->env)
+		ret->env = fl_arena_get(wish->arena, sizeof *ret->env);
+	if (!ret->env || !value.p)
 		return -FL_E_NOMEM;
 	ret->env[0] = (struct fl_pair){ FL_S(VISIBLE), value };
 	ret->env_len = 1;
@@ -199,29 +186,9 @@ static bool by(const struct fl_resource *resource, enum fl_device_list how)
 	return false;
 }
 
-/* NVIDIA_GDS and the like, under every strategy, for programs read them. The IMEX channel is for NVIDIA's runtime: only
- * beside the variable that it reads, and among mounts it is one of them. */
-static int put_extras(const struct wish *wish, struct fl_allocation *ret)
-{
-	const struct fl_resource *resource = wish->resource;
-	bool channel = by(resource, FL_BY_ENV) && !by(resource, FL_BY_MOUNTS);
-
-	if (!resource->extras.len)
-		return 0;
-	if (!env_room(wish, ret))
-		return -FL_E_NOMEM;
-	for (uint32_t i = 0; i < resource->extras.len; i++) {
-		const struct fl_gpu_extra *extra = &fl_gpu_extras[resource->extras.at[i]];
-
-		if (resource->extras.at[i] != FL_EXTRA_IMEX || channel)
-			ret->env[ret->env_len++] = (struct fl_pair){ extra->env, extra->env_value };
-	}
-	return 0;
-}
-
 static int put_mounts(const struct wish *wish, struct fl_allocation *ret)
 {
-	ret->mounts = fl_arena_get_n(wish->arena, wish->len + 3, sizeof *ret->mounts);
+	ret->mounts = fl_arena_get_n(wish->arena, wish->len, sizeof *ret->mounts);
 	for (uint32_t i = 0; ret->mounts && i < wish->len; i++) {
 		const struct wish one = { .resource = wish->resource, .units = &wish->units[i], .len = 1,
 					  .arena = wish->arena };
@@ -233,32 +200,7 @@ static int put_mounts(const struct wish *wish, struct fl_allocation *ret)
 			return -FL_E_NOMEM;
 	}
 	ret->mount_len = wish->len;
-	for (uint32_t i = 0; ret->mounts && i < wish->resource->extras.len; i++)
-		if (wish->resource->extras.at[i] == FL_EXTRA_IMEX)
-			ret->mounts[ret->mount_len++] =
-				(struct fl_allocation_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null"), false };
 	return ret->mounts ? put_env(wish, FL_S(MOUNTED), ret) : -FL_E_NOMEM;
-}
-
-/* A client of MPS finds its daemon by the variable, and talks to it through both mounts: in every strategy. */
-static int put_mps(const struct wish *wish, struct fl_allocation *ret)
-{
-	const struct fl_resource *resource = wish->resource;
-	struct fl_str root = resource->mps_root, name = resource->meta.name;
-	const struct fl_str parts[] = { FL_S("/mps/"), name, FL_S("/pipe"), root, FL_S("/"), name, FL_S("/pipe"),
-					root, FL_S("/shm") };
-	struct fl_str inside = fl_arena_join(wish->arena, parts, 3);
-	struct fl_str pipe = fl_arena_join(wish->arena, parts + 3, 4);
-	struct fl_str shm = fl_arena_join(wish->arena, parts + 7, 2);
-
-	if (!ret->mounts)
-		ret->mounts = fl_arena_get_n(wish->arena, 2, sizeof *ret->mounts);
-	if (!env_room(wish, ret) || !ret->mounts || !inside.p || !pipe.p || !shm.p)
-		return -FL_E_NOMEM;
-	ret->env[ret->env_len++] = (struct fl_pair){ FL_S("CUDA_MPS_PIPE_DIRECTORY"), inside };
-	ret->mounts[ret->mount_len++] = (struct fl_allocation_mount){ inside, pipe, true };
-	ret->mounts[ret->mount_len++] = (struct fl_allocation_mount){ FL_S("/dev/shm"), shm, true };
-	return 0;
 }
 
 /* ---- device nodes: partitions of one card have some in common ---- */
@@ -341,9 +283,7 @@ static int put_all(const struct wish *wish, struct fl_allocation *ret)
 	/* A runtime takes access away again from a container whose devices it was not told of. */
 	if (r == 0 && (by(resource, FL_BY_NODES) || by(resource, FL_BY_ENV)))
 		r = put_nodes(wish, ret);
-	if (r == 0)
-		r = put_extras(wish, ret);
-	return r == 0 && resource->has.mps_root ? put_mps(wish, ret) : r;
+	return r;
 }
 
 int fl_gpu_allocate(const struct fl_resource *resource, const struct fl_device_ids *wish, struct fl_arena *arena,
@@ -366,5 +306,67 @@ int fl_gpu_allocate(const struct fl_resource *resource, const struct fl_device_i
 	if (put_all(&found, &handed) < 0)
 		return no_memory(err);
 	*ret = handed;
+	return 0;
+}
+
+/* ---- what every container gets ---- */
+
+/* Room for all that may be in common: one of each extra, and what MPS needs. */
+static bool common_room(const struct fl_resource *resource, struct fl_arena *arena, struct fl_allocation *ret)
+{
+	size_t extras = resource->extras.len;
+
+	ret->env = fl_arena_get_n(arena, extras + 1, sizeof *ret->env);
+	ret->mounts = fl_arena_get_n(arena, extras + 2, sizeof *ret->mounts);
+	ret->cdi = fl_arena_get_n(arena, extras, sizeof *ret->cdi);
+	return ret->env && ret->mounts && ret->cdi;
+}
+
+/* NVIDIA_GDS and the like, under every strategy, for programs read them. The IMEX channel is for NVIDIA's runtime: only
+ * beside the variable that it reads, and among mounts it is one of them. */
+static bool put_extra(const struct fl_resource *resource, enum fl_extra which, struct fl_arena *arena,
+		      struct fl_allocation *ret)
+{
+	const struct fl_gpu_extra *extra = &fl_gpu_extras[which];
+	bool mounts = by(resource, FL_BY_MOUNTS);
+
+	if (which != FL_EXTRA_IMEX || (by(resource, FL_BY_ENV) && !mounts))
+		ret->env[ret->env_len++] = (struct fl_pair){ extra->env, extra->env_value };
+	if (which == FL_EXTRA_IMEX && mounts)
+		ret->mounts[ret->mount_len++] =
+			(struct fl_allocation_mount){ FL_S(MOUNTED "/imex/0"), FL_S("/dev/null"), false };
+	if (!by(resource, FL_BY_CDI))
+		return true;
+	ret->cdi[ret->cdi_len] = extra_name(resource, which, arena);
+	return ret->cdi[ret->cdi_len++].p != NULL;
+}
+
+/* A client of MPS finds its daemon by the variable, and talks to it through both mounts: in every strategy. */
+static bool put_mps(const struct fl_resource *resource, struct fl_arena *arena, struct fl_allocation *ret)
+{
+	struct fl_str root = resource->mps_root, name = resource->meta.name;
+	const struct fl_str parts[] = { FL_S("/mps/"), name, FL_S("/pipe"), root, FL_S("/"), name, FL_S("/pipe"),
+					root, FL_S("/shm") };
+	struct fl_str inside = fl_arena_join(arena, parts, 3);
+	struct fl_str pipe = fl_arena_join(arena, parts + 3, 4);
+	struct fl_str shm = fl_arena_join(arena, parts + 7, 2);
+
+	ret->env[ret->env_len++] = (struct fl_pair){ FL_S("CUDA_MPS_PIPE_DIRECTORY"), inside };
+	ret->mounts[ret->mount_len++] = (struct fl_allocation_mount){ inside, pipe, true };
+	ret->mounts[ret->mount_len++] = (struct fl_allocation_mount){ FL_S("/dev/shm"), shm, true };
+	return inside.p && pipe.p && shm.p;
+}
+
+int fl_gpu_allocate_common(const struct fl_resource *resource, struct fl_arena *arena, struct fl_allocation *ret,
+			   struct fl_err *err)
+{
+	struct fl_allocation common = { 0 };
+	bool ok = common_room(resource, arena, &common);
+
+	for (uint32_t i = 0; ok && i < resource->extras.len; i++)
+		ok = put_extra(resource, resource->extras.at[i], arena, &common);
+	if (!ok || (resource->has.mps_root && !put_mps(resource, arena, &common)))
+		return no_memory(err);
+	*ret = common;
 	return 0;
 }

@@ -29,11 +29,16 @@ struct fl_allocation {
 	uint32_t env_len, annotation_len, node_len, mount_len, cdi_len;
 };
 
-/* FL_E_INVALID: an id that the resource does not have, or more shares than it gives. FL_E_RETRY: a device that is not
+/* What a container gets for its devices, beside what all containers of the resource get.
+ * FL_E_INVALID: an id that the resource does not have, or more shares than it gives. FL_E_RETRY: a device that is not
  * healthy, or nothing may be handed out now. The words begin as NVIDIA's plugin has them, name the device and say what
  * to do; people read them in the Pod's status. */
 int fl_gpu_allocate(const struct fl_resource *resource, const struct fl_device_ids *wish, struct fl_arena *arena,
 		    struct fl_allocation *ret, struct fl_err *err) FL_MUSTUSE;
+
+/* What every container of the resource gets, whichever its devices: it comes after the above in each list. */
+int fl_gpu_allocate_common(const struct fl_resource *resource, struct fl_arena *arena, struct fl_allocation *ret,
+			   struct fl_err *err) FL_MUSTUSE;
 
 /* The `size` best of `available`, with all of `must` among them, in the order of the list. Whole devices: those that
  * are nearest to each other, exactly for up to FL_PREFER_EXACT units, by the best of many beginnings beyond, and so
