@@ -11,16 +11,10 @@ struct fl_arena_block {
 	_Alignas(max_align_t) char bytes[];
 };
 
-static int add_block(struct fl_arena *arena, size_t need)
+static int add_block(struct fl_arena *arena, size_t size)
 {
-	size_t size = arena->block ? arena->block->size * 2 : FL_ARENA_BLOCK_FIRST;
-	struct fl_arena_block *block;
+	struct fl_arena_block *block = fl_alloc(sizeof *block + size);
 
-	if (size > FL_ARENA_BLOCK_LAST)
-		size = FL_ARENA_BLOCK_LAST;
-	if (size < need || FL_BLOCK_A_PIECE)
-		size = need;
-	block = fl_alloc(sizeof *block + size);
 	if (!block)
 		return -FL_E_NOMEM;
 	block->behind = arena->block;
@@ -28,6 +22,20 @@ static int add_block(struct fl_arena *arena, size_t need)
 	block->used = 0;
 	arena->block = block;
 	return 0;
+}
+
+static int make_room(struct fl_arena *arena, size_t need)
+{
+	size_t size = arena->block ? arena->block->size * 2 : FL_ARENA_BLOCK_FIRST;
+
+	if (size > FL_ARENA_BLOCK_LAST)
+		size = FL_ARENA_BLOCK_LAST;
+	return add_block(arena, size < need || FL_BLOCK_A_PIECE ? need : size);
+}
+
+int fl_arena_fit(struct fl_arena *arena, size_t bytes)
+{
+	return FL_BLOCK_A_PIECE || !bytes ? 0 : add_block(arena, bytes);
 }
 
 /* Not zeroed, for those who fill all of it anyway. */
@@ -43,7 +51,7 @@ static void *get(struct fl_arena *arena, size_t size)
 	if (need > max || arena->used > max - need)
 		return NULL;
 	if (!arena->block || arena->block->size - arena->block->used < need || FL_BLOCK_A_PIECE)
-		if (add_block(arena, need) < 0)
+		if (make_room(arena, need) < 0)
 			return NULL;
 	piece = arena->block->bytes + arena->block->used;
 	arena->block->used += need;

@@ -28,6 +28,9 @@ struct fl_str fl_arena_str(struct fl_arena *arena, struct fl_str s);
 struct fl_str fl_arena_join(struct fl_arena *arena, const struct fl_str *parts, uint32_t count);
 struct fl_str fl_arena_printf(struct fl_arena *arena, const char *fmt, ...) FL_PRINTF(2, 3);
 
+/* Let an empty arena's first block hold just so many bytes, for what is as large and stays. */
+int fl_arena_fit(struct fl_arena *arena, size_t bytes) FL_MUSTUSE;
+
 void fl_arena_reset(struct fl_arena *arena);
 void fl_arena_free(struct fl_arena *arena);   /* empty again, and usable */
 

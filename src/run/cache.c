@@ -146,9 +146,14 @@ static uint32_t place_of(const struct fl_cache *cache, uint32_t hash, struct fl_
 	return cache->slot_count ? cache->slots[slot_of(cache, hash, space, name)] - 1 : NOWHERE;
 }
 
+uint32_t cache_place(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
+{
+	return place_of(cache, hash_of(cache, space, name), space, name);
+}
+
 struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name)
 {
-	uint32_t place = place_of(cache, hash_of(cache, space, name), space, name);
+	uint32_t place = cache_place(cache, space, name);
 
 	return place == NOWHERE ? NULL : cache->entries.at[place];
 }
@@ -186,7 +191,8 @@ static int reserve(struct fl_cache *cache)
 {
 	uint32_t len = cache->entries.len, eighth = cache->slot_count / 8;
 
-	if (fl_vec_reserve(&cache->entries, 1) < 0 || fl_vec_reserve(&cache->hashes, 1) < 0)
+	if (fl_vec_reserve(&cache->entries, 1) < 0 || fl_vec_reserve(&cache->hashes, 1) < 0 ||
+	    unpacked_reserve(cache) < 0)
 		return -FL_E_NOMEM;
 	if (!cache->wider && len >= 5 * eighth) {
 		cache->moved = 0;
@@ -251,6 +257,7 @@ static void remove_place(struct fl_cache *cache, uint32_t slot)
 	cache->entries.at[place] = cache->entries.at[last];
 	if (place != last)
 		groups_moved(cache->entries.at[place], place);
+	unpacked_remove(cache, place);
 	cache->entries.len--;
 	cache->hashes.len--;
 }
@@ -275,6 +282,7 @@ static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_ent
 		cache->len++;
 	}
 	groups_commit(cache, entry, before, place);
+	unpacked_put(cache, place);
 }
 
 static struct fl_str text_at(const void *object, size_t at)
@@ -283,6 +291,13 @@ static struct fl_str text_at(const void *object, size_t at)
 
 	memcpy(&text, (const char *)object + at, sizeof text);
 	return text;
+}
+
+int cache_by_name(const struct fl_cache *cache, const void *a, const void *b)
+{
+	int order = fl_str_cmp(text_at(a, cache->space_at), text_at(b, cache->space_at));
+
+	return order ? order : fl_str_cmp(text_at(a, cache->name_at), text_at(b, cache->name_at));
 }
 
 /* What is packed differs from what is there. */
@@ -423,7 +438,7 @@ uint64_t fl_cache_bytes(const struct fl_cache *cache)
 		cache->entries.cap * sizeof *cache->entries.at + cache->hashes.cap * sizeof *cache->hashes.at +
 		(cache->slot_count + (cache->wider ? wider_count(cache) : 0)) * sizeof *cache->slots;
 
-	return cache->bytes + tables + groups_bytes(cache);
+	return cache->bytes + tables + groups_bytes(cache) + unpacked_bytes(cache);
 }
 
 void fl_cache_free(struct fl_cache *cache)
@@ -438,6 +453,7 @@ void fl_cache_free(struct fl_cache *cache)
 	fl_free(cache->wider);
 	fl_free(cache->blank);
 	groups_free(cache);
+	unpacked_free(cache);
 	fl_buf_free(&cache->packing);
 	*cache = (struct fl_cache){ .packing.max = FL_PACKED_MAX };
 }

@@ -46,9 +46,24 @@ struct fl_index {
 		       FL_LEN(((const struct fl_str[]){ __VA_ARGS__ })))
 void fl_under_parts(struct fl_under *under, int64_t amount, const struct fl_str *parts, uint32_t len);
 
+/* ---- objects that stay unpacked: of a kind that is few and read all the time ---- */
+
+/* What is made of each object once, when it is asked for first: a compiled selector. */
+struct fl_make {
+	size_t room;                   /* bytes; 0: nothing is made */
+	/* Into `made`, zeroed; the object and the arena live as long as it. Fails for want of memory only: what is
+	 * wrong with the object is a part of what is made. */
+	int (*make)(const void *object, struct fl_arena *arena, void *made, struct fl_err *err);
+};
+
+struct fl_unpacked {
+	const void *object, *made;
+};
+
 struct fl_entry;
 struct fl_group;
 struct fl_link;
+struct opened;
 
 struct fl_cache {
 	const struct fl_kind *kind;
@@ -68,6 +83,12 @@ struct fl_cache {
 	struct fl_hmap groups[FL_INDEXES];
 	FL_VEC(struct fl_link) under;  /* where the object stands that is being put */
 	struct fl_buf packing, joining;
+	const struct fl_make *make;    /* NULL: objects are packed alone */
+	FL_VEC(struct opened) opened;  /* by place */
+	FL_VEC(struct fl_unpacked) sorted;
+	struct fl_arena opening;
+	uint64_t opened_bytes;
+	bool closed, unsorted;         /* one of `opened` is not open; `sorted` has others than there are */
 	void *blank;                   /* an object of defaults; NULL before the first one is put */
 
 	uint32_t round;             /* counts the marks; may be read */
@@ -106,6 +127,13 @@ int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, 
 bool fl_entry_is(const struct fl_cache *cache, const struct fl_entry *entry, size_t offset, struct fl_str text);
 bool fl_entry_same_but(const struct fl_cache *cache, const struct fl_entry *a, const struct fl_entry *b,
 		       size_t offset);
+
+/* Say before the first put that objects stay unpacked, which takes some two times their packed size more. `make` is
+ * borrowed. Then ask for one, .object NULL where it is not there; or for all, sorted by namespace and name. */
+void fl_cache_stay_unpacked(struct fl_cache *cache, const struct fl_make *make);
+int fl_cache_unpacked_get(struct fl_cache *cache, struct fl_str space, struct fl_str name,
+			  struct fl_unpacked *ret) FL_MUSTUSE;
+int fl_cache_unpacked(struct fl_cache *cache, const struct fl_unpacked **ret, uint32_t *ret_len) FL_MUSTUSE;
 
 /* The mark (struct fl_cache.round) after which it was put or kept last. */
 uint32_t fl_entry_round(const struct fl_entry *entry);

@@ -25,6 +25,24 @@ struct fl_entry {
 #define ROUNDS (1u << 20)
 _Static_assert(FL_PACKED_MAX <= ENTRY_BITS, "its length fits");
 
+/* An object that stays unpacked, by its entry's place. */
+struct opened {
+	struct fl_arena arena;
+	struct fl_unpacked is;          /* .object NULL: not opened since it changed */
+	uint32_t at;                    /* in cache->sorted */
+};
+
+uint32_t cache_place(const struct fl_cache *cache, struct fl_str space, struct fl_str name);   /* or NOWHERE */
+int cache_by_name(const struct fl_cache *cache, const void *a, const void *b);   /* of two unpacked objects */
+
+/* ---- unpacked.c: of a cache whose objects stay so; of others these do nothing ---- */
+
+int unpacked_reserve(struct fl_cache *cache) FL_MUSTUSE;                 /* for one more */
+void unpacked_put(struct fl_cache *cache, uint32_t place);              /* something new stands there */
+void unpacked_remove(struct fl_cache *cache, uint32_t place);           /* the last one moves there */
+void unpacked_free(struct fl_cache *cache);
+uint64_t unpacked_bytes(const struct fl_cache *cache);
+
 /* ---- group.c: where an object stands; before it is put, and when it is ---- */
 
 void groups_init(struct fl_cache *cache, const struct fl_index *by);

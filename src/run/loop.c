@@ -178,6 +178,8 @@ int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct 
 	feed->meta = meta;
 	fl_hmap_init(&feed->overlays, overlay_key, loop->options.seed);
 	fl_cache_init(&feed->cache, source->kind, source->by, &loop->interns, loop->options.seed);
+	if (source->unpacked)
+		fl_cache_stay_unpacked(&feed->cache, source->unpacked);
 	return 0;
 }
 

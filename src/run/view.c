@@ -1,3 +1,4 @@
+#include "run/cache_in.h"
 #include "run/loop_in.h"
 #include <assert.h>
 
@@ -52,7 +53,11 @@ static bool is_seen(const struct fl_view *view, const struct fl_feed *feed, stru
 const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct fl_str space, struct fl_str name)
 {
 	struct fl_feed *feed = feed_of(view, kind);
-	const struct fl_entry *entry = is_seen(view, feed, space, name) ? view->seen :
+	const struct fl_entry *entry;
+
+	if (feed->source.unpacked)
+		return fl_view_unpacked(view, kind, space, name).object;
+	entry = is_seen(view, feed, space, name) ? view->seen :
 				       fl_cache_get(&feed->cache, space, name);
 
 	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = entry != NULL });
@@ -62,6 +67,28 @@ const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct
 		view->seen_in = feed;
 	}
 	return view->seen_object;
+}
+
+struct fl_unpacked fl_view_unpacked(struct fl_view *view, const struct fl_kind *kind, struct fl_str space,
+				    struct fl_str name)
+{
+	struct fl_unpacked is;
+	int r = fl_cache_unpacked_get(&feed_of(view, kind)->cache, space, name, &is);
+
+	view->failed |= r < 0;
+	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = is.object != NULL });
+	return is;
+}
+
+uint32_t fl_view_all_unpacked(struct fl_view *view, const struct fl_kind *kind, const struct fl_unpacked **ret)
+{
+	uint32_t len = 0;
+
+	*ret = NULL;
+	if (fl_cache_unpacked(&feed_of(view, kind)->cache, ret, &len) < 0)
+		view->failed = true;
+	note(view, &(struct fl_read){ FL_READ_ALL, kind, .found = len > 0 });
+	return len;
 }
 
 struct seen run_view_take(struct fl_view *view, const struct fl_feed *feed, struct fl_str space, struct fl_str name)
@@ -169,13 +196,7 @@ struct fl_str fl_each_packed(struct fl_each *each)
 
 static int by_name(const void *a, const void *b, void *cache_)
 {
-	const struct fl_cache *cache = cache_;
-	const struct fl_str *a_space = (const void *)((const char *)a + cache->space_at);
-	const struct fl_str *b_space = (const void *)((const char *)b + cache->space_at);
-	int order = fl_str_cmp(*a_space, *b_space);
-
-	return order ? order : fl_str_cmp(*(const struct fl_str *)(const void *)((const char *)a + cache->name_at),
-					  *(const struct fl_str *)(const void *)((const char *)b + cache->name_at));
+	return cache_by_name(cache_, a, b);
 }
 
 uint32_t fl_each_array(struct fl_each *each, void **ret)

@@ -92,6 +92,13 @@ struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *own
  * What, who, where, and of an item what makes it the one that it is, are looked at. */
 struct fl_str fl_view_contested_want(struct fl_view *view, const struct fl_want *want);
 
+/* Of a kind whose objects stay unpacked (struct fl_source): one, with .object NULL where there is none; or all, sorted
+ * by namespace and name. Nothing is unpacked or sorted that was so already, so keys and facts of each of many objects
+ * may ask for all pools. They live as long as what fl_view_get gives. */
+struct fl_unpacked fl_view_unpacked(struct fl_view *view, const struct fl_kind *kind, struct fl_str space,
+				    struct fl_str name);
+uint32_t fl_view_all_unpacked(struct fl_view *view, const struct fl_kind *kind, const struct fl_unpacked **ret);
+
 /* Room in the view's arena, zeroed; NULL: refused, and remembered. */
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size) FL_MUSTUSE;
 

@@ -165,3 +165,21 @@ TEST(a_reused_block_gives_terminated_texts_too)
 	for (int i = 0; i < 64; i++)
 		CHECK_INT(dirt[i], 0);
 }
+
+TEST(a_fitted_block_holds_what_was_used_before)
+{
+	FL_AUTO(fl_arena) struct fl_arena scratch = { 0 }, arena = { 0 };
+	long live;
+
+	GOT(fl_arena_get(&scratch, 7));
+	GOT(fl_arena_get(&scratch, 100));
+	GOT(fl_arena_str(&scratch, FL_S("text")).p);
+	OK(fl_arena_fit(&arena, scratch.used));
+	live = fl_mem_live();
+	GOT(fl_arena_get(&arena, 7));
+	GOT(fl_arena_get(&arena, 100));
+	GOT(fl_arena_str(&arena, FL_S("text")).p);
+	CHECK_INT(arena.used, scratch.used);
+	if (!FL_BLOCK_A_PIECE)
+		CHECK_INT(fl_mem_live(), live);
+}

@@ -320,6 +320,28 @@ static int model_count(const struct model *m, int node)
 	return count;
 }
 
+/* Is each object that stays unpacked as its packed form? Asked in some steps only: several changes may come first. */
+static int unpacked_agree(struct world *w)
+{
+	const struct fl_unpacked *all;
+	uint32_t len;
+	int r = test_random() % 3 ? 0 : fl_cache_unpacked(&w->pods, &all, &len);
+
+	if (r < 0 || test_random() % 3)
+		return r;
+	if (fl_cache_unpacked(&w->pods, &all, &len) < 0)
+		return -FL_E_NOMEM;
+	for (uint32_t i = 0; i < len; i++) {
+		const struct fl_pod *pod = all[i].object;
+		const struct fl_entry *entry = fl_cache_get(&w->pods, pod->meta.space, pod->meta.name);
+
+		if (!entry || !fl_entry_is(&w->pods, entry, offsetof(struct fl_pod, spec.node_name), pod->spec.node_name) ||
+		    (i && fl_str_cmp(((const struct fl_pod *)all[i - 1].object)->meta.name, pod->meta.name) >= 0))
+			return -FL_E_CORRUPT;
+	}
+	return len == w->pods.len ? 0 : -FL_E_CORRUPT;
+}
+
 /* 0 when the step went well. */
 static int one_step(struct world *w, struct model *m)
 {
@@ -348,14 +370,17 @@ static int one_step(struct world *w, struct model *m)
 
 TEST(a_long_random_life_agrees_with_a_plain_list)
 {
+	static const struct fl_make only_unpacked = { 0 };
 	struct model m = { 0 };
 	WORLD(w);
 
+	fl_cache_stay_unpacked(&w.pods, &only_unpacked);
 	for (int step = 0; step < STEPS; step++) {
 		uint32_t at = 0;
 		int seen = 0;
 
 		OK(one_step(&w, &m));
+		OK(unpacked_agree(&w));
 		while (fl_cache_each(&w.pods, &at))
 			seen++;
 		CHECK_INT(seen, model_count(&m, -1));
@@ -419,4 +444,104 @@ TEST(a_refused_put_has_changed_nothing)
 		CHECK(!under_both(&w, "new-team", "node-2"));
 	}
 	OK(result);
+}
+
+/* ---- objects that stay unpacked ---- */
+
+struct made {
+	char node[16];
+	const struct fl_pod *of;
+};
+
+static int makes;
+
+static int make_pod(const void *object, struct fl_arena *arena, void *made_, struct fl_err *err)
+{
+	const struct fl_pod *pod = object;
+	struct made *made = made_;
+
+	if (!fl_arena_get(arena, 100))
+		return fl_fail(err, FL_E_NOMEM, "no memory");
+	(void)snprintf(made->node, sizeof made->node, "on %.*s", FL_ARG(pod->spec.node_name));
+	made->of = pod;
+	makes++;
+	return 0;
+}
+
+static const struct fl_make make = { sizeof(struct made), make_pod };
+
+/* Names and what was made, of all, in their order. */
+static int print_all(struct fl_cache *cache, struct fl_buf *out)
+{
+	const struct fl_unpacked *all;
+	uint32_t len;
+	int r = fl_cache_unpacked(cache, &all, &len);
+
+	for (uint32_t i = 0; r == 0 && i < len; i++) {
+		const struct fl_pod *pod = all[i].object;
+		const struct made *made = all[i].made;
+
+		fl_buf_printf(out, "%.*s/%.*s %s;", FL_ARG(pod->meta.space), FL_ARG(pod->meta.name),
+			      made->of == pod ? made->node : "of another");
+	}
+	return r;
+}
+
+#define ALL_ARE(w, want) \
+	do { \
+		FL_AUTO(fl_buf) struct fl_buf out_ = FL_BUF(FL_KIB); \
+		OK(print_all(&(w).pods, &out_)); \
+		OK(fl_buf_check(&out_, "all", NULL)); \
+		CHECK_STR(fl_buf_view(&out_), want); \
+	} while (0)
+
+TEST(what_stays_unpacked_is_made_once_and_sorted)
+{
+	WORLD(w);
+	struct fl_unpacked is, again;
+
+	makes = 0;
+	fl_cache_stay_unpacked(&w.pods, &make);
+	ALL_ARE(w, "");
+	OK(put(&w, "b", "y", "n1", "1"));
+	OK(put(&w, "b", "x", "n2", "1"));
+	OK(put(&w, "a", "z", "n3", "1"));
+	CHECK_INT(makes, 0);
+	ALL_ARE(w, "a/z on n3;b/x on n2;b/y on n1;");
+	ALL_ARE(w, "a/z on n3;b/x on n2;b/y on n1;");
+	CHECK(makes >= 3);
+	makes = 0;
+	OK(fl_cache_unpacked_get(&w.pods, FL_S("b"), FL_S("x"), &is));
+	OK(fl_cache_unpacked_get(&w.pods, FL_S("b"), FL_S("x"), &again));
+	CHECK(is.object && is.object == again.object && is.made == again.made);
+	CHECK_INT(put(&w, "b", "x", "n2", "1"), 1);
+	ALL_ARE(w, "a/z on n3;b/x on n2;b/y on n1;");
+	CHECK_INT(makes, 0);
+	OK(fl_cache_unpacked_get(&w.pods, FL_S("b"), FL_S("none"), &is));
+	CHECK(!is.object && !is.made);
+}
+
+TEST(what_stays_unpacked_follows_each_change)
+{
+	WORLD(w);
+	struct fl_unpacked is;
+
+	fl_cache_stay_unpacked(&w.pods, &make);
+	OK(put(&w, "a", "p", "n1", "1"));
+	OK(put(&w, "a", "q", "n2", "1"));
+	OK(put(&w, "a", "r", "n3", "1"));
+	ALL_ARE(w, "a/p on n1;a/q on n2;a/r on n3;");
+	OK(put(&w, "a", "q", "n9", "2"));
+	OK(fl_cache_unpacked_get(&w.pods, FL_S("a"), FL_S("q"), &is));
+	CHECK_STR(fl_str(((const struct made *)is.made)->node), "on n9");
+	ALL_ARE(w, "a/p on n1;a/q on n9;a/r on n3;");
+	CHECK(gone(&w, "a", "p"));   /* another comes to its place */
+	ALL_ARE(w, "a/q on n9;a/r on n3;");
+	OK(put(&w, "a", "p", "n5", "3"));
+	OK(put(&w, "a", "r", "n6", "4"));
+	ALL_ARE(w, "a/p on n5;a/q on n9;a/r on n6;");
+	CHECK(gone(&w, "a", "r"));
+	CHECK(gone(&w, "a", "p"));
+	CHECK(gone(&w, "a", "q"));
+	ALL_ARE(w, "");
 }
