@@ -98,7 +98,8 @@ static int open_place(struct fl_cache *cache, uint32_t place)
 static int by_name(const void *a_, const void *b_, void *cache_)
 {
 	const struct fl_cache *cache = cache_;
-	const struct opened *a = &cache->opened.at[*(const uint32_t *)a_], *b = &cache->opened.at[*(const uint32_t *)b_];
+	const struct opened *a = &cache->opened.at[*(const uint32_t *)a_];
+	const struct opened *b = &cache->opened.at[*(const uint32_t *)b_];
 
 	return cache_by_name(cache, a->is.object, b->is.object);
 }

@@ -335,7 +335,8 @@ static int unpacked_agree(struct world *w)
 		const struct fl_pod *pod = all[i].object;
 		const struct fl_entry *entry = fl_cache_get(&w->pods, pod->meta.space, pod->meta.name);
 
-		if (!entry || !fl_entry_is(&w->pods, entry, offsetof(struct fl_pod, spec.node_name), pod->spec.node_name) ||
+		if (!entry ||
+		    !fl_entry_is(&w->pods, entry, offsetof(struct fl_pod, spec.node_name), pod->spec.node_name) ||
 		    (i && fl_str_cmp(((const struct fl_pod *)all[i - 1].object)->meta.name, pod->meta.name) >= 0))
 			return -FL_E_CORRUPT;
 	}
