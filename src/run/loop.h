@@ -148,7 +148,8 @@ struct fl_source {
 	const struct fl_index *by;             /* a row without a name ends them; NULL: none */
 	const struct fl_sink *sink;
 	void *sink_arg;
-	const struct fl_make *unpacked;        /* its objects stay so (run/cache.h), as few are that are read often; or NULL */
+	/* Its objects stay unpacked, with what this makes of each (run/cache.h): few that are read often. Or NULL. */
+	const struct fl_make *unpacked;
 };
 
 /* Sources first, then capabilities, then feeders. What is given is borrowed. FL_E_INVALID: a capability that watches or
