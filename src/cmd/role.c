@@ -108,7 +108,7 @@ static int make_loop(struct fl_running *run, const uint64_t seed[2], struct fl_e
 		run->kinds[count + i] = run->role->local[i];
 	for (uint32_t i = 0; i < count; i++) {
 		const struct fl_role_kind *kind = &run->role->kinds[i];
-		struct fl_source source = { kind->kind, kind->by, &fl_kube_sink, run->kube };
+		struct fl_source source = { kind->kind, kind->by, &fl_kube_sink, run->kube, kind->unpacked };
 
 		run->kinds[i] = kind->kind;
 		if (fl_loop_source(run->loop, &source, err) < 0)

@@ -41,6 +41,7 @@ struct fl_role_kind {
 	const struct fl_kind *kind;
 	const struct fl_index *by;             /* ends with a row without a name; NULL: none */
 	const char *labels, *fields;           /* selectors of its watch; NULL: all */
+	const struct fl_make *unpacked;        /* as in struct fl_source */
 };
 
 struct fl_running;
