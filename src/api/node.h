@@ -406,6 +406,8 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 
 #define FL_SETTINGS(X) \
 	FL_LOCAL(X) \
+	FL_SETTINGS_OWN(X)
+#define FL_SETTINGS_OWN(X) \
 	X(STR, node, "node", .help = "Name of the Node that this is.") \
 	X(STR, boot, "boot", .help = "The kernel's boot_id: whose clock the loop's is.") \
 	X(BOOL, unpooled, "unpooled", .help = "Serve cards of no pool as nvidia.com/gpu and nvidia.com/mig-*?") \

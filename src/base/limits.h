@@ -233,10 +233,7 @@
 
 #define FL_SETTINGS_FILE_MAX (1 * FL_MIB)     /* NVIDIA's configuration: a ConfigMap holds no more */
 #define FL_SETTINGS_LIST 64                   /* shared resources, pools, XIDs: more than there are of any */
-#define FL_SETTINGS_WAIT (30 * FL_NS_PER_S)   /* one return of a card in so long: who flaps is not trusted ... */
-#define FL_SETTINGS_WAIT_MAX (3600 * FL_NS_PER_S)   /* ... and nobody waits longer for one that is well */
-#define FL_SETTINGS_WAIT_FLAPPING (600 * FL_NS_PER_S)   /* six tries an hour: each may cost Pods */
-#define FL_SETTINGS_RECOVERY_CHECKS 3                   /* the driver answers a sick card now and then */
+#define FL_SETTINGS_WAIT_MAX (3600 * FL_NS_PER_S)   /* no longer is a healthy GPU kept away for its past */
 
 /* A GPU flaps from so many breaks on: two may be one fault and its remedy. */
 #define FL_FLAP_BREAKS 3

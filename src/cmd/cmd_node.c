@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 struct node {
+	struct fl_settings_given given;        /* first, as FL_SETTINGS_OPTIONS has it */
 	struct fl_role_flags role;
-	struct fl_settings_given given;
 	struct fl_str name, fallback;
 	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *kubelet, *cdi_dir, *runtime, *control;
 	const char *sysfs, *proc;
@@ -18,10 +18,12 @@ struct node {
 	bool cuda;
 };
 
+_Static_assert(offsetof(struct node, given) == 0, "FL_SETTINGS_OPTIONS are offsets in the first member");
+
 static const struct fl_option options[] = {
 	FL_OPT_STR(struct node, name, "node-name", "Name of the Node that this is; else the machine's.",
 		   .env = "NODE_NAME", .value = "NAME"),
-	FL_SETTINGS_OPTIONS(struct node, given),
+	FL_SETTINGS_OPTIONS
 	FL_OPT_PATH(struct node, config_file, "config-file", "A configuration of NVIDIA's device plugin, version v1.",
 		    .env = "CONFIG_FILE"),
 	FL_OPT_PATH(struct node, config_dir, "config-dir",

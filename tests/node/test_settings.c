@@ -8,7 +8,7 @@
 struct options {
 	struct fl_settings_given given;
 };
-static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS(struct options, given) };
+static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS };
 static const struct fl_options table = { rows, FL_LEN(rows), "FAIRLEAD_" };
 
 TEST(the_table_of_options_is_sound)

@@ -9,13 +9,10 @@ static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("
 
 /* ---- what was given, as a fact and back ---- */
 
-struct given_of {
-	struct fl_settings_given given;
-};
-static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS(struct given_of, given) };
+static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS };
 
 /* The texts of an option, NULL when it was not given. */
-static const struct fl_str *texts_of(const struct given_of *of, const struct fl_option *row, uint32_t *ret_len)
+static const struct fl_str *texts_of(const struct fl_settings_given *of, const struct fl_option *row, uint32_t *ret_len)
 {
 	const char *member = (const char *)of + row->offset;
 
@@ -32,14 +29,13 @@ static const struct fl_str *texts_of(const struct given_of *of, const struct fl_
 static int put_given(struct fl_loop *loop, const struct fl_config_options *options, struct fl_given *given,
 		     struct fl_arena *arena, struct fl_err *err)
 {
-	struct given_of of = { *options->given };
 	struct fl_given_option *at = FL_ELEMENTS(given, arena, options, FL_LEN(rows));
 	uint32_t count = 0, len;
 
 	if (!at)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the options");
 	for (uint32_t i = 0; i < FL_LEN(rows); i++) {
-		const struct fl_str *texts = texts_of(&of, &rows[i], &len);
+		const struct fl_str *texts = texts_of(options->given, &rows[i], &len);
 
 		if (!texts)
 			continue;
@@ -52,7 +48,7 @@ static int put_given(struct fl_loop *loop, const struct fl_config_options *optio
 	return fl_feed_put(fl_loop_feed(loop, &fl_given_kind), given, err);
 }
 
-static void take_given(const struct fl_given *from, struct given_of *ret)
+static void take_given(const struct fl_given *from, struct fl_settings_given *ret)
 {
 	for (uint32_t i = 0; i < from->options.len; i++) {
 		const struct fl_given_option *option = &from->options.at[i];
@@ -71,18 +67,10 @@ static void take_given(const struct fl_given *from, struct given_of *ret)
 	}
 }
 
+#define OWNED_PATH(type, member, json, ...) json,
 static const struct fl_owner owner = {
 	.manager = "fairlead-config", .kind = &fl_settings_kind,
-	.paths = (const char *const[]){
-		"node", "boot", "unpooled", "pools", "migStrategy", "deviceListStrategy", "deviceIDStrategy",
-		"withoutCDI", "passDeviceSpecs", "sharedDevicesAllocationPolicy", "sharing",
-		"failRequestsGreaterThanOne", "healthChecks", "ignoredXids", "heededXids", "preStart",
-		"lookRoots", "lookDev", "driverRoot", "devRoot", "cdiFeatureFlags", "cdiDisableHooks", "cdiKind",
-		"cdiAnnotationPrefix", "hook", "recoveryWait", "recoveryWaitMax", "recoveryChecks", "extras",
-		"imexRequired", "startupTaint", "evictAfter", "removeRefusedPods", "devCharLinks",
-		"makeDeviceNodes", "mps", "mpsRoot", "started", "waits", "file", "message", "untaken", "noNode",
-		NULL,
-	},
+	.paths = (const char *const[]){ FL_SETTINGS_OWN(OWNED_PATH) NULL },
 };
 static const struct fl_owner memo_owner = {
 	.manager = "fairlead-config", .kind = &fl_memo_kind, .paths = (const char *const[]){ "file", "good", NULL },
@@ -269,8 +257,8 @@ static void make(struct fl_plan *plan, const struct config_facts *facts, const s
 		 struct fl_err *err, struct fl_settings *ret)
 {
 	const struct fl_given *given = facts->given;
-	struct given_of of = { 0 };
-	struct fl_settings_from from = { .given = &of.given, .last = facts->before, .node = given->node,
+	struct fl_settings_given of = { 0 };
+	struct fl_settings_from from = { .given = &of, .last = facts->before, .node = given->node,
 					 .boot = given->boot };
 
 	take_given(given, &of);

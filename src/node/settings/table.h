@@ -1,0 +1,164 @@
+/* table.h - the settings of a node that an option gives: a row each.
+ *
+ *     X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", "Hand out device nodes too.", (.env = ...), (.file =
+ *     ...))
+ *
+ * the option's type (STR, or STRS of one that may be given many times), its member of struct fl_settings_given, how the
+ * text is read (json/setting.h), the member of struct fl_settings that it writes (`has`: none), the option's name and
+ * help, what else the option has (base/option.h) and what else the setting has (json/setting.h).
+ *
+ * From here come the options, the names in the environment, the places in NVIDIA's file, the defaults, the bounds and
+ * the table in docs/NODE.md. Fields of the file that have no option stand in read.c.
+ */
+#pragma once
+#include "api/node.h"
+#include "base/limits.h"
+#include "json/setting.h"
+
+/* Readers of values that no kind of json/setting.h describes. */
+int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value);
+int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting *row,
+			     const struct fl_setting_value *value);
+int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting *row,
+			    const struct fl_setting_value *value);
+extern const struct fl_names fl_discovery_names;
+
+/* --unpooled, --no-unpooled, --unpooled=false: NVIDIA's documentation has them without a value. */
+#define FL_TRUTH .bare = true, .value = "true|false"
+
+#define FL_SETTINGS_TABLE(X) \
+	X(STR, mig_strategy, ENUM, mig, "mig-strategy", "How MIG partitions are called: none, single or mixed.", \
+	  (.env = "MIG_STRATEGY"), (.file = "flags.migStrategy", .fallback = "none")) \
+	X(STRS, list_strategy, LIST, device_lists, "device-list-strategy", \
+	  "How containers get devices: cdi-cri, cdi-annotations, envvar, volume-mounts, device-specs.", \
+	  (.env = "DEVICE_LIST_STRATEGY"), \
+	  (.file = "flags.plugin.deviceListStrategy", .fallback = "cdi-cri", \
+	   .blank = "an empty list hands out nothing: name a strategy, as cdi-cri, or leave it out")) \
+	X(STR, id_strategy, ENUM, id_by, "device-id-strategy", "What containers are told of a device: uuid or index.", \
+	  (.env = "DEVICE_ID_STRATEGY"), (.file = "flags.plugin.deviceIDStrategy", .fallback = "uuid")) \
+	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", "Hand out device nodes too, whatever the strategy.", \
+	  (.env = "PASS_DEVICE_SPECS", FL_TRUTH), (.file = "flags.plugin.passDeviceSpecs")) \
+	X(STR, share_policy, ENUM, share_policy, "shared-devices-allocation-policy", \
+	  "Which shares are handed out first: distributed or packed.", (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
+	  (.file = "flags.plugin.sharedDevicesAllocationPolicy", .fallback = "distributed")) \
+	X(STR, annotation_prefix, TEXT, annotation_prefix, "cdi-annotation-prefix", \
+	  "Of annotations that name CDI devices.", (.env = "CDI_ANNOTATION_PREFIX"), \
+	  (.file = "flags.plugin.cdiAnnotationPrefix", .fallback = "cdi.k8s.io/")) \
+	X(STR, nvidia_hook, OWN, hook, "nvidia-cdi-hook-path", \
+	  "--cdi-hook-path by NVIDIA's name; a path of NVIDIA's own hook is reported and not used.", \
+	  (.env = "NVIDIA_CDI_HOOK_PATH", .also = "nvidia-ctk-path", .env_also = "NVIDIA_CTK_PATH", .hidden = true), \
+	  (.file = "flags.plugin.nvidiaCDIHookPath", .file_also = "flags.plugin.nvidiaCTKPath", \
+	   .own = fl_settings_own_hook)) \
+	X(STR, hook, OWN, hook, "cdi-hook-path", \
+	  "Where the agent keeps the CDI hook's program, a path of the host too; " \
+	  "else STATE_DIR/bin/fairlead-cdi-hook; empty: no hook.", (), (.own = fl_settings_own_hook)) \
+	X(STR, hook_usual, LATER, hook, "cdi-hook-default", "The default of --cdi-hook-path.", \
+	  (.hidden = true), ()) \
+	X(STRS, roots, PATH, driver_root, "driver-root", \
+	  "Where the driver may be installed, in order; / and /run/nvidia/driver. One: CDI files name it.", \
+	  (.env = "NVIDIA_DRIVER_ROOT", .also = "nvidia-driver-root"), \
+	  (.file = "flags.nvidiaDriverRoot", .file_also = "flags.driverRoot")) \
+	X(STR, look_root, PATH, look_roots, "driver-root-ctr-path", \
+	  "Where the agent sees the driver's root; CDI files name --driver-root.", \
+	  (.env = "DRIVER_ROOT_CTR_PATH", .also = "container-driver-root", .env_also = "CONTAINER_DRIVER_ROOT", \
+	   .value = "PATH"), \
+	  (.file = "flags.plugin.driverRootCtrPath", .file_also = "flags.plugin.containerDriverRoot")) \
+	X(STR, dev_root, PATH, dev_root, "dev-root", \
+	  "Where /dev lies on the host; else the driver's root, if it has one.", \
+	  (.env = "NVIDIA_DEV_ROOT", .also = "nvidia-dev-root", .value = "PATH"), \
+	  (.file = "flags.nvidiaDevRoot", .file_also = "flags.devRoot")) \
+	X(STRS, cdi_flags, SET, cdi_flags, "cdi-feature-flags", \
+	  "Changes to CDI files, by NVIDIA's names: no-additional-gids-for-device-nodes, " \
+	  "disable-ipc-discoverer; all.", \
+	  (.env = "CDI_FEATURE_FLAGS"), \
+	  (.element = 1 + FL_CDI_COHERENT_ANNOTATIONS, .unsupported = "no device has annotations; leave it out")) \
+	X(STRS, disabled_hooks, SET, disabled_hooks, "cdi-disable-hooks", \
+	  "What the CDI hook leaves out: create-symlinks, enable-cuda-compat, update-ldcache, ...; all.", \
+	  (.env = "CDI_DISABLE_HOOKS"), ()) \
+	X(STR, without_cdi, ENUM, without_cdi, "without-cdi", \
+	  "What to do where the container runtime has CDI off: device-specs or refuse.", (), \
+	  (.fallback = "device-specs")) \
+	X(STR, unpooled, BOOL, unpooled, "unpooled", \
+	  "Serve cards that are in no pool as nvidia.com/gpu and nvidia.com/mig-*.", (FL_TRUTH), \
+	  (.fallback = "false")) \
+	X(STRS, pools, LATER, pools, "pool", \
+	  "A resource and its cards: gpu.deckhouse.io/train=0,1 or ...=all.", (), ()) \
+	X(STR, pre_start, BOOL, pre_start, "pre-start", \
+	  "Be asked before each start of a container; see the manual first.", (FL_TRUTH), ()) \
+	X(STR, disable_health, LATER, ignored, "disable-health-checks", \
+	  "XIDs to be ignored besides those that applications cause; all: no report of a card counts.", \
+	  (.env = "DP_DISABLE_HEALTHCHECKS"), ()) \
+	X(STR, enable_health, LATER, ignored, "enable-health-checks", \
+	  "XIDs to count although ignored by default; all: every XID.", \
+	  (.env = "DP_ENABLE_HEALTHCHECKS"), ()) \
+	X(STR, cdi_kind, QUALIFIED, cdi_kind, "cdi-kind", \
+	  "Vendor and class of the CDI devices: k8s.device-plugin.nvidia.com/gpu.", (), \
+	  (.fallback = "k8s.device-plugin.nvidia.com/gpu", .wanted = "no vendor.example/class")) \
+	X(STR, recovery_wait, DURATION, recovery_wait, "recovery-wait", \
+	  "Minimum time between two GPU recoveries: 30s, up to 1h.", (), \
+	  (.fallback = "30s", .max = FL_SETTINGS_WAIT_MAX, .wanted = "no time from 0s to 1h, as 30s")) \
+	X(STR, recovery_wait_max, DURATION, recovery_wait_max, "recovery-wait-max", \
+	  "Longest time without a fault before a flapping GPU returns, above --recovery-wait and up to 1h: 10m, or " \
+	  "twice --recovery-wait. 0s: off.", (), \
+	  (.fallback = "10m", .max = FL_SETTINGS_WAIT_MAX, .wanted = "no time from 0s to 1h, as 10m")) \
+	X(STR, recovery_checks, NUMBER, recovery_checks, "recovery-checks", \
+	  "Health checks without a fault before a GPU recovers.", (), \
+	  (.fallback = "3", .min = 1, .max = FL_CARD_CLEAN_MAX)) \
+	X(STR, startup_taint, BOOL, startup_taint, "startup-taint", "Taint the Node until its GPUs are ready: false.", \
+	  (FL_TRUTH), ()) \
+	X(STR, evict_after, DURATION, evict_after, "evict-after", \
+	  "Evict Pods this long after their GPU died; 0s: never.", (.value = "DURATION"), \
+	  (.fallback = "0s", .none_at_zero = true, .wanted = "no duration from 0s (never) on, as 5m")) \
+	X(STR, remove_refused, BOOL, remove_refused, "remove-refused-pods", \
+	  "Delete Pods that the kubelet refused for want of a GPU, if they have a controller: false.", (FL_TRUTH), ()) \
+	X(STR, dev_links, BOOL, dev_links, "dev-char-links", \
+	  "Keep /dev/char links to the GPUs' device nodes, for the systemd cgroup driver: false.", (FL_TRUTH), ()) \
+	X(STR, make_nodes, BOOL, make_nodes, "make-device-nodes", \
+	  "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing: true.", (FL_TRUTH), \
+	  (.fallback = "true")) \
+	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", "Taken, and of no effect: no driver is waited for.", \
+	  (.env = "FAIL_ON_INIT_ERROR", .hidden = true, FL_TRUTH), (.file = "flags.failOnInitError")) \
+	X(STR, discovery, ENUM, has, "device-discovery-strategy", "auto or nvml.", \
+	  (.env = "DEVICE_DISCOVERY_STRATEGY", .hidden = true), \
+	  (.file = "flags.deviceDiscoveryStrategy", .names = &fl_discovery_names, \
+	   .wanted = "not supported (Tegra, WSL and vfio are not): write auto or nvml")) \
+	X(STR, gdrcopy, ELEMENT, extras, "gdrcopy-enabled", "Give containers GDRCopy's device beside their cards.", \
+	  (.env = "GDRCOPY_ENABLED", FL_TRUTH), (.file = "flags.gdrcopyEnabled", .element = FL_EXTRA_GDRCOPY)) \
+	X(STR, gds, ELEMENT, extras, "gds-enabled", "Give containers the devices of GPUDirect Storage.", \
+	  (.env = "GDS_ENABLED", FL_TRUTH), (.file = "flags.gdsEnabled", .element = FL_EXTRA_GDS)) \
+	X(STR, mofed, ELEMENT, extras, "mofed-enabled", "Give containers the devices of the InfiniBand network.", \
+	  (.env = "MOFED_ENABLED", FL_TRUTH), (.file = "flags.mofedEnabled", .element = FL_EXTRA_MOFED)) \
+	X(STR, imex_channels, OWN, extras, "imex-channel-ids", "IMEX channels that containers get: [] or [0].", \
+	  (.env = "IMEX_CHANNEL_IDS"), \
+	  (.file = "imex.channelIDs", .element = FL_EXTRA_IMEX, .own = fl_settings_own_channel)) \
+	X(STR, imex_required, BOOL, imex_required, "imex-required", \
+	  "Hand nothing out while the IMEX channel is not there.", (.env = "IMEX_REQUIRED", FL_TRUTH), \
+	  (.file = "imex.required")) \
+	X(STR, mps_root, OWN, mps_root, "mps-root", \
+	  "Directory on the host for MPS, as /run/nvidia/mps; sharing.mps of the configuration needs it.", \
+	  (.env = "MPS_ROOT", .value = "DIR"), (.file = "flags.mpsRoot", .own = fl_settings_own_mps_root))
+
+#define FL_UNPAREN(...) __VA_ARGS__
+#define FL_GIVEN_STR struct fl_str
+#define FL_GIVEN_STRS struct fl_strs
+#define FL_GIVEN_LIST_STR false
+#define FL_GIVEN_LIST_STRS true
+#define FL_GIVEN_MEMBER(type, given, kind, member, option, help, more, setting) FL_GIVEN_##type given;
+
+/* What was given on the command line or in the environment, as it was written; .p NULL: it was not. Of a list the
+ * command line's items are one text each, and any of them may be parted by commas. */
+struct fl_settings_given {
+	FL_SETTINGS_TABLE(FL_GIVEN_MEMBER)
+};
+
+/* Rows of a command whose struct begins with a struct fl_settings_given. */
+#define FL_SETTINGS_OPTIONS FL_SETTINGS_TABLE(FL_SETTINGS_OPTION)
+#define FL_SETTINGS_OPTION(type, given, kind, member, option, help, more, setting) \
+	FL_OPT_##type(struct fl_settings_given, given, option, help, FL_UNPAREN more),
+
+/* Rows for json/setting.h. */
+#define FL_SETTINGS_ROWS FL_SETTINGS_TABLE(FL_SETTINGS_ROW)
+#define FL_SETTINGS_ROW(type, given_, kind_, member_, option_, help, more, setting) \
+	{ .option = option_, .given = offsetof(struct fl_settings_given, given_), \
+	  .given_list = FL_GIVEN_LIST_##type, .kind = FL_SETTING_##kind_, \
+	  .member = offsetof(struct fl_settings, member_), FL_UNPAREN setting },
