@@ -1,4 +1,5 @@
 #include "io/file.h"
+#include "base/backoff.h"
 #include "io/job.h"
 #include "io/loop.h"
 #include <errno.h>
@@ -89,8 +90,7 @@ static void tried(struct fl_op *op)
 		fl_op_end(&lock->op, op->result);
 		return;
 	}
-	fl_timer_set(io, &lock->retry, fl_now(io) + lock->delay);
-	lock->delay = lock->delay * 2 < FL_LOCK_RETRY_LAST ? lock->delay * 2 : FL_LOCK_RETRY_LAST;
+	fl_timer_set(io, &lock->retry, fl_now(io) + fl_backoff(&lock->delay, FL_LOCK_RETRY_FIRST, FL_LOCK_RETRY_LAST));
 }
 
 static void retry(struct fl_timer *timer)
@@ -117,6 +117,6 @@ void fl_file_lock(struct fl_io *io, struct fl_file_lock *lock)
 	fl_op_begin(&lock->op, io, drop);
 	lock->attempt = (struct fl_op){ .done = tried, .err = lock->op.err };
 	lock->retry = (struct fl_timer){ .fire = retry };
-	lock->delay = FL_LOCK_RETRY_FIRST;
+	lock->delay = 0;
 	attempt(io, lock);
 }

@@ -1,4 +1,5 @@
 #include "io/journal.h"
+#include "base/backoff.h"
 #include "base/hmap.h"
 #include "io/journal_disk.h"
 #include "io/loop.h"
@@ -455,9 +456,8 @@ static void open_step_done(struct fl_journal *j)
 	switch (disk->step) {
 	case FL_JOURNAL_LOOK:
 		if (r < 0 && disk->dir >= 0 && disk->job.result == -EWOULDBLOCK) {
-			j->delay = j->delay ? j->delay * 2 : FL_LOCK_RETRY_FIRST;
-			j->delay = j->delay < FL_LOCK_RETRY_LAST ? j->delay : FL_LOCK_RETRY_LAST;
-			fl_timer_set(j->io, &j->retry, fl_now(j->io) + j->delay);
+			fl_timer_set(j->io, &j->retry,
+				     fl_now(j->io) + fl_backoff(&j->delay, FL_LOCK_RETRY_FIRST, FL_LOCK_RETRY_LAST));
 			return;
 		}
 		r = r < 0 ? r : read_next(j);

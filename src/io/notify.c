@@ -1,4 +1,5 @@
 #include "io/notify.h"
+#include "base/backoff.h"
 #include "io/loop.h"
 #include <assert.h>
 #include <errno.h>
@@ -128,11 +129,11 @@ static void looked(struct fl_op *op)
 
 	if (op->result >= 0) {
 		notify->hint = (struct fl_err){ .code = FL_OK };
-		notify->delay = FL_NOTIFY_RETRY_FIRST;
+		notify->delay = 0;
 		tell = true;
 	} else {
-		fl_timer_set(notify->io, &notify->timer, fl_now(notify->io) + notify->delay);
-		notify->delay = notify->delay * 2 < FL_NOTIFY_RETRY_LAST ? notify->delay * 2 : FL_NOTIFY_RETRY_LAST;
+		fl_timer_set(notify->io, &notify->timer,
+			     fl_now(notify->io) + fl_backoff(&notify->delay, FL_NOTIFY_RETRY_FIRST, FL_NOTIFY_RETRY_LAST));
 	}
 	notify->told = true;
 	if (tell)
@@ -233,7 +234,7 @@ void fl_notify_start(struct fl_io *io, struct fl_notify *notify)
 	notify->io = io;
 	notify->hint = (struct fl_err){ .code = FL_OK };
 	notify->timer = (struct fl_timer){ .fire = look_again };
-	notify->delay = FL_NOTIFY_RETRY_FIRST;
+	notify->delay = 0;
 	notify->seen = 0;
 	notify->told = false;
 	notify->watch = -1;

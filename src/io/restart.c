@@ -1,16 +1,11 @@
 #include "io/restart.h"
+#include "base/backoff.h"
 #include "base/limits.h"
 
 /* None after the first failure: a single crash must cost next to nothing. */
 static uint64_t delay_after(unsigned failures)
 {
-	uint64_t delay = FL_SUPERVISOR_RETRY_FIRST;
-
-	if (failures < 2)
-		return 0;
-	for (unsigned i = 2; i < failures && delay < FL_SUPERVISOR_RETRY_LAST; i++)
-		delay *= 2;
-	return delay < FL_SUPERVISOR_RETRY_LAST ? delay : FL_SUPERVISOR_RETRY_LAST;
+	return failures < 2 ? 0 : fl_backoff_after(failures - 1, FL_SUPERVISOR_RETRY_FIRST, FL_SUPERVISOR_RETRY_LAST);
 }
 
 struct fl_restart fl_restart_plan(const struct fl_restart_facts *facts)

@@ -1,4 +1,5 @@
 #include "kube/events.h"
+#include "base/backoff.h"
 #include "base/hmap.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -168,18 +169,14 @@ static void write_again(struct fl_events *events, struct series *series, uint64_
 /* The server is away, or is too busy to answer: that is no word on this Event. 0: it has answered. */
 static uint64_t wait_for_server(struct fl_events *events, int64_t result)
 {
-	uint64_t delay = FL_EVENT_RETRY_FIRST, chance = 0;
+	uint64_t delay, chance = 0;
 
 	if (!is_for_later(result) || events->call.answer.reason != FL_REASON_NONE) {
 		events->unanswered = 0;
 		return 0;
 	}
-	for (uint32_t i = 0; i < events->unanswered && delay < FL_EVENT_RETRY_LAST; i++)
-		delay *= 2;
-	events->unanswered++;
-	if (delay > FL_EVENT_RETRY_LAST)
-		delay = FL_EVENT_RETRY_LAST;
-	return fl_random(events->io, &chance, sizeof chance, NULL) < 0 ? delay : delay + chance % (delay / 2);
+	delay = fl_backoff_after(++events->unanswered, FL_EVENT_RETRY_FIRST, FL_EVENT_RETRY_LAST);
+	return fl_random(events->io, &chance, sizeof chance, NULL) < 0 ? delay : fl_spread(delay, chance);
 }
 
 static void written(struct fl_op *op)

@@ -1,4 +1,5 @@
 /* What a watch does after which outcome. Pure. */
+#include "base/backoff.h"
 #include "base/limits.h"
 #include "kube/watch.h"
 
@@ -16,18 +17,9 @@ enum { DOUBT = 6 };
 /* A server that has not seen our version has waited for it for seconds before it says so. */
 enum { DOUBT_BEHIND = 2 };
 
-static uint64_t grown(uint64_t first, uint64_t last, uint32_t failures)
-{
-	uint64_t delay = first;
-
-	while (failures-- && delay < last)
-		delay *= 2;
-	return delay < last ? delay : last;
-}
-
 static uint64_t back_off(uint32_t failures)
 {
-	return grown(FL_WATCH_DELAY_FIRST, FL_WATCH_DELAY_LAST, failures);
+	return fl_backoff_after(failures + 1, FL_WATCH_DELAY_FIRST, FL_WATCH_DELAY_LAST);
 }
 
 static void full_state(struct fl_watch_plan *plan)
@@ -89,7 +81,7 @@ static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan 
 /* A kind that no CRD can bring comes with a server of another version: to that there is a new connection first. */
 static uint64_t ask_again_in(const struct fl_watch_facts *facts, uint32_t asked)
 {
-	uint64_t delay = grown(FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST, asked);
+	uint64_t delay = fl_backoff_after(asked + 1, FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST);
 
 	return facts->built_in && asked > FL_WATCH_ASK_SOON ? FL_WATCH_ASK_BUILT_IN : delay;
 }
@@ -108,7 +100,7 @@ static void after_absent(const struct fl_watch_facts *facts, struct fl_watch_pla
 static void ask_again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
 	plan->step = FL_STEP_ASK;
-	plan->delay = grown(FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST, facts->failures);
+	plan->delay = fl_backoff_after(facts->failures + 1, FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST);
 	if (plan->delay < facts->retry_after)
 		plan->delay = facts->retry_after;
 	plan->failures = facts->failures + 1;

@@ -1,4 +1,5 @@
 /* The keys: which are dirty, when each is planned, how long one that fails has to wait. */
+#include "base/backoff.h"
 #include "base/log.h"
 #include "run/loop_in.h"
 #include <assert.h>
@@ -171,21 +172,11 @@ void keys_release(struct keys *waiters)
 	}
 }
 
-static uint64_t delay_of(struct key *key)
-{
-	uint64_t delay = FL_RUN_RETRY_FIRST;
-
-	for (uint32_t i = 1; i < key->failures && delay < FL_RUN_RETRY_LAST; i++)
-		delay *= 2;
-	if (delay > FL_RUN_RETRY_LAST)
-		delay = FL_RUN_RETRY_LAST;
-	return delay + run_random(key->cap->loop) % (delay / 2);
-}
-
 /* It rests, also where more that it wants of the same object waits for this very write. */
 void key_fail(struct key *key, const struct fl_err *why)
 {
 	struct cap *cap = key->cap;
+	uint64_t wait;
 
 	if (key->in)
 		take_out(key);
@@ -195,7 +186,9 @@ void key_fail(struct key *key, const struct fl_err *why)
 	if (cap->retries)
 		fl_count(cap->retries, 1);
 	key->timer_frees = false;
-	fl_timer_set(cap->loop->io, &key->timer, fl_now(cap->loop->io) + delay_of(key));
+	wait = fl_backoff_after(key->failures, FL_RUN_RETRY_FIRST, FL_RUN_RETRY_LAST);
+	fl_timer_set(cap->loop->io, &key->timer,
+		     fl_now(cap->loop->io) + fl_spread(wait, run_random(cap->loop)));
 }
 
 void key_hurry(struct key *key, uint64_t most)

@@ -1,4 +1,5 @@
 #include "node/gpu/events.h"
+#include "base/backoff.h"
 #include "node/gpu/read.h"
 #include <stdio.h>
 
@@ -213,10 +214,12 @@ static int enrol(struct fl_gpu_events *events)
 	}
 	events->untold |= changed || strcmp(why, events->why) != 0;
 	memcpy(events->why, why, sizeof why);
-	events->again_delay = !again ? 0 : events->again_delay ? events->again_delay * 2 : FL_GPU_EVENTS_RETRY_FIRST;
-	if (events->again_delay > FL_GPU_EVENTS_RETRY_LAST)
-		events->again_delay = FL_GPU_EVENTS_RETRY_LAST;
-	events->again_at = again ? fl_clock(events->io) + events->again_delay : FL_NEVER;
+	events->again_at = FL_NEVER;
+	if (again)
+		events->again_at = fl_clock(events->io) +
+				   fl_backoff(&events->again_delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
+	else
+		events->again_delay = 0;
 	return 0;
 }
 
@@ -255,9 +258,7 @@ static void failed(struct fl_gpu_events *events, int code)
 	}
 	events->deaf = true;
 	fl_timer_set(events->io, &events->timer, fl_clock(events->io) + events->delay);
-	events->delay = events->delay ? events->delay * 2 : FL_GPU_EVENTS_RETRY_FIRST;
-	if (events->delay > FL_GPU_EVENTS_RETRY_LAST)
-		events->delay = FL_GPU_EVENTS_RETRY_LAST;
+	(void)fl_backoff(&events->delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
 }
 
 /* How long the driver may keep us: what is to be sent must be sent, and who waits to be registered is tried. */

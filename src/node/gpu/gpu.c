@@ -1,5 +1,6 @@
 /* The feeder's life, and what is done next. */
 #include "node/gpu/gpu.h"
+#include "base/backoff.h"
 #include "node/gpu/in.h"
 #include <assert.h>
 #include <stdio.h>
@@ -81,13 +82,11 @@ static void look_later(struct fl_gpu *gpu, struct gpu_card *card)
 /* The driver as a whole does not do: let go of it, and try again ever later. */
 static void give_up(struct fl_gpu *gpu, enum gpu_word word, const struct fl_err *err)
 {
-	uint64_t delay = gpu->retry_delay ? gpu->retry_delay * 2 : gpu->pace.look_soon;
-
 	gpu_forget(gpu);
 	gpu->word = word;
 	gpu->said = *err;
-	gpu->retry_delay = delay > gpu->pace.look_every ? gpu->pace.look_every : delay;
-	gpu->retry_at = fl_now(gpu->io) + gpu->retry_delay;
+	gpu->retry_at = fl_now(gpu->io) +
+			fl_backoff(&gpu->retry_delay, gpu->pace.look_soon, gpu->pace.look_every);
 	gpu->around_at = 0;
 	fl_log(gpu->options.log, FL_WARN, "the driver does not answer for its cards, will try again",
 	       FL_KV_DURATION("in", (int64_t)gpu->retry_delay), FL_KV_ERR(err));
@@ -147,8 +146,8 @@ static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 
 	if (card->enrolled && !card->reports)
 		listen_anew(gpu);   /* whoever tries to register it again hangs, too */
-	card->delay = gpu->pace.hung_first;
-	card->check_at = fl_now(gpu->io) + card->delay;
+	card->delay = 0;
+	card->check_at = fl_now(gpu->io) + fl_backoff(&card->delay, gpu->pace.hung_first, gpu->pace.hung_last);
 	card->answer = FL_CARD_HUNG;
 	card->clean = 0;
 	card->hash = 0;
@@ -248,8 +247,7 @@ static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	(void)snprintf(message, sizeof message, "it hung, and is not well yet: %.180s", kid->err.text);
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
 		gpu_tell_again(gpu);
-	card->delay = card->delay * 2 > gpu->pace.hung_last ? gpu->pace.hung_last : card->delay * 2;
-	card->check_at = fl_now(gpu->io) + card->delay;
+	card->check_at = fl_now(gpu->io) + fl_backoff(&card->delay, gpu->pace.hung_first, gpu->pace.hung_last);
 }
 
 static void links_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
@@ -280,11 +278,9 @@ static bool among(const struct fl_str_list *list, const char *address)
 /* Nobody listens until another child does: soon, then ever later. */
 static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid, const struct fl_err *err)
 {
-	uint64_t delay = gpu->events_delay ? gpu->events_delay : FL_GPU_EVENTS_RETRY_FIRST;
-
 	fl_log(gpu->options.log, FL_WARN, "events of cards cannot be had, will try again", FL_KV_ERR(err));
-	kid->not_before = fl_now(gpu->io) + delay;
-	gpu->events_delay = delay * 2 < FL_GPU_EVENTS_RETRY_LAST ? delay * 2 : FL_GPU_EVENTS_RETRY_LAST;
+	kid->not_before = fl_now(gpu->io) +
+			  fl_backoff(&gpu->events_delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
 	listen_anew(gpu);
 }
 

@@ -101,7 +101,7 @@ struct fl_gpu {
 	bool users_known;              /* looked at since the last pause was asked for */
 	uint64_t users_at;             /* when it is looked at next */
 	uint64_t users_until;          /* pauses wait for the names no longer than this */
-	uint64_t events_delay;         /* after the next failure to listen */
+	uint64_t events_delay;         /* after the last failure to listen */
 	char unheard[FL_ERR_TEXT];     /* why a card's events are not had, as it was logged; "": all are */
 	bool left_behind;              /* a freed child has not died */
 	uint64_t asked_count;

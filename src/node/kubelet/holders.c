@@ -1,6 +1,7 @@
 /* Who has which device. One look at a time: when the kubelet's socket was made, then what it tells. */
 #include "node/kubelet/holders.h"
 #include "api/node.h"
+#include "base/backoff.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -36,7 +37,7 @@ struct fl_holders {
 	uint64_t known_made;              /* the same of the kubelet that answered last ... */
 	uint64_t since;                   /* ... and when it answered first */
 	uint64_t asked_at, as_of;         /* the look that is under way; the one that is known */
-	uint64_t delay;                   /* after the next failure */
+	uint64_t delay;                   /* after the last failure; 0: none since it went well */
 	uint64_t seed[2], chances;
 	bool asked, synced;
 	struct fl_family *families[1];
@@ -63,7 +64,7 @@ static uint64_t jitter(struct fl_holders *holders, uint64_t delay)
 {
 	uint64_t chance = ++holders->chances;
 
-	return delay + fl_siphash13(holders->seed, &chance, sizeof chance) % (delay / 4 + 1);
+	return fl_spread(delay, fl_siphash13(holders->seed, &chance, sizeof chance));
 }
 
 /* Until the kubelet may be believed when it does not tell of somebody; 0: it may. */
@@ -93,16 +94,13 @@ static void over(struct fl_holders *holders, uint64_t next)
 
 static void failed(struct fl_holders *holders, const struct fl_err *why)
 {
-	uint64_t delay = holders->delay;
-
 	count(holders, "failed");
 	if (strcmp(holders->why.text, why->text) != 0)
 		fl_log(holders->options.log, FL_WARN, "the kubelet does not tell who has which device, will ask again",
 		       FL_KV_ERR(why));
 	holders->why = *why;
-	holders->delay = delay * 2 < FL_HOLDERS_EVERY ? delay * 2 : FL_HOLDERS_EVERY;
 	holders->asked = false;   /* it is asked as soon as may be anyway */
-	over(holders, jitter(holders, delay));
+	over(holders, jitter(holders, fl_backoff(&holders->delay, FL_HOLDERS_RETRY_FIRST, FL_HOLDERS_EVERY)));
 }
 
 /* ---- what it tells ---- */
@@ -277,7 +275,7 @@ static void told(struct fl_holders *holders)
 	holders->synced |= !grace;
 	count(holders, "told");
 	holders->why = (struct fl_err){ .code = FL_OK };
-	holders->delay = FL_HOLDERS_RETRY_FIRST;
+	holders->delay = 0;
 	holders->as_of = holders->asked_at;
 	over(holders, !grace ? FL_HOLDERS_EVERY : grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY);
 	if (holders->options.looked)
@@ -391,7 +389,7 @@ static void changed(struct fl_notify *notify, const char *name)
 
 	if (name[0] && strcmp(name, "kubelet.sock") != 0)
 		return;
-	holders->delay = FL_HOLDERS_RETRY_FIRST;
+	holders->delay = 0;
 	fl_holders_look(holders);
 }
 
@@ -401,7 +399,7 @@ void fl_holders_look(struct fl_holders *holders)
 {
 	if (looking(holders))
 		holders->asked = true;
-	else if (!holders->why.code || holders->delay == FL_HOLDERS_RETRY_FIRST)
+	else if (!holders->why.code || !holders->delay)
 		look_within(holders, FL_HOLDERS_SOON);
 }
 
@@ -445,7 +443,7 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 	holders->options = *options;
 	holders->feed = fl_loop_feed(loop, &fl_holder_kind);
 	holders->active = fl_loop_feed(loop, &fl_active_kind);
-	holders->delay = FL_HOLDERS_RETRY_FIRST;
+	holders->delay = 0;
 	holders->timer.fire = due;
 	if (set_up(holders, err) < 0)
 		return NULL;

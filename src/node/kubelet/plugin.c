@@ -1,5 +1,6 @@
 /* The device plugin: a sink whose writes are device lists, and what keeps the kubelet listening to them. */
 #include "node/kubelet/plugin_in.h"
+#include "base/backoff.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "node/host/dir_trouble.h"
@@ -55,7 +56,7 @@ uint64_t plugins_jitter(struct fl_plugins *all, uint64_t delay)
 {
 	uint64_t chance = ++all->chances;
 
-	return delay + fl_siphash13(all->seed, &chance, sizeof chance) % (delay / 2 + 1);
+	return fl_spread(delay, fl_siphash13(all->seed, &chance, sizeof chance));
 }
 
 static void due(struct plugin *plugin, uint64_t delay)
@@ -68,8 +69,7 @@ static void due(struct plugin *plugin, uint64_t delay)
 
 static void back_off(struct plugin *plugin, uint64_t last)
 {
-	due(plugin, plugins_jitter(plugin->all, plugin->delay < last ? plugin->delay : last));
-	plugin->delay = plugin->delay * 2 < last ? plugin->delay * 2 : last;
+	due(plugin, plugins_jitter(plugin->all, fl_backoff(&plugin->delay, FL_PLUGIN_RETRY_FIRST, last)));
 }
 
 /* As a fact, for the Node: a folder in which no socket can be made at once, and a kubelet that cannot be reached when
@@ -141,7 +141,7 @@ void plugin_lost(struct plugin *plugin, uint64_t lived)
 {
 	plugin->lost = true;
 	if (lived >= FL_PLUGIN_STEADY)
-		plugin->delay = FL_PLUGIN_RETRY_FIRST;
+		plugin->delay = 0;
 	back_off(plugin, FL_PLUGIN_RETRY_LAST);
 }
 
@@ -324,7 +324,7 @@ void plugins_kubelet_is_new(struct fl_plugins *all, int64_t made)
 	for (struct plugin *plugin = all->first; plugin; plugin = plugin->next) {
 		if (plugin->asked_wall)
 			continue;   /* it was this kubelet that was asked */
-		plugin->delay = FL_PLUGIN_RETRY_FIRST;
+		plugin->delay = 0;
 		try_now(plugin);
 	}
 }
@@ -336,7 +336,7 @@ void plugin_socket_is_gone(struct plugin *plugin)
 	if (fl_op_busy(&plugin->ask.op))
 		stop_asking(plugin);   /* it names a socket that is not there */
 	let_client_go(plugin->all);
-	plugin->delay = FL_PLUGIN_RETRY_FIRST;
+	plugin->delay = 0;
 	try_now(plugin);
 }
 
@@ -407,7 +407,7 @@ static struct plugin *plugin_new(struct fl_plugins *all, struct fl_str name, str
 	plugin->all = all;
 	memcpy(plugin->bytes, name.p, name.len);
 	plugin->name = (struct fl_str){ plugin->bytes, name.len };
-	plugin->delay = FL_PLUGIN_RETRY_FIRST;
+	plugin->delay = 0;
 	plugin->again.fire = again;
 	if (name_socket(plugin, err) < 0)
 		return NULL;

@@ -53,7 +53,7 @@ struct plugin {
 	bool lost;                         /* the newest stream has ended, and none has come since */
 	bool changed;                      /* so has something that a Register tells, while one was on its way */
 	struct fl_timer again;
-	uint64_t delay;                    /* before the next try */
+	uint64_t delay;                    /* before this try; 0: none has failed */
 	struct fl_series *series[PLUGIN_COUNT_];
 	char bytes[];                      /* of the name */
 };
