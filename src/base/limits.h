@@ -255,7 +255,8 @@
 /* Of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each. */
 #define FL_RUN_NAME 1024
 #define FL_RUN_WATCHES 24            /* kinds that one capability reads */
-/* A conflict is over when the watch has caught up, which takes a few ms. */
+/* A conflict is over when the watch has caught up, which takes a few ms. Without a word from it, it is tried again. */
+#define FL_RUN_CONFLICT (10 * FL_NS_PER_S)
 #define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */

@@ -426,7 +426,7 @@ static void set_text(const struct fl_bind *bind, void *object, struct fl_str jso
 }
 
 int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_str uid,
-		   const void *want, struct fl_arena *arena, struct fl_jw *w, struct fl_err *err)
+		   struct fl_str version, const void *want, struct fl_arena *arena, struct fl_jw *w, struct fl_err *err)
 {
 	const struct fl_bind *bind = owner->kind->root();
 	const struct fl_field *meta = fl_field_find(bind, FL_S("metadata"));
@@ -444,6 +444,7 @@ int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_
 	set_text(meta->of(), in, FL_S("name"), name);
 	set_text(meta->of(), in, FL_S("namespace"), space);
 	set_text(meta->of(), in, FL_S("uid"), uid);
+	set_text(meta->of(), in, FL_S("resourceVersion"), version);
 	fl_has_set(bind, part, meta, true);
 	fl_kind_encode(owner->kind, part, w);
 	return fl_buf_check(w->buf, "an apply patch", err);

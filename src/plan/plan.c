@@ -198,6 +198,15 @@ void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref r
 	want->object = part;
 }
 
+void fl_want_claim(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, const void *object)
+{
+	struct fl_want *want = find_or_add(plan, owner, ref);
+
+	fl_want(plan, owner, ref, object);
+	if (want)
+		want->as_seen = true;
+}
+
 static void tell(struct fl_plan *plan, struct fl_want *want, enum fl_emit tell, struct fl_str type)
 {
 	struct fl_told *told = tell == FL_EMIT_NOBODY ? NULL : fl_plan_get(plan, 1, sizeof *told);
@@ -239,8 +248,10 @@ void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_de
 	struct fl_want *want = add(plan, FL_WANT_GONE, ref);
 
 	assert(how->grace_s >= 0);
-	if (want)
-		want->how = *how;
+	if (!want)
+		return;
+	want->how = *how;
+	want->as_seen = how->as_seen;
 }
 
 static void want_item(struct fl_plan *plan, enum fl_want_what what, const struct fl_shared *shared, struct fl_ref ref,
@@ -355,7 +366,7 @@ static void print_want(const struct fl_want *want, struct fl_buf *buf)
 	print_ref(fl_name(&fl_want_names, want->what), want->ref, buf);
 	switch (want->what) {
 	case FL_WANT_OBJECT:
-		fl_buf_printf(buf, " by %s ", want->owner->manager);
+		fl_buf_printf(buf, " by %s %s", want->owner->manager, want->as_seen ? "as seen " : "");
 		fl_encode(want->ref.kind->root(), want->object, &w);
 		break;
 	case FL_WANT_ITEM:

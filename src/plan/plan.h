@@ -57,6 +57,12 @@ struct fl_plan;
  * twice, by one owner: the later one counts, with the conditions that were wanted before. */
 void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, const void *object);
 
+/* Likewise, but only if nobody has written the object since the facts were read: for what one alone may have. Of
+ * several who claim it at a time, one is first; the others are planned again on what it has made. What is not there
+ * cannot be claimed. Conditions of the same owner are part of it. While the claim is on its way, plans see it as done,
+ * as any write; it is sure when the facts show it in an object that has another version. */
+void fl_want_claim(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, const void *object);
+
 /* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is
  * an event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same
  * words. The condition says of which generation it holds (observedGeneration), where the reference has one: FL_REF.
@@ -112,6 +118,7 @@ struct fl_want {
 	void *object;                          /* OBJECT: a root struct; ITEM, NO_ITEM: the item */
 	struct fl_told *told;                  /* OBJECT */
 	struct fl_deletion how;                /* GONE */
+	bool as_seen;                          /* OBJECT, GONE: only at the version that was seen */
 	struct fl_want *next, *same_hash;
 };
 

@@ -227,6 +227,7 @@ void run_remove(struct fl_feed *feed, struct fl_str space, struct fl_str name)
 		remove_later(feed, space, name);
 		return;
 	}
+	await_told(feed, space, name);
 	change = fl_cache_remove(&feed->cache, space, name);
 	if (change.before)
 		run_tell(feed, change.before, NULL, NULL);
@@ -327,6 +328,7 @@ int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err)
 	struct overlay *overlay = overlay_find(feed, meta->space, meta->name);
 	int r = overlay ? overlay_told(feed, overlay, object, err) : run_put(feed, object, NULL, err);
 
+	await_told(feed, meta->space, meta->name);
 	fl_arena_reset(&feed->loop->feeding);
 	note_told(feed);
 	return r;

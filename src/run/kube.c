@@ -107,7 +107,8 @@ static int apply(struct request *request, struct fl_err *err)
 	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(FL_JSON_ITEM_MAX);
 	struct fl_write *write = request->write;
 	struct fl_jw w = FL_JW(&body);
-	int r = fl_owned_apply(write->owner, write->ref.space, write->ref.name, write->ref.uid, write->object,
+	int r = fl_owned_apply(write->owner, write->ref.space, write->ref.name, write->ref.uid,
+			       write->as_seen ? write->version : FL_S(""), write->object,
 			       &write->arena,
 			       &w, err);
 
@@ -140,7 +141,7 @@ static int prepare(struct request *request, struct fl_err *err)
 		request->call.verb = FL_KUBE_DELETE;
 		request->call.propagation = write->how.propagation ? write->how.propagation : FL_BACKGROUND;
 		request->call.if_uid = write->ref.uid;
-		request->call.if_version = write->how.as_seen ? write->version : FL_S("");
+		request->call.if_version = write->as_seen ? write->version : FL_S("");
 		request->call.now = write->how.now;
 		request->call.grace_s = write->how.grace_s;
 		return 0;

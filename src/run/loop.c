@@ -62,6 +62,7 @@ static void feed_free(struct fl_feed *feed)
 		at--;
 	}
 	fl_hmap_free(&feed->overlays);
+	awaits_free(feed);
 	fl_cache_free(&feed->cache);
 	fl_free(feed);
 }
@@ -177,6 +178,7 @@ int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct 
 	feed->source = *source;
 	feed->meta = meta;
 	fl_hmap_init(&feed->overlays, overlay_key, loop->options.seed);
+	awaits_init(feed);
 	fl_cache_init(&feed->cache, source->kind, source->by, &loop->interns, loop->options.seed);
 	if (source->unpacked)
 		fl_cache_stay_unpacked(&feed->cache, source->unpacked);

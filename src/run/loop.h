@@ -97,6 +97,7 @@ struct fl_write {
 	struct fl_str_list paths;              /* OBJECT: what differs */
 	struct fl_str patch;                   /* ITEM, NO_ITEM: the JSON patch */
 	struct fl_deletion how;                /* GONE */
+	bool as_seen;                          /* OBJECT, GONE: only at `version`, else it fails with FL_E_CONFLICT */
 	bool exists;                           /* the object is there */
 	struct fl_arena arena;                 /* for whatever the sink needs until the end */
 	void *held;                            /* the sink's own: struct fl_sink.room bytes */
@@ -113,8 +114,9 @@ void fl_write_done(struct fl_write *write, const void *object);
  * all that the write wants. Then NULL is enough for fl_write_done. */
 bool fl_write_seen(struct fl_write *write, struct fl_str version);
 void fl_write_gone(struct fl_write *write);                                /* it is not there any more */
-void fl_write_failed(struct fl_write *write, const struct fl_err *why);    /* FL_E_CONFLICT, FL_E_NOTFOUND: soon
-									      again */
+/* FL_E_CONFLICT of a write that holds only at the version that was seen: planned again as soon as a feeder tells of the
+ * object, and it counts as no failure. Anything else: again later, ever later. */
+void fl_write_failed(struct fl_write *write, const struct fl_err *why);
 
 /* ---- the loop ---- */
 

@@ -2,8 +2,7 @@
  *
  * loop.c has the whole and its turns; feed.c what comes in and what it makes dirty; queue.c the keys and when they are
  * planned; write.c the difference and how it is carried out; overlay.c own writes laid over what is told; contest.c
- * what others take away; explain.c and
- * numbers.c what people see.
+ * what others take away; await.c keys that wait for news of an object; explain.c and numbers.c what people see.
  */
 #pragma once
 #include "base/limits.h"
@@ -40,7 +39,7 @@ struct fl_feed {
 	bool sweeping;
 	uint32_t sweep_at;
 	bool undone;                   /* an overlay is */
-	struct fl_hmap overlays;
+	struct fl_hmap overlays, awaits;
 	uint64_t told, unchanged, full_states, told_at;   /* for the metrics */
 };
 
@@ -56,7 +55,7 @@ struct key {
 	struct cap *cap;
 	struct keys *in;               /* the queue, or those that wait for a write; NULL: neither */
 	struct key *next, **from;      /* ... there */
-	uint32_t failures, writing;
+	uint32_t failures, writing, awaiting;
 	uint64_t queued_at, at;        /* at: the moment that its plan asked for */
 	uint64_t not_before;           /* until then a change does not make it planned (row->every) */
 	struct fl_timer timer;
@@ -212,7 +211,23 @@ bool run_sweep(struct fl_feed *feed, uint32_t steps);          /* false: nothing
 bool run_begin_keys(struct cap *cap, uint32_t steps);          /* false: all keys of the beginning are dirty */
 void run_check_active(struct fl_loop *loop);
 
+/* ---- await.c ---- */
+void awaits_init(struct fl_feed *feed);
+void awaits_free(struct fl_feed *feed);
+/* The key is planned again as soon as a feeder tells anything of the object. -FL_E_NOMEM: it does not wait. */
+int await_news(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct key *key);
+/* The write was held to a version that is not the server's: until a feeder tells of the object, or for a while, none
+ * is. await_until: until when, for this version; 0: it may be. */
+int await_refused(struct fl_feed *feed, const struct fl_write *write);
+uint64_t await_until(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_str version);
+void await_told(struct fl_feed *feed, struct fl_str space, struct fl_str name);
+
 /* ---- overlay.c ---- */
+/* Space, NUL, name: what overlays and others are found by. There is room: FL_RUN_NAME bytes, at least. */
+struct fl_str run_text(char *text, struct fl_str space, struct fl_str name);
+/* Is the object that is shown the one that bears the version that is shown? Not while our own write is laid over it
+ * whose version we have not been told. */
+bool overlay_is_seen(const struct overlay *overlay);
 struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, struct fl_str name);
 struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name);
 void overlay_drop(struct fl_feed *feed, struct overlay *overlay);
@@ -239,6 +254,7 @@ void key_wait(struct key *key, struct slot *slot);
 void key_fail(struct key *key, const struct fl_err *why);   /* again later, ever later */
 void key_hurry(struct key *key, uint64_t most);             /* ... but no later than after this time */
 void key_forgive(struct key *key);
+void key_again(struct key *key);                   /* as if a change had made it dirty */
 void key_settle(struct key *key);                  /* set its timer; forget it when there is nothing to know */
 struct key *key_take(struct cap *cap);             /* the first of the queue */
 void keys_drop(struct cap *cap);                   /* all that are not about writes on their way */

@@ -1,24 +1,23 @@
 /* Own writes laid over what was told, so that no plan acts on its own echo. */
 #include "run/loop_in.h"
 
-static void name_text(char *text, struct fl_str space, struct fl_str name)
+struct fl_str run_text(char *text, struct fl_str space, struct fl_str name)
 {
 	if (space.len)
 		memcpy(text, space.p, space.len);
 	text[space.len] = '\0';
 	if (name.len)
 		memcpy(text + space.len + 1, name.p, name.len);
+	return (struct fl_str){ text, space.len + 1 + name.len };
 }
 
 struct overlay *overlay_find(const struct fl_feed *feed, struct fl_str space, struct fl_str name)
 {
 	char text[FL_RUN_NAME];
-	uint32_t len = space.len + 1 + name.len;
 
-	if (!feed->overlays.len || len > sizeof text)
+	if (!feed->overlays.len || (uint64_t)space.len + 1 + name.len > sizeof text)
 		return NULL;
-	name_text(text, space, name);
-	return fl_hmap_get(&feed->overlays, (struct fl_str){ text, len });
+	return fl_hmap_get(&feed->overlays, run_text(text, space, name));
 }
 
 struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_str space, struct fl_str name)
@@ -35,7 +34,7 @@ struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_s
 	if (is_new) {
 		overlay->space_len = space.len;
 		overlay->len = len;
-		name_text(overlay->text, space, name);
+		(void)run_text(overlay->text, space, name);
 		if (fl_hmap_put(&feed->overlays, overlay, NULL) < 0) {
 			fl_free(overlay);
 			return NULL;
@@ -81,6 +80,11 @@ void overlay_unuse(struct fl_feed *feed, struct overlay *overlay)
 		overlay_drop(feed, overlay);
 	else if (overlay->undone)
 		undo_later(feed);
+}
+
+bool overlay_is_seen(const struct overlay *overlay)
+{
+	return !overlay || (!overlay->slot && !overlay->undone && (!overlay->laid || overlay->version));
 }
 
 /* 0: not a number, or none. */

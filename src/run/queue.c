@@ -120,6 +120,16 @@ static void refuse(struct cap *cap, struct fl_str space, struct fl_str name)
 		fl_count(cap->refused, 1);
 }
 
+void key_again(struct key *key)
+{
+	if (key->in || !key->cap->active)
+		return;
+	if (key->not_before > fl_now(key->cap->loop->io))
+		plan_by(key, key->not_before);
+	else
+		key_enqueue(key);
+}
+
 int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
 {
 	struct key *key;
@@ -133,12 +143,7 @@ int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
 		run_starve(cap->loop);
 		return -FL_E_NOMEM;
 	}
-	if (key->in || !cap->active)
-		return 0;
-	if (key->not_before > fl_now(cap->loop->io))
-		plan_by(key, key->not_before);
-	else
-		key_enqueue(key);
+	key_again(key);
 	return 0;
 }
 
@@ -212,7 +217,8 @@ void key_settle(struct key *key)
 		return;
 	if (key->at)
 		plan_by(key, key->at);
-	if (fl_timer_is_set(&key->timer) || key->writing || key->failures || key->said)
+	if (fl_timer_is_set(&key->timer) || key->writing || key->awaiting || key->failures ||
+	    key->said)
 		return;
 	if (key->not_before <= fl_now(key->cap->loop->io)) {
 		key_free(key);
@@ -236,7 +242,7 @@ void keys_drop(struct cap *cap)
 	while ((key = fl_hmap_next(&cap->keys, &at))) {
 		fl_timer_stop(cap->loop->io, &key->timer);
 		key->at = 0;
-		if (key->writing || key->in)
+		if (key->writing || key->awaiting || key->in)
 			continue;
 		key_free(key);
 		at--;

@@ -94,6 +94,7 @@ static int fill(struct slot *slot, const struct fl_want *want, const void *have,
 	write->owner = want->owner;
 	write->shared = want->shared;
 	write->how = want->how;
+	write->as_seen = want->as_seen;
 	write->exists = have != NULL;
 	write->ref.kind = want->ref.kind;
 	write->ref.space = fl_arena_str(&write->arena, want->ref.space);
@@ -232,7 +233,7 @@ static enum verdict object_differs(struct turn *t, const struct fl_want *want, c
 
 	if (!there)
 		return refused(err, want);
-	if (!have && fl_owner_is_status(want->owner))
+	if (!have && (want->as_seen || fl_owner_is_status(want->owner)))
 		return SO_ALREADY;
 	if (fl_owned_diff(want->owner, want->object, there, t->plan->arena, &ret->differs, err) < 0)
 		return REFUSED;
@@ -258,12 +259,35 @@ static enum verdict differs(struct turn *t, const struct fl_feed *feed, const st
 	return r < 0 ? REFUSED : r ? PREPARED : SO_ALREADY;
 }
 
+/* Is the version that the plan has seen one that a write may be held to? If not, the key waits for news of it. */
+static enum verdict seen(struct turn *t, struct fl_feed *feed, const struct fl_want *want, const void *have,
+			 const struct overlay *overlay, struct fl_err *err)
+{
+	struct fl_str version = want->as_seen ? run_meta(feed, have)->resource_version : FL_S("");
+	uint64_t until;
+
+	if (!want->as_seen)
+		return PREPARED;
+	if (!version.len) {
+		(void)fl_fail(err, FL_E_UNSUPPORTED,
+			      "%s of %s has no resourceVersion: nothing can be wanted as it was seen",
+			      t->cap->row->name, want->ref.kind->kind);
+		return REFUSED;
+	}
+	until = await_until(feed, want->ref.space, want->ref.name, version);
+	if (!until && overlay_is_seen(overlay))
+		return PREPARED;
+	fl_want_at(t->plan, until);
+	return await_news(feed, want->ref.space, want->ref.name, t->key) < 0 ? refused(err, want) : BUSY;
+}
+
 /* May a write to it begin now? */
-static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const struct fl_want *want,
+static enum verdict room_for(struct turn *t, struct fl_feed *feed, const struct fl_want *want, const void *have,
 			     struct change *change, struct fl_err *err)
 {
 	const struct overlay *overlay = overlay_find(feed, want->ref.space, want->ref.name);
 	struct fl_loop *loop = t->cap->loop;
+	enum verdict verdict;
 	uint64_t at = 0;
 
 	if ((uint64_t)want->ref.space.len + 1 + want->ref.name.len > FL_RUN_NAME) {
@@ -276,6 +300,9 @@ static enum verdict room_for(struct turn *t, const struct fl_feed *feed, const s
 		key_wait(t->key, overlay->slot);
 		return BUSY;
 	}
+	verdict = seen(t, feed, want, have, overlay, err);
+	if (verdict != PREPARED)
+		return verdict;
 	if (contest_stake(loop, want, &change->stake, err) < 0)
 		return REFUSED;
 	if (!contest_may(loop, &change->stake, &at)) {
@@ -325,7 +352,7 @@ static enum verdict prepare(struct turn *t, const struct fl_want *want, struct f
 		return refused(err, want);
 	verdict = differs(t, feed, want, have, &change, err);
 	if (verdict == PREPARED)
-		verdict = room_for(t, feed, want, &change, err);
+		verdict = room_for(t, feed, want, have, &change, err);
 	if (verdict != PREPARED)
 		return verdict;
 	slot = prepare_slot(t, feed, want, have, &change, err);
@@ -577,9 +604,15 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 {
 	struct slot *slot = slot_of(write);
 	struct fl_err err = *why;
+	bool old = why->code == FL_E_CONFLICT && write->as_seen && await_refused(slot->feed, write) == 0;
 
-	run_count_write(slot->cap->loop, slot, "failed");
+	run_count_write(slot->cap->loop, slot, old ? "conflict" : "failed");
 	(void)overlay_failed(slot->feed, slot->overlay);
+	if (old) {
+		key_again(slot->key);   /* its plan waits for news, unless they have come already */
+		end(slot);
+		return;
+	}
 	(void)fl_wrap(&err, "%s %.*s%s%.*s", write->ref.kind->kind, FL_ARG(write->ref.space), write->ref.space.len ?
 		      "/" : "",
 		      FL_ARG(write->ref.name));

@@ -232,7 +232,7 @@ static void write_next(struct one *one)
 	}
 	fl_buf_clear(&one->body);
 	fl_arena_reset(&one->arena);
-	if (fl_owned_apply(one->owner, FL_S("default"), fl_str(one->name), FL_S(""), &want, &one->arena, &w,
+	if (fl_owned_apply(one->owner, FL_S("default"), fl_str(one->name), FL_S(""), FL_S(""), &want, &one->arena, &w,
 			   &one->err) < 0)
 		die(&one->err);
 	one->call = (struct fl_kube_call){

@@ -92,7 +92,7 @@ TEST(an_owner_sees_and_sends_only_its_own)
 		OK(fl_buf_check(&paths, "paths", NULL));
 		CHECK_STR(fl_buf_view(&paths), row->paths);
 
-		OK(fl_owned_apply(row->owner, FL_S("ns"), FL_S("r1"), FL_S("u1"), &want, &arena, &w, NULL));
+		OK(fl_owned_apply(row->owner, FL_S("ns"), FL_S("r1"), FL_S("u1"), FL_S(""), &want, &arena, &w, NULL));
 		fl_buf_printf(&expect, "{\"apiVersion\":\"demo.fairlead.test/v1alpha1\",\"kind\":\"Rocket\","
 				       "\"metadata\":"
 			      "{\"name\":\"r1\",\"namespace\":\"ns\",\"uid\":\"u1\"%s%s}", in_meta ? row->apply : "}",

@@ -84,6 +84,16 @@ static void wanted_twice(struct fl_plan *plan)
 	fl_want(plan, &capacity, a100, &pool);
 }
 
+static void claimed(struct fl_plan *plan)
+{
+	struct fl_demo pool;
+
+	total(&pool, 1);
+	fl_want(plan, &capacity, a100, &pool);
+	total(&pool, 2);
+	fl_want_claim(plan, &capacity, a100, &pool);
+}
+
 static void the_absence(struct fl_plan *plan)
 {
 	fl_want_gone(plan, a100);
@@ -144,6 +154,8 @@ static const struct {
 	  "\"reason\":\"Empty\",\"message\":\"\",\"observedGeneration\":7}]}}\n" },
 	{ "wanted twice, the later one counts", wanted_twice,
 	  "want Rocket team/a100 by fairlead-capacity {\"status\":{\"capacity\":{\"total\":2}}}\n" },
+	{ "what holds only at the version that was seen, all of what the owner wants", claimed,
+	  "want Rocket team/a100 by fairlead-capacity as seen {\"status\":{\"capacity\":{\"total\":2}}}\n" },
 	{ "an absence", the_absence, "gone Rocket team/a100\n" },
 	{ "how it goes: what hangs on it, of which version, how soon", absences_of_a_kind,
 	  "gone Rocket team/a100 Foreground as seen\ngone Rocket team/h100 Orphan within 30 s\n"

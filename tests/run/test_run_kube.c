@@ -58,7 +58,10 @@ static void plan_it(const void *facts, struct fl_plan *plan)
 	if (!rocket->spec.has.replicas)
 		return;
 	FL_SET(FL_IN(FL_IN(&want, status), capacity), total, rocket->spec.replicas);
-	fl_want(plan, &owner, ref, &want);
+	if (rocket->spec.has.at_least)
+		fl_want_claim(plan, &owner, ref, &want);
+	else
+		fl_want(plan, &owner, ref, &want);
 }
 
 static const struct fl_watched watches[] = { { &fl_demo_kind, keys, false }, { 0 } };
@@ -115,6 +118,12 @@ static const struct {
 	      "{" HEAD META("6") "},\"spec\":{\"replicas\":2},\"status\":{\"capacity\":{\"total\":2}}}" } },
 	  "{" HEAD "\"metadata\":{\"name\":\"r1\",\"namespace\":\"team\",\"uid\":\"u1\"},"
 	  "\"status\":{\"capacity\":{\"total\":2}}}", "application/apply-patch+yaml" },
+	{ "a claim names the version that was seen",
+	  { { ROCKETS "rockets?*", 200,
+	      FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"replicas\":2,\"minAvailable\":1}}")), .stay = true },
+	    { ROCKETS "namespaces/team/rockets/r1/status?fieldManager=fairlead-demo&force=true", 200,
+	      "{" HEAD META("6") "},\"spec\":{\"replicas\":2},\"status\":{\"capacity\":{\"total\":2}}}" } },
+	  "{" HEAD META("3") "},\"status\":{\"capacity\":{\"total\":2}}}", "application/apply-patch+yaml" },
 	{ "no difference, no write",
 	  { { ROCKETS "rockets?*", 200,
 	      FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"replicas\":2},\"status\":{\"capacity\":{\"total\":2}"

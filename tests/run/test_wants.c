@@ -36,6 +36,59 @@ static const struct fl_watched watches[] = { { &fl_demo_kind, by_name, false }, 
 		.facts_size = sizeof(struct facts), .gather = gather, .plan = plan_, \
 	};
 
+/* ---- claims ---- */
+
+static const struct fl_owner color = {
+	.manager = "fairlead-color", .kind = &fl_demo_kind, .paths = (const char *const[]){ "spec.color", NULL },
+};
+static const struct fl_owner pack = {
+	.manager = "fairlead-pack", .kind = &fl_demo_kind, .paths = (const char *const[]){ "spec.packDomain", NULL },
+};
+static const struct fl_owner *const two_owners[] = { &color, &pack, NULL };
+
+/* First red, then ours. */
+static void claim_it(const void *facts, struct fl_plan *plan)
+{
+	const struct fl_demo *rocket = ((const struct facts *)facts)->rocket;
+	struct fl_ref ref = FL_REF(&fl_demo_kind, rocket);
+	struct fl_demo want = { 0 };
+
+	FL_SET(FL_IN(&want, spec), color, FL_S("red"));
+	FL_SET(&want.spec, legacy, FL_S("ours"));
+	fl_want(plan, &color, ref, &want);
+	if (fl_str_eq(rocket->spec.color, FL_S("red")))
+		fl_want_claim(plan, &pack, ref, &want);
+}
+static const struct fl_capability claiming = {
+	.name = "claiming", .watches = watches, .key = &fl_demo_kind, .owners = two_owners,
+	.facts_size = sizeof(struct facts), .gather = gather, .plan = claim_it,
+};
+
+/* What is laid over an object has no version of its own: the one below is older than what the plan has seen. */
+TEST(a_claim_waits_until_the_version_of_what_is_seen_is_known)
+{
+	RIG(rig, &claiming);
+
+	rig.mute = rig.no_answer = true;
+	OK(rig_put(&rig, ROCKET("a", 1)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	OK(rig_serve(&rig));
+	rig_sleep(&rig, 60 * FL_NS_PER_S);
+	SURE_INT(rig.held, 0);
+	SURE_INT(rig.started, 1);
+	OK(rig_tell(&rig, "a"));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	SURE(rig.held && rig.writes[0]->as_seen && fl_str_eq(rig.writes[0]->version, FL_S("2")));
+	OK(rig_serve(&rig));
+	OK(rig_tell(&rig, "a"));
+	rig_run(&rig);
+	SURE_INT(rig.started, 2);
+	SURE(rig_at_rest(&rig));
+}
+
 /* ---- conditions ---- */
 
 static void say_empty(const void *facts, struct fl_plan *plan)
