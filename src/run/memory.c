@@ -1,36 +1,14 @@
 #include "run/memory.h"
-
-struct writing {
-	struct fl_op op;
-	struct fl_write *write;
-};
-
-static void written(struct fl_op *op)
-{
-	struct fl_write *write = fl_container(op, struct writing, op)->write;
-
-	if (write->what == FL_WANT_GONE)
-		fl_write_gone(write);
-	else if (write->what == FL_WANT_OBJECT)
-		fl_write_done(write, NULL);
-	else
-		fl_write_failed(write, &(struct fl_err){ .code = FL_E_UNSUPPORTED,
-							 .text = "what is in memory only has no items to share" });
-}
+#include "run/doing.h"
 
 static void start(void *io, struct fl_write *write)
 {
-	struct writing *writing = write->held;
+	static const struct fl_err shared = { .code = FL_E_UNSUPPORTED,
+					      .text = "what is in memory only has no items to share" };
+	bool item = write->what != FL_WANT_OBJECT && write->what != FL_WANT_GONE;
 
-	*writing = (struct writing){ .op.done = written, .write = write };
-	fl_op_begin(&writing->op, io, NULL);
-	fl_op_end(&writing->op, 0);
+	fl_doing_begin(write->held, write);
+	fl_doing_over(write->held, io, item ? &shared : NULL);
 }
 
-static void cancel(void *io, struct fl_write *write)
-{
-	(void)io;
-	fl_op_cancel(&((struct writing *)write->held)->op);
-}
-
-const struct fl_sink fl_memory_sink = { start, cancel, sizeof(struct writing) };
+const struct fl_sink fl_memory_sink = { start, fl_doing_cancel, sizeof(struct fl_doing) };

@@ -215,11 +215,11 @@ static int enrol(struct fl_gpu_events *events)
 	events->untold |= changed || strcmp(why, events->why) != 0;
 	memcpy(events->why, why, sizeof why);
 	events->again_at = FL_NEVER;
-	if (again)
-		events->again_at = fl_clock(events->io) +
-				   fl_backoff(&events->again_delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
-	else
+	if (!again)
 		events->again_delay = 0;
+	else
+		events->again_at = fl_clock(events->io) + fl_backoff(&events->again_delay, FL_GPU_EVENTS_RETRY_FIRST,
+								     FL_GPU_EVENTS_RETRY_LAST);
 	return 0;
 }
 

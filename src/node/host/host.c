@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "io/job.h"
 #include "node/host/hook_install.h"
+#include "run/doing.h"
 #include <stdio.h>
 
 /* ---- a look, in a worker ---- */
@@ -22,9 +23,7 @@ struct look {
 };
 
 struct writing {
-	struct fl_op op;
-	struct fl_err err;
-	struct fl_write *write;
+	struct fl_doing doing;
 	struct fl_host host;                   /* what was found; in the write's arena */
 };
 
@@ -270,15 +269,16 @@ void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path)
  * write's end, for as long as it is on its way all that it wants is laid over what is told. */
 static void came_to_nothing(struct writing *writing)
 {
-	struct fl_feed *feed = fl_loop_feed(writing->write->loop, &fl_host_kind);
-	const struct fl_host *wanted = writing->write->object;
-	struct fl_err err = writing->err;
+	struct fl_write *write = writing->doing.write;
+	struct fl_feed *feed = fl_loop_feed(write->loop, &fl_host_kind);
+	const struct fl_host *wanted = write->object;
+	struct fl_err err = writing->doing.err;
 	struct fl_host host = { 0 };
 
 	if (err.code == FL_E_TIMEOUT)
 		(void)fl_fail(&err, err.code, "cannot read the driver's files and device nodes: '%.*s' does not answer",
 			      FL_ARG(wanted->root));
-	fl_write_failed(writing->write, &err);
+	fl_write_failed(write, &err);
 	FL_SET(FL_IN(&host, meta), name, FL_S("host"));
 	FL_SET(&host, message, fl_str(err.text));
 	if (err.code == FL_E_NOMEM || fl_feed_put(feed, &host, NULL) < 0)
@@ -287,46 +287,36 @@ static void came_to_nothing(struct writing *writing)
 
 static void looked(struct fl_op *op)
 {
-	struct writing *writing = fl_container(op, struct writing, op);
+	struct writing *writing = fl_container(op, struct writing, doing.op);
+	struct fl_write *write = writing->doing.write;
+	struct fl_err *err = &writing->doing.err;
 
-	if (op->result < 0 && writing->write->what == FL_WANT_OBJECT)
+	if (op->result < 0)
 		came_to_nothing(writing);
-	else if (op->result < 0)
-		fl_write_failed(writing->write, &writing->err);
-	else if (writing->write->what == FL_WANT_GONE)
-		fl_write_gone(writing->write);
-	else if (fl_feed_put(fl_loop_feed(writing->write->loop, &fl_host_kind), &writing->host, &writing->err) < 0)
-		fl_write_failed(writing->write, &writing->err);   /* nobody else would ever tell of it */
+	else if (fl_feed_put(fl_loop_feed(write->loop, &fl_host_kind), &writing->host, err) < 0)
+		fl_write_failed(write, err);   /* nobody else would ever tell of it */
 	else
-		fl_write_done(writing->write, NULL);
+		fl_write_done(write, NULL);
 }
 
 static void start(void *self, struct fl_write *write)
 {
+	static const struct fl_err shared = { .code = FL_E_UNSUPPORTED,
+					      .text = "a host has no items that are shared with others" };
 	struct fl_host_sink *sink = self;
 	struct writing *writing = write->held;
 
-	*writing = (struct writing){ .write = write };
-	writing->op = (struct fl_op){ .done = looked, .err = &writing->err };
+	fl_doing_begin(&writing->doing, write);
 	sink->loop = write->loop;
-	if (write->what == FL_WANT_OBJECT) {
-		start_look(sink, &writing->op, write->object, &write->arena, &writing->host);
+	if (write->what != FL_WANT_OBJECT) {
+		fl_doing_over(&writing->doing, sink->io, write->what == FL_WANT_GONE ? NULL : &shared);
 		return;
 	}
-	fl_op_begin(&writing->op, sink->io, NULL);
-	if (write->what == FL_WANT_GONE)
-		fl_op_end(&writing->op, 0);
-	else
-		fl_op_fail(&writing->op, FL_E_UNSUPPORTED, "a host has no items that are shared with others");
+	writing->doing.op.done = looked;
+	start_look(sink, &writing->doing.op, write->object, &write->arena, &writing->host);
 }
 
-static void cancel(void *self, struct fl_write *write)
-{
-	(void)self;
-	fl_op_cancel(&((struct writing *)write->held)->op);
-}
-
-const struct fl_sink fl_host_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+const struct fl_sink fl_host_sink = { .start = start, .cancel = fl_doing_cancel, .room = sizeof(struct writing),
 				      .retry_last = FL_LOCAL_RETRY_LAST };
 
 /* ---- look again, because something may have come or gone ---- */

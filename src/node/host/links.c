@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "io/job.h"
+#include "run/doing.h"
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,12 +12,6 @@ enum { PATH_BYTES = 512 };
 struct link_job {
 	struct fl_job job;
 	char dir[PATH_BYTES], path[PATH_BYTES], target[PATH_BYTES];   /* target "": the link goes */
-};
-
-struct linking {
-	struct fl_op op;
-	struct fl_err err;
-	struct fl_write *write;
 };
 
 static int64_t make(struct link_job *link, const struct fl_fs *fs)
@@ -78,18 +73,6 @@ static void release(struct fl_job *job)
 	fl_free(fl_container(job, struct link_job, job));
 }
 
-static void done(struct fl_op *op)
-{
-	struct linking *linking = fl_container(op, struct linking, op);
-
-	if (op->result < 0)
-		fl_write_failed(linking->write, &linking->err);
-	else if (linking->write->what == FL_WANT_GONE)
-		fl_write_gone(linking->write);
-	else
-		fl_write_done(linking->write, NULL);
-}
-
 static bool put(char text[PATH_BYTES], struct fl_str a, const char *between, struct fl_str b)
 {
 	return snprintf(text, PATH_BYTES, "%.*s%s%.*s", FL_ARG(a), between, FL_ARG(b)) < PATH_BYTES;
@@ -97,34 +80,26 @@ static bool put(char text[PATH_BYTES], struct fl_str a, const char *between, str
 
 static void start(void *self, struct fl_write *write)
 {
+	static const struct fl_err too_long = { .code = FL_E_TOOBIG,
+						.text = "the path of a device node is too long for a link" };
+	static const struct fl_err no_memory = { .code = FL_E_NOMEM, .text = "no memory to link a device node" };
 	const struct fl_links *links = self;
-	struct linking *linking = write->held;
+	struct fl_doing *doing = write->held;
 	struct link_job *job = fl_zalloc(sizeof *job);
 	struct fl_str dir = fl_str(links->dir ? links->dir : "/dev/char");
 	const struct fl_dev_link *object = write->what == FL_WANT_OBJECT ? write->object : NULL;
 
-	*linking = (struct linking){ .write = write };
-	linking->op = (struct fl_op){ .done = done, .err = &linking->err,
-				      .deadline = fl_now(links->io) + FL_FILE_TIMEOUT };
+	fl_doing_begin(doing, write);
 	if (!job || !put(job->dir, dir, "", FL_S("")) || !put(job->path, dir, "/", write->ref.name) ||
 	    (object && !put(job->target, object->target, "", FL_S("")))) {
-		fl_op_begin(&linking->op, links->io, NULL);
-		if (job)
-			fl_op_fail(&linking->op, FL_E_TOOBIG, "the path of a device node is too long for a link");
-		else
-			fl_op_fail(&linking->op, FL_E_NOMEM, "no memory to link a device node");
+		fl_doing_over(doing, links->io, job ? &too_long : &no_memory);
 		fl_free(job);
 		return;
 	}
 	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
-	fl_job_start(links->io, &linking->op, &job->job, FL_LANE_FILES);
+	doing->op.deadline = fl_now(links->io) + FL_FILE_TIMEOUT;
+	fl_job_start(links->io, &doing->op, &job->job, FL_LANE_FILES);
 }
 
-static void cancel(void *self, struct fl_write *write)
-{
-	(void)self;
-	fl_op_cancel(&((struct linking *)write->held)->op);
-}
-
-const struct fl_sink fl_links_sink = { .start = start, .cancel = cancel, .room = sizeof(struct linking),
+const struct fl_sink fl_links_sink = { .start = start, .cancel = fl_doing_cancel, .room = sizeof(struct fl_doing),
 				       .retry_last = FL_LOCAL_RETRY_LAST };

@@ -4,6 +4,7 @@
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "node/host/dir_trouble.h"
+#include "run/doing.h"
 #include <assert.h>
 #include <stdio.h>
 
@@ -474,49 +475,18 @@ static int carry_out(struct fl_plugins *all, const struct fl_write *write, struc
 
 /* ---- the sink ---- */
 
-struct writing {
-	struct fl_write *write;
-	struct fl_err err;
-	struct fl_op op;
-};
-
-static void written(struct fl_op *op)
-{
-	struct writing *writing = fl_container(op, struct writing, op);
-
-	if (op->result < 0)
-		fl_write_failed(writing->write, &writing->err);
-	else if (writing->write->what == FL_WANT_GONE)
-		fl_write_gone(writing->write);
-	else
-		fl_write_done(writing->write, NULL);
-}
-
 static void start(void *self, struct fl_write *write)
 {
 	struct fl_plugins *all = *(struct fl_plugins **)self;
-	struct writing *writing = write->held;
 	struct fl_err err = { 0 };
-	int r;
 
 	assert(all);   /* PluginSocket is not synced before, so no plan that looks at it has been called */
-	r = carry_out(all, write, &err);
-	writing->write = write;
-	writing->op = (struct fl_op){ .done = written, .err = &writing->err };
-	fl_op_begin(&writing->op, all->io, NULL);
-	if (r < 0)
-		fl_op_fail(&writing->op, err.code, "%s", err.text);
-	else
-		fl_op_end(&writing->op, 0);
+	(void)carry_out(all, write, &err);
+	fl_doing_begin(write->held, write);
+	fl_doing_over(write->held, all->io, &err);
 }
 
-static void cancel(void *self, struct fl_write *write)
-{
-	(void)self;
-	fl_op_cancel(&((struct writing *)write->held)->op);
-}
-
-const struct fl_sink fl_plugin_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+const struct fl_sink fl_plugin_sink = { .start = start, .cancel = fl_doing_cancel, .room = sizeof(struct fl_doing),
 					.retry_last = FL_LOCAL_RETRY_LAST };
 
 /* ---- the whole ---- */

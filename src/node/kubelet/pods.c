@@ -3,16 +3,11 @@
 #include "base/limits.h"
 #include "json/write.h"
 #include "plan/gpu/pods.h"
+#include "run/doing.h"
 #include "run/kube.h"
 #include <stdio.h>
 
 /* ---- the watch ---- */
-
-struct switching {
-	struct fl_op op;
-	struct fl_err err;
-	struct fl_write *write;
-};
 
 static int open_watch(struct fl_pods *pods, bool failed_only, struct fl_err *err)
 {
@@ -35,46 +30,22 @@ static void close_watch(struct fl_pods *pods)
 	fl_feed_absent(fl_loop_feed(pods->loop, &fl_own_pod_kind));
 }
 
-static void switched(struct fl_op *op)
-{
-	struct switching *switching = fl_container(op, struct switching, op);
-
-	if (op->result < 0)
-		fl_write_failed(switching->write, &switching->err);
-	else if (switching->write->what == FL_WANT_GONE)
-		fl_write_gone(switching->write);
-	else
-		fl_write_done(switching->write, NULL);
-}
-
 /* The plan reads PodWatch to know which Pods the cache holds. The old watch closes before a new selector counts. */
 static void start_switch(void *self, struct fl_write *write)
 {
 	const struct fl_pod_watch *wanted = write->what == FL_WANT_OBJECT ? write->object : NULL;
-	struct switching *switching = write->held;
 	struct fl_pods *pods = self;
 	struct fl_err err = { 0 };
-	int r = 0;
 
-	*switching = (struct switching){ .op = { .done = switched, .err = &switching->err }, .write = write };
 	if (!wanted || !wanted->wanted || wanted->failed_only != pods->failed_only)
 		close_watch(pods);
 	if (wanted && wanted->wanted)
-		r = open_watch(pods, wanted->failed_only, &err);
-	fl_op_begin(&switching->op, pods->io, NULL);
-	if (r < 0)
-		fl_op_fail(&switching->op, err.code, "%s", err.text);
-	else
-		fl_op_end(&switching->op, 0);
+		(void)open_watch(pods, wanted->failed_only, &err);
+	fl_doing_begin(write->held, write);
+	fl_doing_over(write->held, pods->io, &err);
 }
 
-static void cancel_switch(void *pods, struct fl_write *write)
-{
-	(void)pods;
-	fl_op_cancel(&((struct switching *)write->held)->op);
-}
-
-const struct fl_sink fl_pod_watch_sink = { start_switch, cancel_switch, sizeof(struct switching), 0 };
+const struct fl_sink fl_pod_watch_sink = { start_switch, fl_doing_cancel, sizeof(struct fl_doing), 0 };
 
 /* ---- evictions ---- */
 
