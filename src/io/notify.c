@@ -132,8 +132,9 @@ static void looked(struct fl_op *op)
 		notify->delay = 0;
 		tell = true;
 	} else {
-		fl_timer_set(notify->io, &notify->timer,
-			     fl_now(notify->io) + fl_backoff(&notify->delay, FL_NOTIFY_RETRY_FIRST, FL_NOTIFY_RETRY_LAST));
+		uint64_t wait = fl_backoff(&notify->delay, FL_NOTIFY_RETRY_FIRST, FL_NOTIFY_RETRY_LAST);
+
+		fl_timer_set(notify->io, &notify->timer, fl_now(notify->io) + wait);
 	}
 	notify->told = true;
 	if (tell)
