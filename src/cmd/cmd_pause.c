@@ -1,4 +1,4 @@
-/* What an operatorasks of this node's agent: release the driver, reopen it. */
+/* What an operator asks of this node's agent: release the driver, reopen it. */
 #include "base/limits.h"
 #include "cmd/program.h"
 #include "http/client.h"

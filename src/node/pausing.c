@@ -238,10 +238,10 @@ static bool carry_out(struct fl_pausing *pausing, struct letting_go *it, bool pa
 		return false;
 	pausing->paused = pause;
 	if (pause) {
-		fl_log(pausing->log, FL_INFO, " driver released", FL_KV_TEXT("why", why));
+		fl_log(pausing->log, FL_INFO, "driver released", FL_KV_TEXT("why", why));
 		fl_gpu_pause(gpu, &it->pause, why);
 	} else {
-		fl_log(pausing->log, FL_INFO, " driver reopened");
+		fl_log(pausing->log, FL_INFO, "driver reopened");
 		fl_gpu_resume(gpu);
 	}
 	return pause;

@@ -343,7 +343,7 @@ void plugin_socket_is_gone(struct plugin *plugin)
 
 void plugin_not_counted(struct plugin *plugin)
 {
-	fl_log(plugin->all->options.log, FL_WARN, "resource dropped bythe kubelet, registering again",
+	fl_log(plugin->all->options.log, FL_WARN, "resource dropped by the kubelet, registering again",
 	       FL_KV_STR("resource", plugin->name));
 	try_now(plugin);
 }

@@ -75,7 +75,7 @@ static void helped(struct fl_op *op)
 	struct fl_plugins *all = fl_container(op, struct fl_plugins, help.op);
 
 	if (op->result < 0)
-		fl_log(all->options.log, FL_WARN, "the kubelet does not take another plugin up again",
+		fl_log(all->options.log, FL_WARN, "cannot register another plugin again",
 		       FL_KV_ERR(&all->count_err));
 	fl_arena_free(&all->help.arena);
 	all->help_client = fl_grpc_client_free(all->help_client);
@@ -91,7 +91,7 @@ static void help(struct fl_plugins *all, struct other_plugin *other_plugin, cons
 	if (!all->help_client)
 		return;
 	other_plugin->helped++;
-	fl_log(all->options.log, FL_WARN, "other plugin dropped bythe kubelet, registering it again",
+	fl_log(all->options.log, FL_WARN, "other plugin dropped by the kubelet, registering it again",
 	       FL_KV_TEXT("resource", resource), FL_KV_TEXT("socket", other_plugin->name));
 	message.version = version;
 	message.endpoint = other_plugin->name;
