@@ -105,11 +105,12 @@ static int put(const struct fl_setting_in *in, const struct fl_setting *row, con
 static int set_bits(struct fl_setting_in *in, const struct fl_setting *row, uint32_t bits)
 {
 	uint32_t len = (uint32_t)__builtin_popcount(bits);
-	struct fl_seq *list = member_of(in, row, len > 0);
 	int *at = len ? fl_arena_get_n(in->arena, len, sizeof *at) : NULL;
+	struct fl_seq *list;
 
 	if (len && !at)
 		return no_memory(in);
+	list = member_of(in, row, len > 0);
 	list->at = (char *)at;
 	list->len = 0;
 	for (int i = 0; i < 32; i++)

@@ -125,6 +125,7 @@ TEST(each_row_has_a_member_that_its_reader_can_write_and_a_place_of_its_own)
 			if (in.bind->fields[k].offset == row->member && ++fields)
 				CHECK(fits(row, &in.bind->fields[k]));
 		CHECK_INT(fields, row->member != 0);
+		CHECK(fields || row->kind < FL_SETTING_DURATION || row->kind > FL_SETTING_ELEMENT);
 		for (uint32_t k = 0; k < i && row->file; k++)
 			CHECK(!in.rows[k].file || strcmp(in.rows[k].file, row->file) != 0);
 	}
