@@ -1,4 +1,5 @@
 #include "base/metrics.h"
+#include "base/chain.h"
 #include "base/hmap.h"
 #include <assert.h>
 #include <math.h>
@@ -242,9 +243,7 @@ static struct fl_series *find_or_make(struct fl_family *family, const struct fl_
 		fl_free(series);
 		return refused(family);
 	}
-	series->from = family->last;
-	*family->last = series;
-	family->last = &series->next;
+	fl_chain_append(&family->last, series);
 	return series;
 }
 
@@ -261,11 +260,7 @@ void fl_series_remove(struct fl_series *series)
 	if (series->is_overflow)
 		return;
 	(void)fl_hmap_del(&family->by_labels, labels_of(series));
-	*series->from = series->next;
-	if (series->next)
-		series->next->from = series->from;
-	else
-		family->last = series->from;
+	fl_chain_take_of(&family->last, series);
 	fl_free(series);
 }
 

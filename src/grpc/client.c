@@ -1,4 +1,5 @@
 #include "grpc/client.h"
+#include "base/chain.h"
 #include "base/limits.h"
 #include "grpc/pb.h"
 #include "http/h2_conn.h"
@@ -54,22 +55,14 @@ static void wait_in_line(struct fl_grpc_stream *stream)
 {
 	struct fl_grpc_client *client = stream->client;
 
-	stream->next = NULL;
-	stream->from = client->last;
-	*client->last = stream;
-	client->last = &stream->next;
+	fl_chain_append(&client->last, stream);
 }
 
 static void leave_line(struct fl_grpc_stream *stream)
 {
 	if (!stream->from)
 		return;
-	*stream->from = stream->next;
-	if (stream->next)
-		stream->next->from = stream->from;
-	else
-		stream->client->last = stream->from;
-	stream->from = NULL;
+	fl_chain_take_of(&stream->client->last, stream);
 }
 
 static void stream_free(struct fl_grpc_stream *stream)
@@ -262,9 +255,7 @@ static void stream_closed(struct fl_h2_stream *h2_stream, enum fl_h2_code code, 
 
 static void link_free(struct link *link)
 {
-	*link->from = link->next;
-	if (link->next)
-		link->next->from = link->from;
+	fl_chain_take(link);
 	link->h2 = fl_h2_free(link->h2);
 	fl_conn_close(&link->conn);
 	fl_free(link);
@@ -303,11 +294,7 @@ static int link_new(struct fl_grpc_client *client, int fd, struct fl_err *err)
 		return fl_fail(err, FL_E_NOMEM, "gRPC connection: out of memory");
 	}
 	link->client = client;
-	link->next = client->links;
-	link->from = &client->links;
-	if (link->next)
-		link->next->from = &link->next;
-	client->links = link;
+	fl_chain_add(&client->links, link);
 	fl_conn_start(client->io, &link->conn, fd);
 	fl_h2_on_conn(link->h2, &link->conn);
 	return 0;

@@ -1,4 +1,5 @@
 #include "grpc/server.h"
+#include "base/chain.h"
 #include "base/limits.h"
 #include "grpc/pb.h"
 #include "http/h2_conn.h"
@@ -69,9 +70,7 @@ static struct fl_io *io_of(const struct fl_grpc_call *call)
 static void call_free(struct fl_grpc_call *call)
 {
 	fl_timer_stop(io_of(call), &call->timer);
-	*call->from = call->next;
-	if (call->next)
-		call->next->from = call->from;
+	fl_chain_take(call);
 	fl_grpc_frames_free(&call->frames);
 	fl_buf_free(&call->out);
 	fl_buf_free(&call->words);
@@ -297,11 +296,7 @@ static struct fl_grpc_call *call_new(struct peer *peer)
 	call->words = FL_BUF(3 * FL_GRPC_WORDS_MAX);   /* each byte may become three */
 	call->deadline = FL_NEVER;
 	call->timer.fire = timer_fired;
-	call->next = peer->calls;
-	call->from = &peer->calls;
-	if (call->next)
-		call->next->from = &call->next;
-	peer->calls = call;
+	fl_chain_add(&peer->calls, call);
 	return call;
 }
 
@@ -403,9 +398,7 @@ static void peer_free(struct peer *peer)
 		fl_h2_reset(&peer->calls->stream, FL_H2_CANCEL);
 		call_over(peer->calls);
 	}
-	*peer->from = peer->next;
-	if (peer->next)
-		peer->next->from = peer->from;
+	fl_chain_take(peer);
 	peer->h2 = fl_h2_free(peer->h2);
 	fl_conn_close(&peer->conn);
 	fl_free(peer);
@@ -446,11 +439,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 	}
 	peer->server = server;
 	peer->since = fl_now(server->io);
-	peer->next = server->peers;
-	peer->from = &server->peers;
-	if (peer->next)
-		peer->next->from = &peer->next;
-	server->peers = peer;
+	fl_chain_add(&server->peers, peer);
 	fl_conn_start(server->io, &peer->conn, fd);
 	fl_h2_on_conn(peer->h2, &peer->conn);
 }

@@ -1,4 +1,5 @@
 #include "http/client_in.h"
+#include "base/chain.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -227,13 +228,10 @@ void fl_call_off(struct fl_http_call *call)
 
 	if (!call->from)
 		return;
-	*call->from = call->next;
-	if (call->next)
-		call->next->from = call->from;
-	else if (!call->conn)
-		client->waiting_end = call->from;
-	call->next = NULL;
-	call->from = NULL;
+	if (call->conn)
+		fl_chain_take(call);
+	else
+		fl_chain_take_of(&client->waiting_end, call);
 	call->conn = NULL;
 }
 
@@ -351,10 +349,7 @@ static bool harmless(const struct fl_http_call *call)
 static void wait_for_conn(struct fl_http_client *client, struct fl_http_call *call)
 {
 	call->conn = NULL;
-	call->next = NULL;
-	call->from = client->waiting_end;
-	*call->from = call;
-	client->waiting_end = &call->next;
+	fl_chain_append(&client->waiting_end, call);
 }
 
 void fl_call_lost(struct fl_http_call *call, bool untouched, bool lost, const struct fl_err *err)
@@ -420,11 +415,7 @@ static int put_on(struct fl_cconn *conn, struct fl_http_call *call, struct fl_er
 	fl_timer_stop(conn->client->io, &conn->idle);
 	fl_call_off(call);
 	call->conn = conn;
-	call->next = conn->calls;
-	call->from = &conn->calls;
-	if (call->next)
-		call->next->from = &call->next;
-	conn->calls = call;
+	fl_chain_add(&conn->calls, call);
 	return 0;
 }
 

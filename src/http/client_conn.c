@@ -1,6 +1,7 @@
 /* From a name to an open connection: look it up, try its addresses one after the other, shake hands, see what is
  * spoken. */
 #include "http/client_in.h"
+#include "base/chain.h"
 #include <stdio.h>
 
 static void try_next(struct fl_cconn *conn);
@@ -16,9 +17,7 @@ void fl_cconn_drop(struct fl_cconn *conn)
 	fl_conn_close(&conn->conn);
 	fl_h1_free(&conn->h1);
 	fl_buf_free(&conn->out);
-	*conn->from = conn->next;
-	if (conn->next)
-		conn->next->from = conn->from;
+	fl_chain_take(conn);
 	client->conn_count--;
 	client->dialing -= !conn->open;
 	fl_free(conn);
@@ -165,11 +164,7 @@ void fl_cconn_dial(struct fl_http_client *client)
 	conn->client = client;
 	conn->conn.fd = -1;
 	conn->idle = (struct fl_timer){ .fire = on_idle };
-	conn->next = client->conns;
-	conn->from = &client->conns;
-	if (conn->next)
-		conn->next->from = &conn->next;
-	client->conns = conn;
+	fl_chain_add(&client->conns, conn);
 	client->conn_count++;
 	client->dialing++;
 	if (client->addr.kind == FL_ADDR_UNIX) {

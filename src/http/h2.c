@@ -1,5 +1,6 @@
 /* The session's calls; h2_events.c has what nghttp2 calls. The calls with ssize_t, which newer versions of nghttp2
  * rename, are in these two files and nowhere else. */
+#include "base/chain.h"
 #include "base/limits.h"
 #include "http/chars.h"
 #include "http/conn.h"
@@ -28,11 +29,7 @@ static void *hoard(struct fl_h2 *h2, struct hoarded *block)
 {
 	if (!block)
 		return NULL;
-	block->next = h2->hoard;
-	block->from = &h2->hoard;
-	if (block->next)
-		block->next->from = &block->next;
-	h2->hoard = block;
+	fl_chain_add(&h2->hoard, block);
 	return block->bytes;
 }
 
@@ -40,9 +37,7 @@ static struct hoarded *unhoard(void *p)
 {
 	struct hoarded *block = fl_container(p, struct hoarded, bytes);
 
-	*block->from = block->next;
-	if (block->next)
-		block->next->from = block->from;
+	fl_chain_take(block);
 	return block;
 }
 
@@ -80,10 +75,8 @@ static void *ng_realloc(void *p, size_t size, void *h2)
 
 void fl_h2_bind(struct fl_h2 *h2, struct fl_h2_stream *stream, int32_t id)
 {
-	*stream = (struct fl_h2_stream){ .h2 = h2, .id = id, .next = h2->streams, .from = &h2->streams };
-	if (stream->next)
-		stream->next->from = &stream->next;
-	h2->streams = stream;
+	*stream = (struct fl_h2_stream){ .h2 = h2, .id = id };
+	fl_chain_add(&h2->streams, stream);
 	h2->open_count++;
 }
 
@@ -91,13 +84,9 @@ void fl_h2_unbind(struct fl_h2_stream *stream)
 {
 	if (!stream->from)
 		return;
-	*stream->from = stream->next;
-	if (stream->next)
-		stream->next->from = stream->from;
+	fl_chain_take(stream);
 	stream->h2->open_count--;
 	stream->h2 = NULL;
-	stream->next = NULL;
-	stream->from = NULL;
 }
 
 void fl_h2_touch(struct fl_h2 *h2)

@@ -1,3 +1,4 @@
+#include "base/chain.h"
 #include "base/limits.h"
 #include "http/server_in.h"
 
@@ -73,9 +74,7 @@ void fl_sconn_drop(struct fl_sconn *conn)
 	fl_h1_free(&conn->h1);
 	fl_buf_free(&conn->out);
 	fl_sconn_paced(conn);
-	*conn->from = conn->next;
-	if (conn->next)
-		conn->next->from = conn->from;
+	fl_chain_take(conn);
 	fl_http_origin_leave(conn);
 	server->conn_count--;
 	server->extra_count -= conn->extra;
@@ -186,11 +185,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 	conn->since = fl_now(server->io);
 	server->extra_count += conn->extra;
 	conn->timer = (struct fl_timer){ .fire = on_timer };
-	conn->next = server->conns;
-	conn->from = &server->conns;
-	if (conn->next)
-		conn->next->from = &conn->next;
-	server->conns = conn;
+	fl_chain_add(&server->conns, conn);
 	server->conn_count++;
 	begin(place, conn, fd);
 	fl_http_hold_or_go_on(server);

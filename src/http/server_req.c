@@ -1,3 +1,4 @@
+#include "base/chain.h"
 #include "base/limits.h"
 #include "http/server_in.h"
 #include <stdio.h>
@@ -19,11 +20,7 @@ struct fl_http_req *fl_http_req_new(struct fl_sconn *conn, const struct fl_http_
 	req->began = fl_now(conn->conn.io);
 	req->length = -1;
 	req->owed = FL_NEVER;
-	req->next = conn->reqs;
-	req->from = &conn->reqs;
-	if (req->next)
-		req->next->from = &req->next;
-	conn->reqs = req;
+	fl_chain_add(&conn->reqs, req);
 	conn->served = true;
 	fl_sconn_wait(conn);
 	return req;
@@ -52,9 +49,7 @@ void fl_http_req_free(struct fl_http_req *req)
 	fl_timer_stop(conn->conn.io, &req->pace);
 	drop_body(req);
 	fl_chunk_clear(&req->queue);
-	*req->from = req->next;
-	if (req->next)
-		req->next->from = req->from;
+	fl_chain_take(req);
 	fl_free(req->head);
 	fl_free(req->trailers);
 	fl_free(req);

@@ -1,4 +1,5 @@
 #include "io/child.h"
+#include "base/chain.h"
 #include "io/loop.h"
 #include <assert.h>
 #include <errno.h>
@@ -46,9 +47,7 @@ static void let_go(struct fl_child *child)
 
 static void bury(struct fl_child *child)
 {
-	*child->from = child->next;
-	if (child->next)
-		child->next->from = child->from;
+	fl_chain_take(child);
 	child->io->undead_count--;
 	fl_timer_stop(child->io, &child->again);
 	let_go(child);
@@ -92,11 +91,7 @@ struct fl_child *fl_child_free(struct fl_child *child)
 	child->started.fd = -1;
 	child->process.ready = undead_ended;
 	child->again = (struct fl_timer){ .fire = watch_undead };
-	child->next = io->undead;
-	child->from = &io->undead;
-	if (child->next)
-		child->next->from = &child->next;
-	io->undead = child;
+	fl_chain_add(&io->undead, child);
 	io->undead_count++;
 	if (fl_poll_set(io, &child->process, FL_READABLE, NULL) < 0)
 		fl_timer_set(io, &child->again, fl_now(io) + FL_REAP_RETRY);

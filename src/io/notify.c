@@ -1,5 +1,6 @@
 #include "io/notify.h"
 #include "base/backoff.h"
+#include "base/chain.h"
 #include "io/loop.h"
 #include <assert.h>
 #include <errno.h>
@@ -239,10 +240,7 @@ void fl_notify_start(struct fl_io *io, struct fl_notify *notify)
 	notify->seen = 0;
 	notify->told = false;
 	notify->watch = -1;
-	notify->next = NULL;
-	notify->from = io->notifies_last;
-	*io->notifies_last = notify;
-	io->notifies_last = &notify->next;
+	fl_chain_append(&io->notifies_last, notify);
 	start_look(notify);
 }
 
@@ -254,11 +252,7 @@ void fl_notify_stop(struct fl_notify *notify)
 		return;
 	if (io->notify_next == notify)
 		io->notify_next = notify->next;
-	*notify->from = notify->next;
-	if (notify->next)
-		notify->next->from = notify->from;
-	else
-		io->notifies_last = notify->from;
+	fl_chain_take_of(&io->notifies_last, notify);
 	fl_op_cancel(&notify->op);
 	fl_timer_stop(io, &notify->timer);
 	notify->io = NULL;

@@ -1,4 +1,5 @@
 #include "io/op.h"
+#include "base/chain.h"
 #include "io/loop.h"
 #include <assert.h>
 #include <stdarg.h>
@@ -34,10 +35,7 @@ void fl_op_end(struct fl_op *op, int64_t result)
 	fl_timer_stop(io, &op->timer);
 	op->state = FL_OP_ENDED;
 	op->result = result;
-	op->next = NULL;
-	op->from = io->ended_last;
-	*io->ended_last = op;
-	io->ended_last = &op->next;
+	fl_chain_append(&io->ended_last, op);
 }
 
 static void unlink_ended(struct fl_op *op)

@@ -1,4 +1,5 @@
 #include "io/timer.h"
+#include "base/chain.h"
 
 static bool before(const struct fl_timer *a, const struct fl_timer *b)
 {
@@ -60,11 +61,9 @@ void fl_timers_stop(struct fl_timers *timers, struct fl_timer *timer)
 	if (!timer->turn)
 		return;
 	below = timer->child ? join_all(timer->child) : NULL;
-	*timer->from = timer->next;
-	if (timer->next)
-		timer->next->from = timer->from;
+	fl_chain_take(timer);
 	timer->turn = 0;
-	timer->child = timer->next = NULL;
+	timer->child = NULL;
 	put(timers, below);
 }
 

@@ -1,4 +1,5 @@
 #include "base/base64.h"
+#include "base/chain.h"
 #include "kube/client_in.h"
 #include <assert.h>
 #include <stdio.h>
@@ -29,21 +30,13 @@ static void push(struct fl_flight_queue *queue, struct fl_kube_flight *flight)
 {
 	if (!queue->last)
 		queue->last = &queue->first;
-	flight->next = NULL;
-	flight->from = queue->last;
-	*queue->last = flight;
-	queue->last = &flight->next;
+	fl_chain_append(&queue->last, flight);
 	queue->len++;
 }
 
 static void take_out(struct fl_flight_queue *queue, struct fl_kube_flight *flight)
 {
-	*flight->from = flight->next;
-	if (flight->next)
-		flight->next->from = flight->from;
-	else
-		queue->last = flight->from;
-	flight->from = NULL;
+	fl_chain_take_of(&queue->last, flight);
 	queue->len--;
 }
 

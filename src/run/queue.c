@@ -1,5 +1,6 @@
 /* The keys: which are dirty, when each is planned, how long one that fails has to wait. */
 #include "base/backoff.h"
+#include "base/chain.h"
 #include "base/log.h"
 #include "run/loop_in.h"
 #include <assert.h>
@@ -19,21 +20,14 @@ struct fl_str key_name(const struct key *key)
 static void append(struct keys *keys, struct key *key)
 {
 	key->in = keys;
-	key->next = NULL;
-	key->from = keys->last;
-	*keys->last = key;
-	keys->last = &key->next;
+	fl_chain_append(&keys->last, key);
 	keys->len++;
 }
 
 static void take_out(struct key *key)
 {
 	assert(key->in);
-	*key->from = key->next;
-	if (key->next)
-		key->next->from = key->from;
-	else
-		key->in->last = key->from;
+	fl_chain_take_of(&key->in->last, key);
 	key->in->len--;
 	key->in = NULL;
 }

@@ -1,5 +1,6 @@
 /* A kind in the journal. Reading is done once, at the start; a write is one append. */
 #include "run/records.h"
+#include "base/chain.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "json/bind_walk.h"
@@ -66,9 +67,7 @@ static bool is_of_kind(const struct fl_kind *kind, struct fl_str key, struct fl_
 static void unread_free(struct unread *unread)
 {
 	fl_op_cancel(&unread->append.op);
-	*unread->from = unread->next;
-	if (unread->next)
-		unread->next->from = unread->from;
+	fl_chain_take(unread);
 	fl_free(unread);
 }
 
@@ -103,11 +102,7 @@ static int set_aside(struct fl_records *records, const struct fl_journal_item *i
 	unread->key = fl_str_sub(unread->copy, aside.len, item->key.len);
 	unread->records = records;
 	unread->append.op = (struct fl_op){ .done = moved, .err = &unread->err };
-	unread->next = records->unread;
-	unread->from = &records->unread;
-	if (unread->next)
-		unread->next->from = &unread->next;
-	records->unread = unread;
+	fl_chain_add(&records->unread, unread);
 	if (records->unread_count++ == 0)
 		(void)fl_fail(&records->why, why->code, "%.*s: %s", FL_ARG(unread->key), why->text);
 	fl_log(records->options.log, FL_ERROR, "a record cannot be read and does not count",

@@ -1,5 +1,6 @@
 /* From what is wanted to what is done: the difference, one write an object at a time, and what comes of it. */
 #include "run/loop_in.h"
+#include "base/chain.h"
 #include "run/shared.h"
 #include <assert.h>
 
@@ -389,11 +390,7 @@ static void start(struct turn *t)
 		struct slot *slot = t->prepared;
 
 		t->prepared = slot->next;
-		slot->next = loop->slots;
-		slot->from = &loop->slots;
-		if (slot->next)
-			slot->next->from = &slot->next;
-		loop->slots = slot;
+		fl_chain_add(&loop->slots, slot);
 		slot->key->writing++;
 		slot->began = fl_now(loop->io);
 		overlay_lay(slot->feed, slot->overlay,
@@ -514,9 +511,7 @@ static void end(struct slot *slot)
 	struct fl_loop *loop = slot->cap->loop;
 	struct key *key = slot->key;
 
-	*slot->from = slot->next;
-	if (slot->next)
-		slot->next->from = slot->from;
+	fl_chain_take(slot);
 	loop->writing--;
 	keys_release(&slot->waiters);   /* the key may be among them: it goes below, and not there */
 	key->writing--;

@@ -1,4 +1,5 @@
 #include "serve/guard.h"
+#include "base/chain.h"
 #include "base/hmap.h"
 #include "base/limits.h"
 #include "json/write.h"
@@ -177,9 +178,7 @@ struct fl_guard_ask {
 
 static void leave(struct waiter *waiter)
 {
-	*waiter->from = waiter->next;
-	if (waiter->next)
-		waiter->next->from = waiter->from;
+	fl_chain_take(waiter);
 	fl_free(waiter);
 }
 
@@ -193,9 +192,7 @@ static void end(struct fl_guard_ask *ask)
 	fl_buf_free(&ask->path);
 	fl_buf_free(&ask->body);
 	fl_buf_free(&ask->access);
-	*ask->from = ask->next;
-	if (ask->next)
-		ask->next->from = ask->from;
+	fl_chain_take(ask);
 	fl_free(ask);
 }
 
@@ -526,10 +523,8 @@ static void wait_for(struct fl_guard_ask *ask, const struct waiter *who)
 		no_memory(ask->guard, who);
 		return;
 	}
-	*waiter = (struct waiter){ ask->waiters, &ask->waiters, who->req, who->handle };
-	if (waiter->next)
-		waiter->next->from = &waiter->next;
-	ask->waiters = waiter;
+	*waiter = (struct waiter){ .req = who->req, .handle = who->handle };
+	fl_chain_add(&ask->waiters, waiter);
 	fl_http_req_on(waiter->req, &user, waiter);
 }
 
@@ -544,13 +539,11 @@ static void begin(struct fl_guard *guard, const struct waiter *who, const struct
 		no_memory(guard, who);
 		return;
 	}
-	*ask = (struct fl_guard_ask){ .guard = guard, .review = *review, .facts = *facts, .next = guard->asks,
-				      .from = &guard->asks, .path = FL_BUF(FL_HTTP_HEAD_MAX),
+	*ask = (struct fl_guard_ask){ .guard = guard, .review = *review, .facts = *facts,
+				      .path = FL_BUF(FL_HTTP_HEAD_MAX),
 				      .body = FL_BUF(2 * FL_HTTP_HEAD_MAX), .access = FL_BUF(2 * FL_HTTP_HEAD_MAX),
 				      .audience = shown.audience, .deadline = review->begun + within };
-	if (ask->next)
-		ask->next->from = &ask->next;
-	guard->asks = ask;
+	fl_chain_add(&guard->asks, ask);
 	charge(guard, review);
 	key_of(guard, shown, path, ask->key);
 	fl_buf_str(&ask->path, path);

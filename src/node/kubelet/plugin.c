@@ -1,6 +1,7 @@
 /* The device plugin: a sink whose writes are device lists, and what keeps the kubelet listening to them. */
 #include "node/kubelet/plugin_in.h"
 #include "base/backoff.h"
+#include "base/chain.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "node/host/dir_trouble.h"
@@ -368,9 +369,7 @@ static void plugin_free(struct plugin *plugin)
 	series_free(plugin);
 	fl_arena_free(&plugin->arena);
 	tell_soon(all);
-	*plugin->from = plugin->next;
-	if (plugin->next)
-		plugin->next->from = plugin->from;
+	fl_chain_take(plugin);
 	fl_free(plugin);
 	let_client_go(all);
 }
@@ -413,11 +412,7 @@ static struct plugin *plugin_new(struct fl_plugins *all, struct fl_str name, str
 	if (name_socket(plugin, err) < 0)
 		return NULL;
 	series_new(plugin);
-	plugin->next = all->first;
-	plugin->from = &all->first;
-	if (plugin->next)
-		plugin->next->from = &plugin->next;
-	all->first = plugin;
+	fl_chain_add(&all->first, plugin);
 	return fl_steal(&plugin);
 }
 

@@ -1,4 +1,5 @@
 /* What the kubelet asks of a resource, and the list that it watches. */
+#include "base/chain.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "node/kubelet/plugin_in.h"
@@ -151,9 +152,7 @@ static int make_list(const struct fl_resource *resource, struct fl_arena *arena,
 
 static void unlink_watcher(struct watcher *watcher)
 {
-	*watcher->from = watcher->next;
-	if (watcher->next)
-		watcher->next->from = watcher->from;
+	fl_chain_take(watcher);
 	plugin_watchers_changed(watcher->plugin);
 }
 
@@ -222,11 +221,8 @@ static void list_and_watch(struct fl_grpc_call *call, const ProtobufCMessage *re
 		no_memory(call);
 		plugin_lost(plugin, 0);
 	} else {
-		*watcher = (struct watcher){ .plugin = plugin, .call = call, .since = fl_now(plugin->all->io),
-					     .next = plugin->watchers, .from = &plugin->watchers };
-		if (watcher->next)
-			watcher->next->from = &watcher->next;
-		plugin->watchers = watcher;
+		*watcher = (struct watcher){ .plugin = plugin, .call = call, .since = fl_now(plugin->all->io) };
+		fl_chain_add(&plugin->watchers, watcher);
 		plugin->lost = false;
 		plugin->sent = fl_now(plugin->all->io);
 		fl_grpc_call_on_gone(call, watcher_gone, watcher);
