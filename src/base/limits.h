@@ -381,6 +381,7 @@
 #define FL_GUARD_FIRST_AGAIN (601 * FL_NS_PER_S)
 #define FL_GUARD_REFUSED 1200                  /* the last such reviews: looked through for each request */
 #define FL_GUARD_AWAY (10 * FL_NS_PER_S)       /* after a review that failed the API server counts as away so long */
+#define FL_GUARD_ANSWERS 8                     /* in one turn, to those that waited for the same review */
 #define FL_GUARD_USER 128                      /* of a user's name in a refusal */
 #define FL_REVIEW_WARNINGS 8                   /* the API server shows 4 KiB of them all together ... */
 #define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */

@@ -171,6 +171,8 @@ struct fl_guard_ask {
 	const char *audience;          /* of struct shown */
 	uint64_t key[2], deadline;
 	struct fl_kube_call call;
+	enum fl_guard_step step;       /* the answer, once it is in guard->over */
+	struct fl_timer rest;
 	struct fl_err err;
 	struct fl_buf path, body, access;  /* access: the second question, written from the answer to the first */
 	char user[FL_GUARD_USER];      /* cut, for the refusal */
@@ -185,6 +187,7 @@ static void leave(struct waiter *waiter)
 static void end(struct fl_guard_ask *ask)
 {
 	fl_op_cancel(&ask->call.op);
+	fl_timer_stop(ask->guard->io, &ask->rest);
 	while (ask->waiters) {
 		fl_http_req_on(ask->waiters->req, NULL, NULL);
 		leave(ask->waiters);
@@ -431,6 +434,24 @@ static void no_longer_first(struct fl_guard *guard, const struct fl_guard_review
 	guard->refused_at %= FL_LEN(guard->refused);
 }
 
+/* Some in each turn: a page takes its time, and many may have waited. */
+static void answer_some(struct fl_timer *timer)
+{
+	struct fl_guard_ask *ask = fl_container(timer, struct fl_guard_ask, rest);
+
+	for (int i = 0; i < FL_GUARD_ANSWERS && ask->waiters; i++) {
+		struct waiter waiter = *ask->waiters;
+
+		leave(ask->waiters);
+		fl_http_req_on(waiter.req, NULL, NULL);
+		answer(ask->guard, &waiter, ask->step, ask->user, ask->err.text[0] ? ask->err.text : "no memory");
+	}
+	if (ask->waiters)
+		fl_timer_set(ask->guard->io, &ask->rest, 0);
+	else
+		end(ask);
+}
+
 /* After each answer. */
 static void go_on(struct fl_guard_ask *ask)
 {
@@ -454,14 +475,11 @@ static void go_on(struct fl_guard_ask *ask)
 						       FL_GUARD_KEPT_NOBODY);
 	if (!failed && step != FL_GUARD_SERVE)
 		no_longer_first(guard, &ask->review);
-	while (ask->waiters) {
-		struct waiter waiter = *ask->waiters;
-
-		leave(ask->waiters);
-		fl_http_req_on(waiter.req, NULL, NULL);
-		answer(guard, &waiter, step, ask->user, ask->err.text[0] ? ask->err.text : "no memory");
-	}
-	end(ask);
+	fl_chain_take(ask);
+	fl_chain_add(&guard->over, ask);
+	ask->step = step;
+	ask->rest.fire = answer_some;
+	answer_some(&ask->rest);
 }
 
 /* ---- the budget ---- */
@@ -623,4 +641,6 @@ void fl_guard_stop(struct fl_guard *guard)
 {
 	while (guard->asks)
 		end(guard->asks);
+	while (guard->over)
+		end(guard->over);
 }

@@ -118,6 +118,7 @@ struct fl_guard {
 	struct fl_guard_verdict verdicts[FL_GUARD_KEPT_MAX];
 	uint64_t secrets[2][2];
 	struct fl_guard_ask *asks;     /* under way */
+	struct fl_guard_ask *over;     /* ... and over, being answered */
 	struct fl_guard_review reviewed[FL_GUARD_REVIEWS];   /* the last ones: a ring */
 	uint32_t review_at;
 	struct fl_guard_refused refused[FL_GUARD_REFUSED];   /* the same */

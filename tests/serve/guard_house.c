@@ -2,6 +2,13 @@
 
 static void serve(struct fl_http_req *req)
 {
+	struct guard_house *house = fl_http_req_service(req);
+	uint64_t turn = fl_io_turns(house->guard.io)->count;
+
+	house->in_turn = turn == house->turn ? house->in_turn + 1 : 1;
+	house->turn = turn;
+	if (house->in_turn > house->most_in_turn)
+		house->most_in_turn = house->in_turn;
 	fl_http_req_answer(req, 200, FL_NO_HEADERS, FL_S("secret"));
 }
 

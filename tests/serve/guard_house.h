@@ -14,6 +14,8 @@ struct guard_house {
 	struct fl_guard guard;
 	struct fl_http_server *server;
 	struct fl_err err;
+	uint64_t turn;                 /* of the last page that was served */
+	unsigned in_turn, most_in_turn;
 };
 
 /* For sim_host_new, with a struct guard_house: serves on port 80. */

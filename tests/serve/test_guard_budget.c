@@ -409,7 +409,7 @@ TEST_ONCE(an_address_whose_token_fits_no_review_comes_again)
 
 #define USER "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"prom\"}}}"
 
-TEST_ONCE(requests_with_one_token_share_a_review)
+TEST_ONCE(requests_with_one_token_share_a_review_and_are_answered_in_several_turns)
 {
 	static const struct exchange says[] = { HELD, MAY, { 0 } };
 	FL_AUTO(town) struct town town = { 0 };
@@ -422,6 +422,7 @@ TEST_ONCE(requests_with_one_token_share_a_review)
 	script_answer(&town.house.script, USER);
 	CHECK_INT(scrape(&town, "good", 200 * FL_NS_PER_MS), 200);
 	CHECK_INT(answered(&town.scraper, 200), GUESSES);
+	CHECK_INT(town.house.most_in_turn, FL_GUARD_ANSWERS);
 	CHECK_STR(fl_str(town.house.script.wrong), "");
 }
 
