@@ -332,3 +332,56 @@ func TestARebootInOneGo(t *testing.T) {
 	cluster.Must(t, c.Node(2).Reboot(t.Context()))
 	cluster.Must(t, c.WaitNodeReady(t.Context(), "node-2", true))
 }
+
+func TestAPartThatIsKeptRunningStartsAgain(t *testing.T) {
+	c := fourNodes(t)
+	part := c.Node(1).Part("/bin/busybox", "sleep", "100000")
+	part.Name = "kept"
+	cluster.Must(t, part.Start(t.Context()))
+	t.Cleanup(func() {
+		if part.Running() {
+			cluster.Must(t, part.Kill(context.Background()))
+		}
+	})
+	ctx, cancel := context.WithCancel(cluster.Within(t, time.Minute))
+	defer cancel()
+	told, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		part.KeepRunning(ctx, func(what string) {
+			select {
+			case told <- what:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	tells := func(want string) {
+		t.Helper()
+		select {
+		case what := <-told:
+			if !strings.Contains(what, want) {
+				t.Errorf("it tells %q, not %q", what, want)
+			}
+		case <-ctx.Done():
+			t.Fatalf("it does not tell that it %s", want)
+		}
+	}
+	before, err := part.Pid()
+	cluster.Must(t, err)
+	cluster.Must(t, part.Kill(ctx))
+	tells("kept on node-1 has ended and starts again in 0s")
+	after, err := part.Pid()
+	for ; err != nil || after == before || !part.Running(); after, err = part.Pid() {
+		if ctx.Err() != nil {
+			t.Fatal("it does not start again")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cluster.Must(t, part.Kill(ctx))
+	tells("starts again in 10s") // what ends again and again waits longer
+	cancel()
+	<-ended
+	if part.Running() {
+		t.Error("it runs though nobody keeps it running")
+	}
+}

@@ -131,6 +131,44 @@ func (p *Part) Restart(ctx context.Context) error {
 	return p.Start(ctx)
 }
 
+// KeepRunning starts the part again whenever it ends, until ctx does, as a kubelet does with a container of a DaemonSet: at
+// once the first time, then after 10 s, 20 s and so on up to five minutes, and as the first time once it has run for ten.
+// Each time it tells what it does.
+func (p *Part) KeepRunning(ctx context.Context, tell func(string)) {
+	var wait time.Duration
+	for ctx.Err() == nil {
+		began := time.Now()
+		p.waitEnded(ctx)
+		if time.Since(began) >= 10*time.Minute {
+			wait = 0
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		tell(fmt.Sprintf("%s has ended and starts again in %v; its log is %s", p.title(), wait, p.LogFile()))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = min(max(2*wait, 10*time.Second), 5*time.Minute)
+		if err := p.Start(ctx); err != nil && ctx.Err() == nil {
+			tell(err.Error())
+		}
+	}
+}
+
+// waitEnded returns once the part does not run, or ctx has ended.
+func (p *Part) waitEnded(ctx context.Context) {
+	fd, err := p.open()
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	for ctx.Err() == nil && !hasEnded(fd, 100*time.Millisecond) {
+	}
+}
+
 // Signal sends any signal.
 func (p *Part) Signal(signal unix.Signal) error {
 	fd, err := p.open()

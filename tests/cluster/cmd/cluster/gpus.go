@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,7 +63,17 @@ func untilTold(ctx context.Context, c *cluster.Cluster, profile string, began ti
 		return err
 	}
 	showGPUs(c)
-	<-ctx.Done()
+	var agents sync.WaitGroup
+	for _, n := range c.Nodes {
+		for _, agent := range n.Services {
+			agents.Go(func() {
+				agent.KeepRunning(ctx, func(what string) {
+					fmt.Fprintf(os.Stderr, "%5.1f s  %s\n", time.Since(began).Seconds(), what)
+				})
+			})
+		}
+	}
+	agents.Wait()
 	return nil
 }
 
