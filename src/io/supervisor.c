@@ -1,4 +1,5 @@
 #include "io/supervisor.h"
+#include "base/chain.h"
 #include "base/limits.h"
 #include "io/frame.h"
 #include "io/restart.h"
@@ -35,7 +36,7 @@ struct fl_supervised_ {
 	struct fl_request *request;     /* NULL although busy: it was given up, its deadline still counts */
 	uint32_t line_len;
 	char line[FL_SUPERVISOR_LINE_MAX];
-	struct fl_supervised_ *next;
+	struct fl_supervised_ *next, **from;
 };
 
 struct fl_supervisor {
@@ -82,15 +83,8 @@ static bool is_dying(const struct fl_supervised_ *kid)
 
 static void unqueue(struct fl_supervisor *s, struct fl_request *request)
 {
-	for (struct fl_request **from = &s->queue; *from; from = &(*from)->next) {
-		if (*from != request)
-			continue;
-		*from = request->next;
-		if (!*from)
-			s->queue_last = from;
-		s->state.waiting--;
-		return;
-	}
+	fl_chain_take_of(&s->queue_last, request);
+	s->state.waiting--;
 }
 
 static void let_go(struct fl_request *request)
@@ -156,7 +150,6 @@ void fl_supervisor_request(struct fl_supervisor *s, struct fl_request *request, 
 
 	request->on = NULL;
 	request->with = NULL;
-	request->next = NULL;
 	request->id = ++s->last_id;
 	fl_op_begin(&request->op, s->io, dropped);
 	request->frame = FL_BUF(FL_FRAME_MAX + FL_FRAME_HEADER);
@@ -175,8 +168,7 @@ void fl_supervisor_request(struct fl_supervisor *s, struct fl_request *request, 
 		return;
 	}
 	request->on = s;
-	*s->queue_last = request;
-	s->queue_last = &request->next;
+	fl_chain_append(&s->queue_last, request);
 	s->state.waiting++;
 	pump(s);
 }
@@ -222,8 +214,7 @@ static void set_aside(struct fl_supervised_ *kid)
 	struct fl_supervisor *s = kid->s;
 
 	s->kid = NULL;
-	kid->next = s->gone;
-	s->gone = kid;
+	fl_chain_add(&s->gone, kid);
 }
 
 static void kill_kid(struct fl_supervised_ *kid)
@@ -318,16 +309,6 @@ static void say_exit(const struct fl_exit *exit, char text[static 60])
 static bool read_words(struct fl_supervised_ *kid);
 static bool read_sock(struct fl_supervised_ *kid);
 
-static void unlink_gone(struct fl_supervised_ *kid)
-{
-	struct fl_supervised_ **from = &kid->s->gone;
-
-	while (*from && *from != kid)
-		from = &(*from)->next;
-	if (*from)
-		*from = kid->next;
-}
-
 static void exited(struct fl_op *op)
 {
 	struct fl_supervised_ *kid = fl_container(op, struct fl_supervised_, wait.op);
@@ -352,7 +333,7 @@ static void exited(struct fl_op *op)
 		s->kid = NULL;
 		failed_again(kid);
 	} else {
-		unlink_gone(kid);
+		fl_chain_take(kid);
 	}
 	fail_current(kid, FL_E_CLOSED, how);
 	kid_free(kid);

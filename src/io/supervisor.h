@@ -55,7 +55,7 @@ struct fl_request {
 	struct fl_buf *reply;           /* borrowed until done() or cancel; NULL: of no interest */
 	struct fl_supervisor *on;       /* the supervisor's, from here */
 	struct fl_supervised_ *with;    /* who works on it; NULL: it waits */
-	struct fl_request *next;
+	struct fl_request *next, **from;
 	struct fl_buf frame;
 	uint32_t id;
 };

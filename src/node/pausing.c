@@ -1,5 +1,6 @@
 #include "node/pausing.h"
 #include "api/node.h"
+#include "base/chain.h"
 #include "base/log.h"
 #include "io/fs.h"
 #include "plan/gpu/pause.h"
@@ -48,7 +49,7 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 struct fl_pausing_ask {
 	struct fl_pausing *pausing;
 	struct fl_http_req *req;
-	struct fl_pausing_ask *next;
+	struct fl_pausing_ask *next, **from;
 	bool pause;                            /* that is what was asked for */
 	bool begun;                            /* what is carried out now was wanted after it came */
 	struct fl_gpu_pause again;             /* of one who asks for what was asked for before: is it so by now? */
@@ -71,11 +72,7 @@ static void say_done(const struct fl_pausing *pausing, struct fl_http_req *req, 
 
 static void forget(struct fl_pausing_ask *ask)
 {
-	struct fl_pausing_ask **from = &ask->pausing->asks;
-
-	while (*from != ask)
-		from = &(*from)->next;
-	*from = ask->next;
+	fl_chain_take(ask);
 	if (fl_op_busy(&ask->again.op)) {
 		fl_op_cancel(&ask->again.op);
 		fl_gpu_resume(*ask->pausing->gpu);
@@ -98,9 +95,8 @@ static struct fl_pausing_ask *wait_for_it(struct fl_pausing *pausing, struct fl_
 		fl_http_req_say(req, 503, "no memory to wait for it; it is on its way");
 		return NULL;
 	}
-	*ask = (struct fl_pausing_ask){ .pausing = pausing, .req = req, .next = pausing->asks,
-					.pause = pause };
-	pausing->asks = ask;
+	*ask = (struct fl_pausing_ask){ .pausing = pausing, .req = req, .pause = pause };
+	fl_chain_add(&pausing->asks, ask);
 	fl_http_req_on(req, &user, ask);
 	return ask;
 }

@@ -1,6 +1,7 @@
 /* The feeder's life, and what is done next. */
 #include "node/gpu/gpu.h"
 #include "base/backoff.h"
+#include "base/chain.h"
 #include "node/gpu/in.h"
 #include <assert.h>
 #include <stdio.h>
@@ -509,13 +510,10 @@ static void check_next(struct fl_gpu *gpu)
 
 static void pause_dropped(struct fl_op *op)
 {
-	struct fl_gpu *gpu = op->held;
-	struct fl_gpu_pause **from = &gpu->waiting;
+	struct fl_gpu_pause *pause = fl_container(op, struct fl_gpu_pause, op);
 
-	while (*from && &(*from)->op != op)
-		from = &(*from)->next;
-	if (*from)
-		*from = (*from)->next;
+	if (pause->from)
+		fl_chain_take(pause);
 }
 
 static void end_pauses(struct fl_gpu *gpu)
@@ -527,14 +525,11 @@ static void end_pauses(struct fl_gpu *gpu)
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++)
 		if (gpu->kids[i].s)
 			return;
-	for (struct fl_gpu_pause **from = &gpu->waiting; *from;) {
-		struct fl_gpu_pause *pause = *from;
-
-		if (pause->users && names_awaited) {
-			from = &pause->next;
+	for (struct fl_gpu_pause *pause = gpu->waiting, *next; pause; pause = next) {
+		next = pause->next;
+		if (pause->users && names_awaited)
 			continue;
-		}
-		*from = pause->next;
+		fl_chain_take(pause);
 		if (gpu->left_behind)
 			fl_op_fail(&pause->op, FL_E_TIMEOUT,
 				   "%u processes hang in the driver and do not die: it cannot be unloaded; restart the "
@@ -542,7 +537,6 @@ static void end_pauses(struct fl_gpu *gpu)
 				   gpu_stuck(gpu));
 		else
 			fl_op_end(&pause->op, 0);
-		from = &gpu->waiting;   /* whoever was told may have changed it */
 	}
 }
 
@@ -554,8 +548,7 @@ void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *wh
 		pause->op.deadline = latest;
 	fl_op_begin(&pause->op, gpu->io, pause_dropped);
 	pause->op.held = gpu;
-	pause->next = gpu->waiting;
-	gpu->waiting = pause;
+	fl_chain_add(&gpu->waiting, pause);
 	(void)snprintf(gpu->why, sizeof gpu->why, "%s", why);
 	if (gpu->pauses++ == 0)
 		gpu_forget(gpu);

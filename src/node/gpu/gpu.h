@@ -78,7 +78,7 @@ void fl_gpu_begin(struct fl_gpu *gpu);             /* with `wait`; called again,
 struct fl_gpu_pause {
 	struct fl_op op;
 	bool users;                   /* it waits, up to FL_DRIVER_USERS_WAIT, for who else has the driver open */
-	struct fl_gpu_pause *next;    /* the feeder's */
+	struct fl_gpu_pause *next, **from;    /* the feeder's */
 };
 void fl_gpu_pause(struct fl_gpu *gpu, struct fl_gpu_pause *pause, const char *why);
 void fl_gpu_resume(struct fl_gpu *gpu);

@@ -16,7 +16,7 @@ struct mps_config {
 
 struct fl_mps_daemon {
 	struct fl_mps_daemons *all;
-	struct fl_mps_daemon *next;
+	struct fl_mps_daemon *next, **from;
 	char name[64];
 	struct mps_config config;
 	char marked[FL_MPS_MARKED_MAX];        /* addresses, each followed by a blank */

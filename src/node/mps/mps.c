@@ -1,5 +1,6 @@
 /* Records, writes, and what is fed. */
 #include "node/mps/in.h"
+#include "base/chain.h"
 #include "plan/gpu/mps.h"
 #include <stdio.h>
 #include <string.h>
@@ -29,18 +30,13 @@ static struct fl_mps_daemon *add(struct fl_mps_daemons *all, struct fl_str name)
 	daemon->all = all;
 	daemon->fd = -1;
 	(void)snprintf(daemon->name, sizeof daemon->name, "%.*s", FL_ARG(name));
-	daemon->next = all->first;
-	all->first = daemon;
+	fl_chain_add(&all->first, daemon);
 	return daemon;
 }
 
 static void drop(struct fl_mps_daemon *daemon)
 {
-	struct fl_mps_daemon **at = &daemon->all->first;
-
-	while (*at != daemon)
-		at = &(*at)->next;
-	*at = daemon->next;
+	fl_chain_take(daemon);
 	mps_let_go(daemon);
 	fl_free(daemon);
 }
