@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "cmd/program.h"
 #include "cmd/role.h"
+#include "json/name.h"
 #include "node/agent.h"
 #include "run/kube.h"
 #include <stdio.h>
@@ -257,6 +258,23 @@ static int check_socket(const char *option, const char *path, struct fl_err *err
 	return 0;
 }
 
+static int check_dir(const char *option, const char *path, struct fl_err *err)
+{
+	return path[0] == '/' ? 0 :
+				fl_fail(err, FL_E_INVALID, "%s: '%s' does not begin with /: write an absolute path",
+					option, path);
+}
+
+/* The kubelet's folder holds sockets: their paths must fit into an address. */
+static int check_kubelet_dir(const char *dir, struct fl_err *err)
+{
+	char path[FL_GPU_PATH_MAX];
+
+	if (join(path, sizeof path, dir, "device-plugins/kubelet.sock", err) < 0)   /* the longest that is needed */
+		return fl_wrap(err, "--kubelet-dir");
+	return check_socket("--kubelet-dir", path, err);
+}
+
 static int check_paths(const struct node *config, struct fl_err *err)
 {
 	char path[FL_GPU_PATH_MAX];
@@ -264,14 +282,17 @@ static int check_paths(const struct node *config, struct fl_err *err)
 	if (config->config_file && config->config_dir)
 		return fl_fail(err, FL_E_INVALID,
 			       "--config-file and --config-dir exclude each other: give one");
+	if (config->fallback.len && !config->config_dir)
+		return fl_fail(err, FL_E_INVALID, "--config-default: it names a file of --config-dir: give that too");
 	if (config->config_file && (!config->config_file[0] || fl_str_ends(fl_str(config->config_file), FL_S("/"))))
 		return fl_fail(err, FL_E_INVALID, "--config-file: '%s' is not the path of a file", config->config_file);
+	if (check_dir("--state-dir", config->state_dir, err) < 0 || check_dir("--cdi-dir", config->cdi_dir, err) < 0 ||
+	    check_dir("--kubelet-dir", config->kubelet_dir, err) < 0)
+		return -(int)err->code;
 	if (join(path, sizeof path, config->state_dir, "bin/fairlead-cdi-hook", err) < 0)
 		return fl_wrap(err, "--state-dir");
-	if (join(path, sizeof path, config->kubelet_dir, "device-plugins", err) < 0 ||
-	    join(path, sizeof path, config->kubelet_dir, "pod-resources", err) < 0)
-		return fl_wrap(err, "--kubelet-dir");
-	if (check_socket("--kubelet-socket", config->kubelet, err) < 0 ||
+	if (check_kubelet_dir(config->kubelet_dir, err) < 0 ||
+	    check_socket("--kubelet-socket", config->kubelet, err) < 0 ||
 	    check_socket("--runtime-socket", config->runtime, err) < 0 ||
 	    check_socket("--control-socket", config->control, err) < 0)
 		return -(int)err->code;
@@ -285,6 +306,8 @@ static int check(const struct fl_call *call, struct fl_err *err)
 	const struct fl_settings_from from = { .given = &config->given };
 	struct fl_settings settings = { 0 };
 
+	if (config->name.len && fl_name_check(FL_NAME_SUBDOMAIN, "--node-name", config->name, err) < 0)
+		return -(int)err->code;
 	if (fl_role_check(&config->role, err) < 0 || check_paths(config, err) < 0 ||
 	    fl_settings_read(&from, &arena, &settings, err) < 0)
 		return -(int)err->code;

@@ -140,16 +140,19 @@ static int read_name(const struct fl_setting_in *in, const struct fl_setting *ro
 		     const struct fl_setting_value *value, struct fl_str text, int *ret)
 {
 	const struct fl_names *names = names_of(in, row);
-	char known[200];
-	size_t len = 0;
+	char room[FL_ERR_TEXT] = "";
+	struct fl_buf known = FL_BUF_IN(room);
+	bool set = row->kind == FL_SETTING_SET;
 
 	*ret = fl_name_find(names, text);
 	if (*ret >= 0)
 		return 0;
-	for (uint32_t i = 0; i < names->len && len < sizeof known; i++)
-		len += (size_t)snprintf(known + len, sizeof known - len, "%s%s",
-					i == 0 ? "none of " : i + 1 == names->len ? " or " : ", ", names->at[i]);
-	return refuse_text(in, value, text, row->wanted ? row->wanted : known);
+	for (uint32_t i = 0; i < names->len; i++)
+		fl_buf_printf(&known, "%s%s", i == 0 ? "none of " : i + 1 == names->len && !set ? " or " : ", ",
+			      names->at[i]);
+	if (set)
+		fl_buf_printf(&known, " or all");
+	return refuse_text(in, value, text, row->wanted ? row->wanted : known.failed ? "unknown" : room);
 }
 
 static int read_bool(const struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text,
@@ -444,6 +447,60 @@ static bool is_below(const char *place, struct fl_str object, struct fl_str name
 	return true;
 }
 
+static bool is_same(struct fl_str a, struct fl_str b)
+{
+	return a.len == b.len && strncasecmp(a.p, b.p, a.len) == 0;
+}
+
+/* The name as rows have it: sigs.k8s.io/yaml takes a name in any case where none fits as it is. .p NULL: no row has. */
+static struct fl_str known_as(const struct fl_setting_in *in, struct fl_str object, struct fl_str name)
+{
+	struct fl_str found = { NULL, 0 };
+
+	for (uint32_t i = 0; i < 2 * in->count; i++) {
+		const struct fl_setting *row = &in->rows[i / 2];
+		struct fl_str place = { NULL, 0 };
+		int64_t end;
+
+		if (!is_below(i % 2 ? row->file_also : row->file, object, FL_S(""), &place))
+			continue;
+		end = fl_str_find(place, '.');
+		place = fl_str_sub(place, 0, end < 0 ? place.len : (uint32_t)end);
+		if (fl_str_eq(place, name))
+			return place;
+		if (is_same(place, name))
+			found = place;
+	}
+	return found;
+}
+
+yyjson_val *fl_setting_get(yyjson_val *object, struct fl_str name)
+{
+	yyjson_val *exact = fl_json_get(object, name), *key;
+	yyjson_obj_iter iter = yyjson_obj_iter_with(object);
+	struct fl_str other;
+
+	while (!exact && (key = yyjson_obj_iter_next(&iter)))
+		if (fl_json_str(key, &other) && is_same(other, name))
+			return yyjson_obj_iter_get_val(key);
+	return exact;
+}
+
+/* Which of two would count depends on the alphabet. */
+static int refuse_twins(struct fl_setting_in *in, yyjson_val *json, yyjson_val *key, struct fl_str name)
+{
+	yyjson_obj_iter iter = yyjson_obj_iter_with(json);
+	yyjson_val *twin;
+	struct fl_str other;
+
+	while ((twin = yyjson_obj_iter_next(&iter)))
+		if (twin != key && fl_json_str(twin, &other) && is_same(other, name))
+			return fl_setting_refuse(in, &(struct fl_setting_value){ .json = key },
+						 "'%.*s' differs from it in case only: write one of them",
+						 FL_ARG(other));
+	return 0;
+}
+
 /* The row of a member, or NULL; *ret_object: are there rows of members of its own? */
 static const struct fl_setting *row_of(const struct fl_setting_in *in, struct fl_str object, struct fl_str name,
 				       bool *ret_object)
@@ -466,7 +523,7 @@ static const struct fl_setting *row_of(const struct fl_setting_in *in, struct fl
 
 static int read_object(struct fl_setting_in *in, yyjson_val *json, struct fl_str object);
 
-static int read_member(struct fl_setting_in *in, yyjson_val *key, struct fl_str object)
+static int read_member(struct fl_setting_in *in, yyjson_val *json, yyjson_val *key, struct fl_str object)
 {
 	struct fl_setting_value value = { .json = yyjson_obj_iter_get_val(key) };
 	const struct fl_setting *row;
@@ -477,11 +534,15 @@ static int read_member(struct fl_setting_in *in, yyjson_val *key, struct fl_str 
 	int r;
 
 	(void)fl_json_str(key, &name);
-	row = name.len ? row_of(in, object, name, &is_object) : NULL;
-	if (!row && (!name.len || !is_object)) {
+	name = known_as(in, object, name);
+	if (!name.len) {
 		value.json = key;
 		return fl_setting_warn(in, &value, in->unknown);
 	}
+	r = refuse_twins(in, json, key, name);
+	if (r < 0)
+		return r;
+	row = row_of(in, object, name, &is_object);
 	if (yyjson_is_null(value.json))
 		return 0;
 	if (!row) {
@@ -505,12 +566,12 @@ static int read_object(struct fl_setting_in *in, yyjson_val *json, struct fl_str
 	if (!yyjson_is_obj(json))
 		return refuse_kind(in, &value, "an object");
 	while (r == 0 && (key = yyjson_obj_iter_next(&iter)))
-		r = read_member(in, key, object);
+		r = read_member(in, json, key, object);
 	for (uint32_t i = 0; r == 0 && i < in->count; i++) {
 		struct fl_str name;
 
 		if (in->rows[i].required && is_below(in->rows[i].file, object, FL_S(""), &name) &&
-		    fl_str_find(name, '.') < 0 && !fl_json_get(json, name))
+		    fl_str_find(name, '.') < 0 && !fl_setting_get(json, name))
 			r = fl_setting_refuse(in, &value, "%.*s is missing", FL_ARG(name));
 	}
 	return r;

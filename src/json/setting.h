@@ -14,7 +14,8 @@
  *
  * A later call replaces what an earlier one wrote: that is the precedence. Texts of a file are copied into the arena,
  * texts of options are borrowed. All functions return -FL_E_INVALID, with where the value stands and what to write
- * instead, or -FL_E_NOMEM. Pure.
+ * instead, or -FL_E_NOMEM. Names in a file count in any case, as sigs.k8s.io/yaml takes them; two that differ in
+ * nothing else are refused. Pure.
  */
 #pragma once
 #include "base/option.h"
@@ -95,5 +96,7 @@ int fl_setting_refuse(const struct fl_setting_in *in, const struct fl_setting_va
 	FL_PRINTF(3, 4);
 int fl_setting_warn(struct fl_setting_in *in, const struct fl_setting_value *value, const char *what) FL_MUSTUSE;
 int fl_setting_path(struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text) FL_MUSTUSE;
+/* The member of an object, in any case where none is written just so; NULL: there is none. */
+yyjson_val *fl_setting_get(yyjson_val *object, struct fl_str name);
 /* Puts the element into a set, or takes it out. */
 int fl_setting_element(struct fl_setting_in *in, const struct fl_setting *row, bool on) FL_MUSTUSE;

@@ -91,6 +91,15 @@ static const struct {
 	{ "a file that says nothing serves what NVIDIA's plugin would", "", "", "version: v1", "{\"unpooled\":true}" },
 	{ "no version is v1", "", "", "flags: {migStrategy: mixed}", "{\"unpooled\":true,\"migStrategy\":\"mixed\"}" },
 	{ "nor is an empty one another", "", "", "version: ''", "{\"unpooled\":true}" },
+	{ "an empty file is v1 with all defaults", "", "", "", "{\"unpooled\":true}" },
+	{ "so is one of comments", "", "", "# to do\n", "{\"unpooled\":true}" },
+	{ "and one that only begins a document", "", "", "---\n", "{\"unpooled\":true}" },
+	{ "names count in any case, as for NVIDIA's plugin", "", "",
+	  "Version: v1\nFLAGS: {migstrategy: mixed, Plugin: {passdevicespecs: true}}\n",
+	  "{\"unpooled\":true,\"migStrategy\":\"mixed\",\"passDeviceSpecs\":true}" },
+	{ "those of sharing too", "", "", "sharing: {timeslicing: {Resources: [{Name: nvidia.com/gpu, REPLICAS: 4}]}}",
+	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
+	  "\"failRequestsGreaterThanOne\":false}" },
 	{ "a field of another release is reported, and the rest counts", "", "",
 	  "version: v1\nflags: {migStrategy: mixed, plugin: {passDeviceSpec: {a: [1]}}}",
 	  "{\"unpooled\":true,\"migStrategy\":\"mixed\",\"untaken\":\"flags.plugin.passDeviceSpec: no such field, and "
@@ -323,6 +332,16 @@ static const struct {
 	{ "Tegra", "--device-discovery-strategy=tegra", NULL,
 	  "--device-discovery-strategy: 'tegra' is not supported (Tegra, WSL and vfio are not): write auto or nvml" },
 
+	{ "a prefix whose domain is none", "--cdi-annotation-prefix=bad_prefix/", NULL,
+	  "--cdi-annotation-prefix: 'bad_prefix/' begins no key of an annotation: "
+	  "write a domain and a /, as cdi.k8s.io/" },
+	{ "a prefix without a domain, too long for a name", "--cdi-annotation-prefix=abcdefg", NULL,
+	  "--cdi-annotation-prefix: 'abcdefg' begins no key of an annotation: "
+	  "write a domain and a /, as cdi.k8s.io/" },
+	{ "a name in two cases", "", "sharing: {timeSlicing: null, timeslicing: null}",
+	  "config.yaml: sharing.timeSlicing: 'timeslicing' differs from it in case only: write one of them" },
+	{ "what is missing, whatever the case", "", "sharing: {timeslicing: {resources: [{NAME: gpu}]}}",
+	  "config.yaml: sharing.timeslicing.resources[0]: replicas is missing" },
 	{ "another version", "", "version: v2", "config.yaml: version: unknown version: v2: write v1" },
 	{ "an empty list of strategies", "", "flags: {plugin: {deviceListStrategy: []}}",
 	  "config.yaml: flags.plugin.deviceListStrategy: an empty list hands out nothing: name a strategy, as cdi-cri, "
@@ -481,7 +500,7 @@ static const struct {
 	{ "cdiFeatureFlags: all but those", "--cdi-feature-flags=all", "CDI_FEATURE_FLAGS=all", "-",
 	  "cdiFeatureFlags untaken" },
 	{ "cdiFeatureFlags: one that is none", "--cdi-feature-flags=x", "CDI_FEATURE_FLAGS=x", "-",
-	  "!'x' is none of disable-nvsandboxutils" },
+	  "!enable-explicit-driver-libraries or all" },
 	{ "cdiDisableHooks", "--cdi-disable-hooks=create-symlinks,chmod", "CDI_DISABLE_HOOKS=all", "-",
 	  "cdiDisableHooks" },
 	{ "cdiDisableHooks: one that is none", "--cdi-disable-hooks=x", "CDI_DISABLE_HOOKS=x", "-",

@@ -392,11 +392,13 @@ static const struct {
 	{ "nor where containers do not get CDI names", ON "deviceListStrategy: [envvar]\n", CARD("1", ""), WELL1, "",
 	  "", SPEC, "unknown", READY,
 	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 card, 1 resource\n" },
-	{ "nodes of parts", ON "migStrategy: mixed\npassDeviceSpecs: true\n",
+	{ "CDI alone has no use for nodes", ON "passDeviceSpecs: true\n", CARD("1", ""), WELL1, "", "", SPEC, "",
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	{ "nodes of parts", ON "migStrategy: mixed\ndeviceListStrategy: [cdi-cri, envvar]\npassDeviceSpecs: true\n",
 	  CARD("1",
 	    "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, ciCap: 13}]\n"),
 	  WELLCUT, "", "", SPEC, "", READY,
-	  "nvidia.com/mig-1g.10gb cdi-cri device-specs from /drv: /dev/nvidiactl: MIG-1 (MIG-1, /dev/nvidia1, "
+	  "nvidia.com/mig-1g.10gb cdi-cri envvar device-specs from /drv: /dev/nvidiactl: MIG-1 (MIG-1, /dev/nvidia1, "
 	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 card, 1 "
 	    "resource\n" },
 
@@ -690,7 +692,8 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 		struct fl_cdi_spec *specs;
 		struct fl_plan plan;
 
-		OK(gather(&arena, ON "extras: [gds]\npassDeviceSpecs: true\n", "", &f));
+		OK(gather(&arena,
+			  ON "extras: [gds]\ndeviceListStrategy: [cdi-cri, envvar]\npassDeviceSpecs: true\n", "", &f));
 		GOT(f.driver = facts_object(&arena, fl_driver_bind(), FL_S(READY)));
 		GOT(f.cards = facts_list(&arena, fl_card_bind(), CARD("1", ""), &f.card_len));
 		GOT(f.health = facts_list(&arena, fl_health_bind(), WELL1, &f.health_len));

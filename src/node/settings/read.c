@@ -37,6 +37,28 @@ int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting *row,
 	return 0;
 }
 
+/* What it begins is completed to the key of an annotation: Kubernetes would refuse one that is none, and the Pod would
+ * start without its GPU. */
+int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value)
+{
+	struct fl_str text, key;
+	int r = fl_setting_text(in, value, &text);
+
+	(void)row;
+	if (r < 0)
+		return r;
+	key = fl_arena_printf(in->arena, "%.*snvidia-device-plugin_00000000-0000-0000-0000-000000000000",
+			      FL_ARG(text));
+	if (!key.p)
+		return no_memory(in->err);
+	if (!fl_name_ok(FL_NAME_QUALIFIED, key))
+		return fl_setting_refuse(in, value, "'%.*s' begins no key of an annotation: write a domain and a /, as "
+						    "cdi.k8s.io/",
+					 FL_ARG(fl_str_sub(text, 0, 80)));
+	FL_SET((struct fl_settings *)in->object, annotation_prefix, text);
+	return 0;
+}
+
 int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting *row,
 			     const struct fl_setting_value *value)
 {
@@ -297,7 +319,7 @@ static int own_sharing(struct fl_setting_in *outer, const struct fl_setting *row
 		{ .file = "timeSlicing", .kind = FL_SETTING_OWN, .own = own_slicing },
 		{ .file = "mps", .kind = FL_SETTING_UNREAD },
 	};
-	yyjson_val *mps = yyjson_is_obj(value->json) ? fl_json_get(value->json, FL_S("mps")) : NULL;
+	yyjson_val *mps = yyjson_is_obj(value->json) ? fl_setting_get(value->json, FL_S("mps")) : NULL;
 	struct fl_settings *s = outer->object;
 	struct fl_setting_in in = *outer;
 	int r = 0;
@@ -359,6 +381,18 @@ struct fl_setting_in fl_settings_in(struct fl_settings *settings, struct fl_aren
 				       .unknown = "no such field, and so left out, as NVIDIA's plugin does" };
 }
 
+/* Comments alone, or nothing: all defaults, as for NVIDIA's plugin. 1: it is so. */
+static int is_empty(struct fl_str text, struct fl_err *err)
+{
+	FL_AUTO(fl_buf) struct fl_buf json = FL_BUF(FL_JSON_MAX);
+	FL_AUTO(fl_yaml) struct fl_yaml *yaml = NULL;
+	int r = fl_yaml_open(text, &yaml, err);
+
+	if (r == 0)
+		r = fl_yaml_next(yaml, &json, err);
+	return r < 0 ? r : r == 0;
+}
+
 int fl_settings_file(struct fl_str text, struct fl_arena *arena, struct fl_settings *settings, struct fl_err *err)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
@@ -368,6 +402,9 @@ int fl_settings_file(struct fl_str text, struct fl_arena *arena, struct fl_setti
 	if (text.len > FL_SETTINGS_FILE_MAX)
 		return fl_fail(err, FL_E_TOOBIG, "the configuration has %u bytes, more than %llu", text.len,
 			       FL_SETTINGS_FILE_MAX);
+	r = is_empty(text, err);
+	if (r)
+		return r < 0 ? r : 0;
 	r = fl_yaml_read(NULL, text, &doc, err);
 	if (r < 0 || (r = fl_json_no_repeats(doc, err)) < 0)
 		return r;

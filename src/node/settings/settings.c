@@ -457,21 +457,19 @@ int fl_settings_choose(const struct fl_str *names, uint32_t count, struct fl_str
 		       uint32_t *ret, struct fl_err *err)
 {
 	struct fl_str wanted = label.len ? label : fallback;
-	char known[160];
-	size_t len = 0;
+	char room[160] = "";
+	struct fl_buf known = FL_BUF_IN(room);
 
 	*ret = UINT32_MAX;
 	if (wanted.len) {
 		*ret = find_name(names, count, wanted);
 		if (*ret != UINT32_MAX)
 			return 0;
-		known[0] = '\0';
-		for (uint32_t i = 0; i < count && len < sizeof known; i++)
-			len += (size_t)snprintf(known + len, sizeof known - len, "%s%.*s", i ? ", " : "",
-						FL_ARG(names[i]));
+		for (uint32_t i = 0; i < count && !known.failed; i++)
+			fl_buf_printf(&known, "%s%.*s", i ? ", " : "", FL_ARG(names[i]));
 		return fl_fail(err, FL_E_NOTFOUND, "%s: there is no configuration '%.*s'%s%s",
 			       label.len ? "label " FL_SETTINGS_LABEL : "default", FL_ARG(wanted),
-			       count ? ", only " : "; there is none at all", known);
+			       count ? ", only " : "; there is none at all", room);
 	}
 	*ret = find_name(names, count, FL_S("default"));
 	if (*ret != UINT32_MAX || count == 0)

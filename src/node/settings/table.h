@@ -17,6 +17,8 @@
 
 /* Readers of values that no kind of json/setting.h describes. */
 int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value);
+int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting *row,
+			   const struct fl_setting_value *value);
 int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting *row,
 			     const struct fl_setting_value *value);
 int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting *row,
@@ -41,9 +43,9 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, share_policy, ENUM, share_policy, "shared-devices-allocation-policy", \
 	  "Which shares are handed out first: distributed or packed.", (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
 	  (.file = "flags.plugin.sharedDevicesAllocationPolicy", .fallback = "distributed")) \
-	X(STR, annotation_prefix, TEXT, annotation_prefix, "cdi-annotation-prefix", \
+	X(STR, annotation_prefix, OWN, annotation_prefix, "cdi-annotation-prefix", \
 	  "Of annotations that name CDI devices.", (.env = "CDI_ANNOTATION_PREFIX"), \
-	  (.file = "flags.plugin.cdiAnnotationPrefix", .fallback = "cdi.k8s.io/")) \
+	  (.file = "flags.plugin.cdiAnnotationPrefix", .fallback = "cdi.k8s.io/", .own = fl_settings_own_prefix)) \
 	X(STR, nvidia_hook, OWN, hook, "nvidia-cdi-hook-path", \
 	  "--cdi-hook-path by NVIDIA's name; a path of NVIDIA's own hook is reported and not used.", \
 	  (.env = "NVIDIA_CDI_HOOK_PATH", .also = "nvidia-ctk-path", .env_also = "NVIDIA_CTK_PATH", .hidden = true), \

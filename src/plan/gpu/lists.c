@@ -188,12 +188,13 @@ static void choose_ways(struct lists *l)
 {
 	const struct fl_settings *s = l->facts->settings;
 	const struct fl_runtime *runtime = l->facts->runtime;
-	bool off = runtime && runtime->cdi_known && !runtime->cdi, told = false;
+	bool off = runtime && runtime->cdi_known && !runtime->cdi, told = false, nodes = false;
 
 	for (uint32_t i = 0; i < s->device_lists.len && i < FL_DEVICE_LIST_COUNT_; i++) {
 		enum fl_device_list way = s->device_lists.at[i];
 		bool cdi = way == FL_BY_CDI || way == FL_BY_CDI_ANNOTATIONS;
 
+		nodes |= !cdi;
 		if (!cdi || !off) {
 			add_way(l, way);
 			continue;
@@ -211,7 +212,7 @@ static void choose_ways(struct lists *l)
 					      "until then containers get device nodes and no libraries");
 		told = true;
 	}
-	if (s->pass_nodes)
+	if (s->pass_nodes && nodes)   /* without effect where CDI alone is asked for, as with NVIDIA's plugin */
 		add_way(l, FL_BY_NODES);
 }
 
