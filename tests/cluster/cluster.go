@@ -182,7 +182,7 @@ func (c *Cluster) cgroup() string           { return cgroupPrefix + c.Name }
 func (c *Cluster) insideKubeconfig() string { return filepath.Join(c.dir, "pki", "admin.kubeconfig") }
 
 // LogDir holds a log file for each part. It is kept when a start fails.
-func (c *Cluster) LogDir() string { return filepath.Join(cacheDir(), "logs", c.Name) }
+func (c *Cluster) LogDir() string { return filepath.Join(CacheDir(), "logs", c.Name) }
 
 // Dir is the folder that all of the cluster is kept in; it goes with the cluster.
 func (c *Cluster) Dir() string { return c.dir }

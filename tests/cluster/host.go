@@ -38,8 +38,8 @@ func Missing() []string {
 	return missing
 }
 
-// cacheDir is where programs and logs are kept, outside the checkout.
-func cacheDir() string {
+// CacheDir is where programs and logs are kept, outside the checkout.
+func CacheDir() string {
 	if dir := os.Getenv("FAIRLEAD_CACHE"); dir != "" {
 		return dir
 	}
@@ -52,7 +52,7 @@ func cacheDir() string {
 
 // removeOldLogs removes the logs of clusters that failed more than a day ago.
 func removeOldLogs() {
-	logs, _ := filepath.Glob(filepath.Join(cacheDir(), "logs", "*"))
+	logs, _ := filepath.Glob(filepath.Join(CacheDir(), "logs", "*"))
 	for _, dir := range logs {
 		info, err := os.Stat(dir)
 		_, missing := os.Stat(clusterDir(filepath.Base(dir)))

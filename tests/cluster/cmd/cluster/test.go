@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"fairlead/tests/cluster"
@@ -63,29 +60,16 @@ func test(ctx context.Context, args []string) error {
 		limit = "90m"
 		os.Setenv("FAIRLEAD_LONG", "1") // what the tests look at
 	}
-	args = []string{"test", "-json", "-p=2", "-count=1", "-timeout=" + limit}
-	if len(to.names) > 0 {
-		pattern, err := testPattern(ctx, to)
-		if err != nil {
-			return err
-		}
-		args = append(args, "-run="+pattern)
+	packages, err := listPackages(ctx, to.packages)
+	if err == nil {
+		packages, err = choosePackages(packages, to.names)
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, to.packages...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.Stderr = os.Stderr
-	events, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
+	result, err := runPackages(ctx, packages, limit)
+	if err != nil {
 		return err
-	}
-	result := readResults(events, os.Stdout)
-	err = cmd.Wait()
-	if err != nil && result.failed == 0 {
-		fmt.Println("FAIL go test:", err)
-		result.failed++
 	}
 	if err := cluster.RemoveLeftovers(context.WithoutCancel(ctx)); err != nil {
 		fmt.Println("FAIL to remove what the tests left:", err)
@@ -96,37 +80,6 @@ func test(ctx context.Context, args []string) error {
 		return exitStatus(1)
 	}
 	return nil
-}
-
-// testPattern is what go test needs to run the tests whose names hold one of the names.
-func testPattern(ctx context.Context, to asked) (string, error) {
-	list, err := exec.CommandContext(ctx, "go", append([]string{"test", "-list=."}, to.packages...)...).Output()
-	if err != nil {
-		var ended *exec.ExitError
-		if errors.As(err, &ended) {
-			err = fmt.Errorf("%w\n%s%s", err, list, ended.Stderr)
-		}
-		return "", fmt.Errorf("list the tests: %w", err)
-	}
-	var tests, chosen []string
-	for _, line := range strings.Split(string(list), "\n") {
-		if strings.HasPrefix(line, "Test") {
-			tests = append(tests, line)
-		}
-	}
-	for _, name := range to.names {
-		found := false
-		for _, test := range tests {
-			if strings.Contains(strings.ToLower(test), strings.ToLower(name)) {
-				chosen = append(chosen, regexp.QuoteMeta(test))
-				found = true
-			}
-		}
-		if !found {
-			return "", fmt.Errorf("cluster test: no test's name holds %q; there are:\n  %s\n%w", name, strings.Join(tests, "\n  "), errUsage)
-		}
-	}
-	return "^(" + strings.Join(chosen, "|") + ")$", nil
 }
 
 // testEvent is a line of go test -json.
@@ -146,14 +99,15 @@ type results struct {
 // it failed though none of them did.
 type collector struct {
 	results
+	seconds map[string]float64 // of each test that is no part of another
 	out     io.Writer
 	output  map[string][]string // by package and test
 	parents map[string]bool     // tests that have subtests
 	blamed  map[string]bool     // tests and packages in which a failure is counted already
 }
 
-func readResults(events io.Reader, out io.Writer) results {
-	c := collector{out: out, output: map[string][]string{}, parents: map[string]bool{}, blamed: map[string]bool{}}
+func readResults(events io.Reader, out io.Writer) *collector {
+	c := &collector{out: out, seconds: map[string]float64{}, output: map[string][]string{}, parents: map[string]bool{}, blamed: map[string]bool{}}
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -164,7 +118,7 @@ func readResults(events io.Reader, out io.Writer) results {
 		}
 		c.take(event)
 	}
-	return c.results
+	return c
 }
 
 func (c *collector) take(event testEvent) {
@@ -190,6 +144,9 @@ func (c *collector) take(event testEvent) {
 func (c *collector) end(event testEvent, key string, count *int, word string) {
 	failed := event.Action == "fail"
 	defer delete(c.output, key)
+	if event.Test != "" && !strings.Contains(event.Test, "/") {
+		c.seconds[event.Test] = event.Elapsed
+	}
 	isGroup := event.Test == "" || c.parents[key]
 	if isGroup && (!failed || c.blamed[key]) {
 		c.blame(event, failed)
@@ -197,15 +154,17 @@ func (c *collector) end(event testEvent, key string, count *int, word string) {
 	}
 	*count++
 	c.blame(event, failed)
+	var says strings.Builder // in one piece, as others write between
+	defer func() { io.WriteString(c.out, says.String()) }()
 	title := event.Test
 	if title == "" {
 		title = "package " + event.Package
 	}
-	fmt.Fprintf(c.out, "%s %s (%.1f s)\n", word, title, event.Elapsed)
+	fmt.Fprintf(&says, "%s %s (%.1f s)\n", word, title, event.Elapsed)
 	if event.Action != "pass" {
 		for _, line := range c.output[key] {
 			if !strings.HasPrefix(strings.TrimSpace(line), "=== ") {
-				fmt.Fprint(c.out, "     ", line)
+				fmt.Fprint(&says, "     ", line)
 			}
 		}
 	}
