@@ -60,6 +60,7 @@ static const char about[] =
 	"ecc NODE GPU uncorrected, recovery NODE GPU reset, reset NODE GPU: memory errors; what the driver wants done; "
 	"doing it.\n\n"
 	"driver NODE absent, driver NODE loaded: it is unloaded by force, and is there again.\n\n"
+	"load NODE GPU PERCENT: how busy the GPU is.\n\n"
 	"heal NODE: all of this is undone; heal NODE GPU: what concerns that GPU. show NODE: the driver and the GPUs.";
 
 /* ---- where it is ---- */
@@ -154,7 +155,7 @@ static int say(struct fl_io *io, const struct sim *config, struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf driver = FL_BUF(FL_HELP_MAX), node = FL_BUF(FL_HELP_MAX);
 	const char *what = fl_name(&fl_sim_what_names, (int)config->what);
-	const char *argv[10] = { "fakectl", "say" };
+	const char *argv[10] = { "fairlead: sim", "say" };
 	uint32_t at = 2;
 
 	if (config->more.len < words[config->what].least || config->more.len > words[config->what].most)

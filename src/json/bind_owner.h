@@ -40,7 +40,8 @@ int fl_owned_lay(const struct fl_owner *owner, const void *want, const void *hav
  * version is left out; one that is given makes the API server refuse when the object is another by now, or has been
  * written since. */
 int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_str uid,
-		   struct fl_str version, const void *want, struct fl_arena *arena, struct fl_jw *w, struct fl_err *err) FL_MUSTUSE;
+		   struct fl_str version, const void *want, struct fl_arena *arena, struct fl_jw *w,
+		   struct fl_err *err) FL_MUSTUSE;
 
 /* Does every path lead somewhere? FL_E_INVALID names the first that does not; and it says so when a kind with a status
  * subresource is written on both sides of it, which takes two owners. */

@@ -18,9 +18,11 @@ static int help(FILE *out)
 	return out == stdout ? 0 : 2;
 }
 
+static const char *called = "fakectl";   /* or "fairlead: sim", whose words these are then */
+
 static int told(const struct fl_err *err)
 {
-	fprintf(stderr, "fakectl: %s\n", err->text);
+	fprintf(stderr, "%s: %s\n", called, err->text);
 	return 1;
 }
 
@@ -76,6 +78,8 @@ int main(int argc, char **argv)
 {
 	struct fl_err err = { 0 };
 
+	if (argc && !strchr(argv[0], '/'))
+		called = argv[0];
 	if (argc > 1 && strcmp(argv[1], "help") == 0)
 		return help(stdout);
 	if (argc < 3)
@@ -84,7 +88,7 @@ int main(int argc, char **argv)
 		return up(argc, argv);
 	struct fake_state *state = fake_map(argv[2]);
 	if (!state) {
-		fprintf(stderr, "fakectl: %s: %s\n", argv[2], strerror(errno));
+		fprintf(stderr, "%s: %s: %s\n", called, argv[2], strerror(errno));
 		return 1;
 	}
 	if (strcmp(argv[1], "tree") == 0 && argc < 5)
