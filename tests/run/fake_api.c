@@ -30,7 +30,7 @@ static struct fl_cache *truth_of(struct fake_api *api, const struct fl_kind *kin
 
 static void *copy_of(struct fl_cache *truth, const struct fl_entry *entry, struct fl_arena *arena)
 {
-	void *object = entry ? fl_arena_get(arena, truth->kind->root()->size) : NULL;
+	void *object = truth && entry ? fl_arena_get(arena, truth->kind->root()->size) : NULL;
 
 	return object && fl_entry_unpack(truth, entry, arena, object, NULL) == 0 ? object : NULL;
 }
