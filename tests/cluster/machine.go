@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,7 +71,8 @@ func (m *Machine) Command(ctx context.Context, name string, args ...string) *Com
 func (m *Machine) command(ctx context.Context, group, name string, args ...string) *Command {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Args[0] = name
-	cmd.Env = os.Environ()
+	// What is the tests' own would be reported by Fairlead's programs, which take such names for misspelt options.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(each string) bool { return strings.HasPrefix(each, "FAIRLEAD_") })
 	return &Command{Cmd: cmd, machine: m, cgroup: m.cgroup() + "/" + group}
 }
 
