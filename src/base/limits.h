@@ -541,6 +541,7 @@
 #define FL_HOST_DEADLINE (20 * FL_NS_PER_S)      /* a root on a disk that is slow and not dead */
 #define FL_HOST_SETTLE (50 * FL_NS_PER_MS)       /* udev makes the nodes of a driver one after the other: one look */
 #define FL_HOST_AGAIN (5 * FL_NS_PER_S)          /* after a look that came to nothing */
+#define FL_ROOT_KNOWN_MAX 48         /* names that a look keeps in mind: with all places of the driver's files, 40 */
 #define FL_HOST_EARLY (2 * FL_NS_PER_S)          /* the hook's program, just written; a driver may come much later */
 #define FL_HOST_POLL (60 * FL_NS_PER_S)          /* what no directory tells: /proc/devices, files of the driver */
 /* From a change of configuration files until it is followed: who edits saves twice, and each change that is followed is

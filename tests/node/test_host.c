@@ -12,6 +12,7 @@
 #include "run/memory.h"
 #include "test.h"
 #include "test_io.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -135,6 +136,59 @@ TEST(device_nodes_are_told_with_their_numbers){
 	SCAN_ROWS(devices)
 }
 
+struct link_count {
+	struct fl_fs fs;                       /* whose readlink counts */
+	const struct fl_fs *real;
+	int links;
+};
+
+static int64_t count_readlink(const struct fl_fs *fs, int dir, const char *path, char *buf, size_t len)
+{
+	struct link_count *counting = (struct link_count *)(uintptr_t)fl_container(fs, const struct link_count, fs);
+
+	counting->links++;
+	return counting->real->readlink(counting->real, dir, path, buf, len);
+}
+
+/* What is learnt of one directory, and of one that is not there, holds for the paths below it; a link is followed each
+ * time, and the last name of a path is looked at each time. */
+TEST_ONCE(paths_of_one_look_share_what_is_known_of_their_directories)
+{
+	static const struct {
+		const char *says, *path, *ends;
+		int links, r;
+	} paths[] = {
+		{ "each name is asked for", "/usr/lib/a", "/usr/lib/a", 3, 0 },
+		{ "but those of a directory that is known", "/usr/lib/b", "/usr/lib/b", 1, 0 },
+		{ "the last name is none of them", "/usr/lib", "/usr/lib", 1, 0 },
+		{ "a link is followed", "/lib/b", "/usr/lib/b", 2, 0 },
+		{ "and so it is again", "/lib/a", "/usr/lib/a", 2, 0 },
+		{ "a directory that is not there", "/usr/X11R6/lib/x", "", 1, -ENOENT },
+		{ "is not asked for again", "/usr/X11R6/lib64/x", "", 0, -ENOENT },
+		{ "a file that is not there may come", "/usr/lib/c", "", 1, -ENOENT },
+	};
+	FL_AUTO(fl_io) struct fl_io *io = fl_posix_new(NULL);
+	const char *dir = test_dir();
+	struct fl_root_known known = { 0 };
+	struct link_count counting;
+
+	GOT(io);
+	CHECK(host_tree_make(dir, "/usr/lib/a\n/usr/lib/b\n/lib > usr/lib\n"));
+	counting = (struct link_count){ .fs = *fl_io_fs(io), .real = fl_io_fs(io) };
+	counting.fs.readlink = count_readlink;
+	EACH_ROW (row, paths) {
+		char ends[FL_HOST_PATH_MAX] = "";
+		struct fl_stat stat;
+		int r;
+
+		counting.links = 0;
+		r = fl_root_resolve_known(&counting.fs, dir, row->path, &known, ends, &stat);
+		CHECK_INT(r, row->r);
+		CHECK_STR(fl_str(ends), row->ends);
+		CHECK_INT(counting.links, row->links);
+	}
+}
+
 /* More than there is room for is said, and what fits is sorted all the same. */
 TEST_ONCE(too_much_is_said)
 {
@@ -202,7 +256,7 @@ TEST_ONCE(the_fake_driver_is_found_whole)
 		OK(fl_buf_check(&text, "scan", NULL));
 		CHECK(strstr(text.p, "/libnvidia-ml.so.") && strstr(text.p, " libnvidia-ml.so.1>libnvidia-ml.so."));
 		CHECK(strstr(text.p, "/libcuda.so.") && strstr(text.p,
-		" libcuda.so>libcuda.so.1 libcuda.so.1>libcuda.so."));
+							       " libcuda.so>libcuda.so.1 libcuda.so.1>libcuda.so."));
 		CHECK(strstr(text.p, "/dev/nvidiactl 195:255") && strstr(text.p, "/dev/nvidia-uvm 120:0"));
 		CHECK(strstr(text.p, "Binary /usr/bin/nvidia-smi") && strstr(text.p, "gsp_ga10x.bin"));
 		CHECK(strstr(text.p, "Socket /run/nvidia-persistenced/socket"));

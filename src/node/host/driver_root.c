@@ -33,7 +33,26 @@ struct walk {
 	char done[FL_HOST_PATH_MAX];             /* without links; "" is the root */
 	char rest[2 * FL_HOST_PATH_MAX];         /* what is still to be walked */
 	unsigned links;
+	struct fl_root_known *known;
 };
+
+static const struct fl_root_name *find_known(const struct fl_root_known *known, const char *path)
+{
+	uint32_t len = known->count < FL_ROOT_KNOWN_MAX ? known->count : FL_ROOT_KNOWN_MAX;
+
+	for (uint32_t i = 0; i < len; i++)
+		if (strcmp(known->at[i].path, path) == 0)
+			return &known->at[i];
+	return NULL;
+}
+
+static void learn(struct fl_root_known *known, const char *path, bool absent)
+{
+	struct fl_root_name *name = &known->at[known->count++ % FL_ROOT_KNOWN_MAX];
+
+	(void)snprintf(name->path, sizeof name->path, "%s", path);
+	name->absent = absent;
+}
 
 static void go_up(char *path)
 {
@@ -64,13 +83,16 @@ static int follow(struct walk *w, const char *rest, char *target, int64_t len)
 /* Its last name is on the disk: 1, and a link was followed if it is one; or a negated errno. */
 static int look(const struct fl_fs *fs, const char *root, struct walk *w, const char *rest)
 {
+	const struct fl_root_name *name = *rest ? find_known(w->known, w->done) : NULL;
 	char full[2 * FL_HOST_PATH_MAX], target[FL_HOST_PATH_MAX];
 	int64_t n;
 	int r;
 
 	if (!fl_root_join(full, sizeof full, root, w->done))
 		return -ENAMETOOLONG;
-	n = fs->readlink(fs, AT_FDCWD, full, target, sizeof target);
+	n = !name ? fs->readlink(fs, AT_FDCWD, full, target, sizeof target) : name->absent ? -ENOENT : -EINVAL;
+	if (!name && *rest && (n == -EINVAL || n == -ENOENT))   /* what several paths may begin with */
+		learn(w->known, w->done, n == -ENOENT);
 	if (n == 0 || (n < 0 && n != -EINVAL))
 		return n ? (int)n : -ENOENT;
 	if (n >= (int64_t)sizeof target)
@@ -103,30 +125,24 @@ static int step(const struct fl_fs *fs, const char *root, struct walk *w)
 int fl_root_resolve(const struct fl_fs *fs, const char *root, const char *path, char ret[FL_HOST_PATH_MAX],
 		    struct fl_stat *ret_stat)
 {
-	char known[FL_HOST_PATH_MAX] = "";
+	struct fl_root_known known;
 
-	return fl_root_resolve_near(fs, root, path, known, ret, ret_stat);
+	known.count = 0;
+	return fl_root_resolve_known(fs, root, path, &known, ret, ret_stat);
 }
 
-int fl_root_resolve_near(const struct fl_fs *fs, const char *root, const char *path, char known[FL_HOST_PATH_MAX],
-			 char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat)
+int fl_root_resolve_known(const struct fl_fs *fs, const char *root, const char *path, struct fl_root_known *known,
+			  char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat)
 {
-	size_t near = strlen(known);
 	char full[2 * FL_HOST_PATH_MAX];
-	struct walk w = { 0 };
+	struct walk w = { .known = known };
 	int r;
 
-	if (strncmp(path, known, near) != 0 || path[near] != '/')
-		near = 0;
-	if ((size_t)snprintf(w.rest, sizeof w.rest, "%s", path + near) >= sizeof w.rest)
+	if ((size_t)snprintf(w.rest, sizeof w.rest, "%s", path) >= sizeof w.rest)
 		return -ENAMETOOLONG;
-	memcpy(w.done, known, near);
 	do
 		r = step(fs, root, &w);
 	while (r > 0);
-	/* Whatever has become of its last name, what stands before it is a directory. */
-	memcpy(known, w.done, sizeof w.done);
-	go_up(known);
 	if (r < 0)
 		return r;
 	(void)snprintf(ret, FL_HOST_PATH_MAX, "%s", w.done[0] ? w.done : "/");
@@ -156,11 +172,12 @@ static void failed(struct fl_lib_dirs *dirs, int sys, const char *root, const ch
 		(void)snprintf(dirs->where, sizeof dirs->where, "%.*s", FL_HOST_PATH_MAX, path);
 }
 
-static void add(const struct fl_fs *fs, const char *root, const char *name, struct fl_lib_dirs *dirs)
+static void add(const struct fl_fs *fs, const char *root, const char *name, struct fl_root_known *known,
+		struct fl_lib_dirs *dirs)
 {
 	struct fl_stat stat = { 0 };
 	char path[FL_HOST_PATH_MAX];
-	int r = fl_root_resolve(fs, root, name, path, &stat);
+	int r = fl_root_resolve_known(fs, root, name, known, path, &stat);
 
 	if (r < 0)
 		failed(dirs, -r, root, name);
@@ -177,10 +194,13 @@ static void add(const struct fl_fs *fs, const char *root, const char *name, stru
 
 void fl_lib_dirs_usual(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *ret)
 {
+	struct fl_root_known known;
+
+	known.count = 0;
 	ret->len = 0;
 	ret->error = 0;
 	for (const char *const *name = fl_lib_dir_names; **name; name++)
-		add(fs, root, *name, ret);
+		add(fs, root, *name, &known, ret);
 }
 
 static int64_t read_cache(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *dirs)
@@ -205,9 +225,11 @@ void fl_lib_dirs_cached(const struct fl_fs *fs, const char *root, struct fl_lib_
 {
 	static const struct fl_str cuda = FL_S_INIT("libcuda.so"), nvml = FL_S_INIT("libnvidia-ml.so");
 	int64_t n = read_cache(fs, root, dirs);
+	struct fl_root_known known;
 	struct fl_ld_cache cache;
 	struct fl_ld_entry entry;
 
+	known.count = 0;
 	if (n < 0)
 		failed(dirs, (int)-n, root, "/etc/ld.so.cache");
 	if (n <= 0 || !fl_ld_cache_open(&cache, dirs->cache, (size_t)n))
@@ -221,12 +243,12 @@ void fl_lib_dirs_cached(const struct fl_fs *fs, const char *root, struct fl_lib_
 		    (size_t)snprintf(dir, sizeof dir, "%.*s", FL_ARG(entry.value)) >= sizeof dir || !strrchr(dir, '/'))
 			continue;
 		/* Where it is, and where the driver's own file is that it leads to. */
-		if (fl_root_resolve(fs, root, dir, file, &stat) < 0)
+		if (fl_root_resolve_known(fs, root, dir, &known, file, &stat) < 0)
 			continue;   /* an entry from before the last ldconfig */
 		go_up(dir);
-		add(fs, root, dir[0] ? dir : "/", dirs);
+		add(fs, root, dir[0] ? dir : "/", &known, dirs);
 		go_up(file);
-		add(fs, root, file[0] ? file : "/", dirs);
+		add(fs, root, file[0] ? file : "/", &known, dirs);
 	}
 }
 

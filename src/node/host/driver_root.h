@@ -18,10 +18,19 @@ bool fl_root_join(char *ret, size_t size, const char *root, const char *path) FL
 int fl_root_resolve(const struct fl_fs *fs, const char *root, const char *path, char ret[FL_HOST_PATH_MAX],
 		    struct fl_stat *ret_stat);
 
-/* The same, for many paths one after another: `known` is "" at first, and then the directory in which the last one
- * ended. What a path has in common with it is not looked at again. */
-int fl_root_resolve_near(const struct fl_fs *fs, const char *root, const char *path, char known[FL_HOST_PATH_MAX],
-			 char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat);
+/* What a look has learnt of a root so far: directories that are no links, and names that are not there. Zeroed:
+ * nothing. The oldest makes room. */
+struct fl_root_known {
+	uint32_t count;                          /* learnt so far */
+	struct fl_root_name {
+		char path[FL_HOST_PATH_MAX];
+		bool absent;
+	} at[FL_ROOT_KNOWN_MAX];
+};
+
+/* The same, for many paths of one look: what two of them have in common is looked at once. */
+int fl_root_resolve_known(const struct fl_fs *fs, const char *root, const char *path, struct fl_root_known *known,
+			  char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat);
 
 /* Where device nodes are: in the root if it has a /dev, else in "/". 0 or a negated errno. */
 int fl_root_dev(const struct fl_fs *fs, const char *root, const char **ret);

@@ -64,7 +64,7 @@ static bool look(struct looking *l, int dir, const char *path, struct fl_stat *r
 
 bool scan_look(struct looking *l, const char *path, char ret[FL_HOST_PATH_MAX], struct fl_stat *ret_stat)
 {
-	int r = fl_root_resolve_near(l->fs, l->scan->root, path, l->known, ret, ret_stat);
+	int r = fl_root_resolve_known(l->fs, l->scan->root, path, &l->known, ret, ret_stat);
 	char full[2 * FL_HOST_PATH_MAX];
 
 	if (r < 0 && fl_root_join(full, sizeof full, l->scan->root, path))

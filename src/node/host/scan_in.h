@@ -12,7 +12,7 @@ struct looking {
 	struct fl_host_scan *scan;
 	struct scan_seen seen[64];
 	uint32_t seen_count;
-	char known[FL_HOST_PATH_MAX];          /* the directory in which the last path ended (driver_root.h) */
+	struct fl_root_known known;
 };
 
 /* The first thing of which people should know; when it is mended, the next one shows. */
