@@ -74,6 +74,26 @@ static void log_settings(struct fl_agent *agent, const struct fl_settings *setti
 		fl_log(agent->options.log, FL_INFO, "the configuration is in force as it was given");
 }
 
+/* What a file, or the Node's label, has changed; not what log_settings tells in words. */
+static void log_changes(struct fl_agent *agent, const struct fl_write *write)
+{
+	static const struct fl_str elsewhere[] = { FL_S_INIT("message"), FL_S_INIT("untaken"), FL_S_INIT("noNode"),
+						   FL_S_INIT("waits"), FL_S_INIT("started") };
+	char text[FL_PLAN_TEXT] = "";
+	struct fl_buf changed = FL_BUF_IN(text);
+
+	for (uint32_t i = 0; write->exists && i < write->paths.len; i++) {
+		uint32_t k = 0;
+
+		while (k < FL_LEN(elsewhere) && !fl_str_eq(elsewhere[k], write->paths.at[i]))
+			k++;
+		if (k == FL_LEN(elsewhere))
+			fl_buf_printf(&changed, "%s%.*s", changed.len ? ", " : "", FL_ARG(write->paths.at[i]));
+	}
+	if (changed.len)
+		fl_log(agent->options.log, FL_INFO, "settings have changed", FL_KV_TEXT("settings", text));
+}
+
 static void settings_start(void *agent_, struct fl_write *write)
 {
 	struct fl_agent *agent = agent_;
@@ -85,6 +105,7 @@ static void settings_start(void *agent_, struct fl_write *write)
 	}
 	if (write->what == FL_WANT_OBJECT) {
 		log_settings(agent, settings);
+		log_changes(agent, write);
 		install_hook(agent, settings);
 	}
 	fl_memory_sink.start(agent->io, write);

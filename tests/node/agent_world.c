@@ -134,6 +134,9 @@ static void no_line(void *self, const char *line, size_t len)
 	((struct world *)self)->warned += memmem(line, len, "configuration is wrong", 22) != NULL;
 	((struct world *)self)->untaken += memmem(line, len, "not all of the configuration", 28) != NULL;
 	((struct world *)self)->missed += memmem(line, len, "the Node is not found", 21) != NULL;
+	if (memmem(line, len, "settings have changed", 21))
+		(void)snprintf(((struct world *)self)->changed, sizeof((struct world *)self)->changed, "%.*s",
+			       (int)len, line);
 	if (getenv("TEST_LOG"))
 		(void)fprintf(stderr, "# %.*s", (int)len, line);
 }

@@ -23,6 +23,7 @@ struct world {
 	bool node;                     /* there is an API server, and the Node: GPUsReady is True, "as it was" */
 	bool astray; int warned;       /* a driver was looked for elsewhere; log lines of a wrong configuration */
 	int untaken, missed;           /* ... of one that is not taken as a whole; of a Node that is not there */
+	char changed[400];             /* the log's last line of settings that have changed */
 	struct old *old;               /* a journal that the test has open */
 	void (*hear)(void *w, const struct fl_told_event *event);   /* NULL: nobody does */
 	uint32_t told;                 /* a bit for each that hear() has waited for */

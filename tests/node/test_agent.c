@@ -603,6 +603,33 @@ TEST_ONCE(each_mistake_is_logged_once_and_what_is_left_out_is_not_logged_with_it
 	CHECK_INT(w.untaken, 1);
 }
 
+static bool has_changed(struct world *w, int arg)
+{
+	static const char *const settings[] = { "\"settings\":\"migStrategy, passDeviceSpecs\"",
+						"\"settings\":\"passDeviceSpecs, sharing, "
+						"failRequestsGreaterThanOne\"" };
+
+	return strstr(w->changed, settings[arg]);
+}
+
+TEST_ONCE(settings_that_a_file_changes_are_logged_by_name)
+{
+	char file[120];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(file, sizeof file, "%s/c.yaml", w.pod_dir);
+	CHECK(test_write_file(file, "version: v1\n"));
+	w.config = file;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK_STR(fl_str(w.changed), "");
+	CHECK(test_write_file(file, "version: v1\nflags: {migStrategy: mixed, plugin: {passDeviceSpecs: true}}\n"));
+	CHECK(until(&w, has_changed, 0));
+	CHECK(test_write_file(file, "version: v1\nflags: {migStrategy: mixed}\n"
+				    "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}\n"));
+	CHECK(until(&w, has_changed, 1));
+}
+
 static bool node_says_of_cdi(struct world *w, int arg)
 {
 	(void)arg;
