@@ -628,7 +628,11 @@ FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
 FL_STRUCT(fl_mps, FL_MPS);
 extern const struct fl_kind fl_mps_kind;
 
-/* ---- our own Node at the API server: a part that only the agent looks at ---- */
+/* ---- our own Node at the API server: a part that only the agent looks at ----
+ *
+ * A kind of its own, not another source of fl_node_kind: sources differ in which objects they tell of, these tables in
+ * what is kept of one. The agent reads whole conditions and every allocatable resource of one Node; to the controller
+ * these rows would cost bytes for each Node of the cluster. So it is with Pods below. */
 #define FL_OWN_NODE_SPEC(X) \
 	X(LIST(fl_taint), taints, "taints", .help = "Shared with others, and one value: changed by JSON patch only.")
 FL_STRUCT(fl_own_node_spec, FL_OWN_NODE_SPEC);
@@ -648,7 +652,8 @@ FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
 FL_STRUCT(fl_own_node, FL_OWN_NODE);
 extern const struct fl_kind fl_own_node_kind;
 
-/* ---- Pods of this node at the API server: watched only while needed (node/kubelet/pods.h) ---- */
+/* ---- Pods of this node at the API server: watched only while needed (node/kubelet/pods.h), by one selector at a
+ * time ---- */
 #define FL_OWN_POD_META(X) \
 	FL_META_NAMES(X) \
 	X(LIST(fl_owner_ref), owner_references, "ownerReferences", .list_key = "uid", .help = "Has it a controller?")

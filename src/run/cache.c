@@ -26,6 +26,7 @@ void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const str
 		   struct fl_interns *interns, const uint64_t seed[2])
 {
 	*cache = (struct fl_cache){ .kind = kind, .interns = interns, .seed = { seed[0], seed[1] } };
+	memset(cache->rounds, 1, sizeof cache->rounds);
 	cache->packing = FL_BUF(FL_PACKED_MAX);
 	find_names(cache);
 	groups_init(cache, by);
@@ -81,8 +82,8 @@ void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry)
 {
 	if (!entry)
 		return;
-	if (entry->round) {
-		entry->round--;
+	if (entry->marks) {
+		entry->marks--;
 		return;
 	}
 	fl_pack_drop(cache->kind->root(), fl_entry_packed(cache, entry), cache->interns);
@@ -91,7 +92,7 @@ void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry)
 
 struct fl_entry *fl_entry_ref(struct fl_entry *entry)
 {
-	entry->round++;
+	entry->marks++;
 	return entry;
 }
 
@@ -268,12 +269,12 @@ static void remove_place(struct fl_cache *cache, uint32_t slot)
 static void commit(struct fl_cache *cache, struct fl_entry *entry, struct fl_entry *before, uint32_t place,
 		   uint32_t hash)
 {
-	fl_cache_keep(cache, entry);
 	cache->bytes += entry_size(entry->link_count, entry->len);
 	if (before) {
+		entry->marks = before->marks;
 		cache->entries.at[place] = entry;
 		cache->bytes -= entry_size(before->link_count, before->len);
-		before->round = 0;
+		before->marks = 0;
 	} else {
 		place = cache->entries.len;
 		cache->entries.at[cache->entries.len++] = entry;
@@ -351,7 +352,6 @@ int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_cha
 	before = place == NOWHERE ? NULL : cache->entries.at[place];
 	if (before && fl_str_eq(fl_entry_packed(cache, before), packed)) {
 		fl_pack_drop(cache->kind->root(), packed, cache->interns);
-		fl_cache_keep(cache, before);
 		*ret = (struct fl_cache_change){ .after = before, .same = true };
 		return 0;
 	}
@@ -369,7 +369,7 @@ static struct fl_entry *take_out(struct fl_cache *cache, uint32_t slot)
 	remove_place(cache, slot);
 	cache->bytes -= entry_size(entry->link_count, entry->len);
 	cache->len--;
-	entry->round = 0;
+	entry->marks = 0;
 	return entry;
 }
 
@@ -398,37 +398,80 @@ struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at)
 	return *at ? cache->entries.at[--*at] : NULL;
 }
 
-void fl_cache_mark(struct fl_cache *cache)
+/* ---- who has an object ---- */
+
+static uint32_t mark_of(const struct fl_entry *entry, uint32_t source)
 {
-	cache->round = (cache->round + 1) % ROUNDS;
+	return entry->marks >> source * MARK_BITS & ROUNDS;
 }
 
-void fl_cache_keep(const struct fl_cache *cache, struct fl_entry *entry)
+static void set_mark(struct fl_entry *entry, uint32_t source, uint32_t mark)
 {
-	entry->round = cache->round % ROUNDS;
+	uint32_t others = entry->marks & ~(ROUNDS << source * MARK_BITS);
+
+	entry->marks = (others | mark << source * MARK_BITS) & ((1u << MARK_BITS * FL_SOURCES) - 1);
 }
 
-uint32_t fl_entry_round(const struct fl_entry *entry)
+void fl_cache_told(const struct fl_cache *cache, struct fl_entry *entry, uint32_t source)
 {
-	return entry->round;
+	set_mark(entry, source, cache->rounds[source]);
 }
 
-void fl_cache_doom(const struct fl_cache *cache, struct fl_entry *entry)
+void fl_cache_untold(struct fl_entry *entry, uint32_t source)
 {
-	entry->round = (cache->round - 1) % ROUNDS;
+	set_mark(entry, source, 0);
+}
+
+void fl_cache_doom(struct fl_entry *entry)
+{
+	entry->marks = 0;
+}
+
+bool fl_cache_has(const struct fl_entry *entry)
+{
+	return entry->marks != 0;
+}
+
+bool fl_cache_has_now(const struct fl_cache *cache, const struct fl_entry *entry, uint32_t source)
+{
+	struct fl_entry others = { .marks = entry->marks };
+
+	set_mark(&others, source, 0);
+	return others.marks || mark_of(entry, source) == cache->rounds[source];
+}
+
+/* So many full states were begun and none was swept to its end that the next number would be one that entries have. */
+static void forget_rounds(struct fl_cache *cache, uint32_t source, uint32_t last)
+{
+	for (uint32_t i = 0; i < cache->entries.len; i++)
+		if (mark_of(cache->entries.at[i], source))
+			set_mark(cache->entries.at[i], source, last);
+	cache->unswept[source] = 1;
+}
+
+void fl_cache_mark(struct fl_cache *cache, uint32_t source)
+{
+	uint32_t round = cache->rounds[source];
+
+	if (++cache->unswept[source] == ROUNDS)
+		forget_rounds(cache, source, round);
+	cache->rounds[source] = (uint8_t)(round % ROUNDS + 1);
 }
 
 /* From the last place to the first: an entry that moves into a gap comes from behind, where all has been looked at. */
-struct fl_entry *fl_cache_stale(const struct fl_cache *cache, uint32_t *at)
+struct fl_entry *fl_cache_stale(struct fl_cache *cache, uint32_t source, uint32_t *at)
 {
 	if (*at > cache->entries.len)
 		*at = cache->entries.len;
 	while (*at > 0) {
 		struct fl_entry *entry = cache->entries.at[--*at];
 
-		if (entry->round != cache->round)
+		if (mark_of(entry, source) != cache->rounds[source])
+			set_mark(entry, source, 0);
+		if (!entry->marks)
 			return entry;
 	}
+	cache->unswept[source] = 0;
 	return NULL;
 }
 
@@ -444,7 +487,7 @@ uint64_t fl_cache_bytes(const struct fl_cache *cache)
 void fl_cache_free(struct fl_cache *cache)
 {
 	for (uint32_t i = 0; i < cache->entries.len; i++) {
-		cache->entries.at[i]->round = 0;
+		cache->entries.at[i]->marks = 0;
 		fl_entry_drop(cache, cache->entries.at[i]);
 	}
 	fl_vec_free(&cache->entries);

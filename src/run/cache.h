@@ -16,6 +16,7 @@
 #include "json/bind_pack.h"
 
 #define FL_INDEXES 6
+#define FL_SOURCES 4            /* of one kind: those who tell of its objects, each of some */
 
 /* ---- indexes: finding, counting and summing up objects by what they have in common ---- */
 
@@ -91,7 +92,7 @@ struct fl_cache {
 	bool closed, unsorted;         /* one of `opened` is not open; `sorted` has others than there are */
 	void *blank;                   /* an object of defaults; NULL before the first one is put */
 
-	uint32_t round;             /* counts the marks; may be read */
+	uint8_t rounds[FL_SOURCES], unswept[FL_SOURCES];   /* the current ones; those begun since the last full sweep */
 };
 
 /* `by` ends with a row without a name; NULL: no indexes. The kind's root begins with the metadata that FL_META_NAMES
@@ -106,7 +107,8 @@ struct fl_cache_change {
 	bool same;                  /* byte for byte what was there: nobody needs to know. No `before` then */
 };
 
-/* Take an object in, or in place of the one of its name. Nothing has changed on failure. */
+/* Take an object in, or in place of the one of its name, which leaves it to the sources that had it. Nothing has
+ * changed on failure. */
 int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret,
 		 struct fl_err *err) FL_MUSTUSE;
 
@@ -135,9 +137,6 @@ int fl_cache_unpacked_get(struct fl_cache *cache, struct fl_str space, struct fl
 			  struct fl_unpacked *ret) FL_MUSTUSE;
 int fl_cache_unpacked(struct fl_cache *cache, const struct fl_unpacked **ret, uint32_t *ret_len) FL_MUSTUSE;
 
-/* The mark (struct fl_cache.round) after which it was put or kept last. */
-uint32_t fl_entry_round(const struct fl_entry *entry);
-
 /* Those under one value of an index; NULL: none, which has a length and a sum of 0. Of several parts the value is what
  * fl_cache_value made of them. */
 const struct fl_group *fl_cache_group(const struct fl_cache *cache, uint32_t index, struct fl_str value);
@@ -155,12 +154,20 @@ struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);
  * the time is told once. */
 struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at);
 
-/* A full state comes: mark, put all that is there, then look at one by one what was not put: start with *at =
- * UINT32_MAX, and remove or keep each; NULL when none is left. Puts and removes may come in between. */
-void fl_cache_mark(struct fl_cache *cache);
-struct fl_entry *fl_cache_stale(const struct fl_cache *cache, uint32_t *at);
-void fl_cache_keep(const struct fl_cache *cache, struct fl_entry *entry);   /* as if it had been put */
-void fl_cache_doom(const struct fl_cache *cache, struct fl_entry *entry);   /* as if it had not */
+/* ---- who has an object: the sources of the kind, by number ---- */
+
+void fl_cache_told(const struct fl_cache *cache, struct fl_entry *entry, uint32_t source);   /* it has it */
+void fl_cache_untold(struct fl_entry *entry, uint32_t source);   /* it has it no more */
+void fl_cache_doom(struct fl_entry *entry);                      /* nobody has it */
+bool fl_cache_has(const struct fl_entry *entry);                 /* does any? */
+/* Has any but this one, or this one since its last mark? */
+bool fl_cache_has_now(const struct fl_cache *cache, const struct fl_entry *entry, uint32_t source);
+
+/* A source's full state comes: mark, put and say `told` of all that is there, then sweep: start with *at = UINT32_MAX.
+ * What was not told is the source's no more, and what thereby is nobody's is handed out one by one; NULL when all has
+ * been looked at. Puts and removes may come in between. */
+void fl_cache_mark(struct fl_cache *cache, uint32_t source);
+struct fl_entry *fl_cache_stale(struct fl_cache *cache, uint32_t source, uint32_t *at);
 
 /* Everything that the cache holds, tables included. */
 uint64_t fl_cache_bytes(const struct fl_cache *cache);

@@ -13,17 +13,21 @@ struct fl_link {
 	int32_t amount;                 /* what it counts for in the group's sum */
 };
 
-/* The bits are enough: a packed object ends at FL_PACKED_MAX, and each value takes some of its bytes; rounds are only
- * compared with the current one. */
+/* A source's mark in an entry: the round of its full state in which it told of the object last; 0: it has it not. */
+#define MARK_BITS 5
+#define ROUNDS ((1u << MARK_BITS) - 1)   /* 1 to ROUNDS, and again from 1 */
+
+/* The bits are enough: a packed object ends at FL_PACKED_MAX, and each value takes some of its bytes; a source's round
+ * is only compared with its current one. */
 struct fl_entry {
 	uint64_t len : 22;              /* of the packed bytes: ENTRY_BITS */
 	uint64_t link_count : 22;
-	uint64_t round : 20;            /* of the mark after which it was put last; outside: references but one */
+	uint64_t marks : MARK_BITS * FL_SOURCES;   /* of each source; outside of the cache: references but one */
 	struct fl_link links[];         /* the packed bytes follow */
 };
 #define ENTRY_BITS ((1u << 22) - 1)
-#define ROUNDS (1u << 20)
 _Static_assert(FL_PACKED_MAX <= ENTRY_BITS, "its length fits");
+_Static_assert(sizeof(struct fl_entry) == 8, "sources cost an object nothing");
 
 /* An object that stays unpacked, by its entry's place. */
 struct opened {

@@ -3,7 +3,7 @@
 
 bool fl_feed_known(const struct fl_feed *feed)
 {
-	return feed->state != FEED_UNKNOWN;
+	return feed->first->state != FEED_UNKNOWN;
 }
 
 /* ---- what plans say is kept with their key ---- */

@@ -200,11 +200,11 @@ int run_put_over(struct fl_feed *feed, void *shown, const void *object, struct f
 	return r;
 }
 
-static void sweep_from_here(struct fl_feed *feed)
+static void sweep_from_here(struct fl_feed *source)
 {
-	feed->sweeping = true;
-	feed->sweep_at = UINT32_MAX;
-	run_wake(feed->loop);
+	source->sweeping = true;
+	source->sweep_at = UINT32_MAX;
+	run_wake(source->loop);
 }
 
 static void remove_later(struct fl_feed *feed, struct fl_str space, struct fl_str name)
@@ -213,7 +213,7 @@ static void remove_later(struct fl_feed *feed, struct fl_str space, struct fl_st
 
 	if (!entry)
 		return;
-	fl_cache_doom(&feed->cache, entry);
+	fl_cache_doom(entry);
 	run_starve(feed->loop);
 	if (!feed->telling)   /* else the end of the full state sweeps it out */
 		sweep_from_here(feed);
@@ -316,39 +316,84 @@ void run_check_active(struct fl_loop *loop)
 
 /* ---- feeders ---- */
 
-static void note_told(struct fl_feed *feed)
+static void note_told(struct fl_feed *source)
 {
-	feed->told++;
-	feed->told_at = fl_now(feed->loop->io);
+	source->first->told++;
+	source->first->told_at = fl_now(source->loop->io);
 }
 
-int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err)
+/* Sources are not equally quick: what another one has shown may be newer than what this one tells only now. Not in a
+ * full state, so that a server which was set back is believed. *ret_entry: what is shown, NULL: nothing. */
+static int is_old(struct fl_feed *source, const struct fl_meta_names *meta, struct fl_entry **ret_entry, bool *ret)
 {
+	struct fl_feed *feed = source->first;
+	struct fl_entry *entry = fl_cache_get(&feed->cache, meta->space, meta->name);
+	uint64_t told = run_version(meta->resource_version);
+	struct fl_str shown;
+
+	*ret_entry = entry;
+	*ret = false;
+	if (!feed->next || source->telling || !entry || !told || !fl_cache_has(entry))
+		return 0;
+	if (fl_peek(feed->source.kind->root(), fl_entry_packed(&feed->cache, entry), RUN_AT(feed, resource_version),
+		    &feed->loop->feeding, &shown) < 0)
+		return -FL_E_NOMEM;
+	*ret = told < run_version(shown);
+	return 0;
+}
+
+static int put_told(struct fl_feed *source, const void *object, struct fl_err *err)
+{
+	struct fl_feed *feed = source->first;
 	const struct fl_meta_names *meta = run_meta(feed, object);
 	struct overlay *overlay = overlay_find(feed, meta->space, meta->name);
-	int r = overlay ? overlay_told(feed, overlay, object, err) : run_put(feed, object, NULL, err);
+	struct fl_entry *entry;
+	bool old;
+	int r = is_old(source, meta, &entry, &old);
 
+	if (r < 0)
+		return fl_fail(err, FL_E_NOMEM, "%s: no memory for a change", feed->source.kind->kind);
+	if (!old) {
+		r = overlay ? overlay_told(source, overlay, object, err) : run_put(feed, object, NULL, err);
+		entry = fl_cache_get(&feed->cache, meta->space, meta->name);
+	}
+	if (r == 0 && entry)
+		fl_cache_told(&feed->cache, entry, source->number);
 	await_told(feed, meta->space, meta->name);
-	fl_arena_reset(&feed->loop->feeding);
-	note_told(feed);
 	return r;
 }
 
-void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name)
+int fl_feed_put(struct fl_feed *source, const void *object, struct fl_err *err)
 {
-	struct overlay *overlay = overlay_find(feed, space, name);
+	int r = put_told(source, object, err);
 
-	if (overlay)
-		(void)overlay_told(feed, overlay, NULL, NULL);
-	else
-		run_remove(feed, space, name);
-	fl_arena_reset(&feed->loop->feeding);
-	note_told(feed);
+	fl_arena_reset(&source->loop->feeding);
+	note_told(source);
+	return r;
 }
 
-bool fl_feed_same(struct fl_feed *feed, struct fl_str space, struct fl_str name, struct fl_str uid,
+void fl_feed_gone(struct fl_feed *source, struct fl_str space, struct fl_str name)
+{
+	struct fl_feed *feed = source->first;
+	struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+	struct overlay *overlay = overlay_find(feed, space, name);
+
+	if (entry)
+		fl_cache_untold(entry, source->number);
+	if (!entry || !fl_cache_has(entry)) {
+		if (overlay)
+			(void)overlay_told(source, overlay, NULL, NULL);
+		else
+			run_remove(feed, space, name);
+	}
+	fl_arena_reset(&feed->loop->feeding);
+	note_told(source);
+}
+
+bool fl_feed_same(struct fl_feed *source, struct fl_str space, struct fl_str name, struct fl_str uid,
 		  struct fl_str version)
 {
+	struct fl_feed *feed = source->first;
 	struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
 	struct overlay *overlay;
 
@@ -358,26 +403,26 @@ bool fl_feed_same(struct fl_feed *feed, struct fl_str space, struct fl_str name,
 	overlay = overlay_find(feed, space, name);
 	if (overlay && !overlay_same(feed, overlay, version))
 		return false;
-	fl_cache_keep(&feed->cache, entry);
+	fl_cache_told(&feed->cache, entry, source->number);
 	feed->unchanged++;
-	note_told(feed);
+	note_told(source);
 	return true;
 }
 
-void fl_feed_asked(struct fl_feed *feed)
+void fl_feed_asked(struct fl_feed *source)
 {
-	feed->asked++;
-	feed->asking = true;
+	source->asked++;
+	source->asking = true;
 }
 
-void fl_feed_begin(struct fl_feed *feed)
+void fl_feed_begin(struct fl_feed *source)
 {
-	if (!feed->asking)
-		fl_feed_asked(feed);
-	feed->asking = false;
-	feed->telling = true;
-	feed->sweeping = false;
-	fl_cache_mark(&feed->cache);
+	if (!source->asking)
+		fl_feed_asked(source);
+	source->asking = false;
+	source->telling = true;
+	source->sweeping = false;
+	fl_cache_mark(&source->first->cache, source->number);
 }
 
 /* Whether the server has the kind is a fact too (fl_view_absent), and what came while it was not known yet was planned
@@ -396,37 +441,57 @@ static void tell_whether_known(const struct fl_feed *feed)
 	}
 }
 
-void fl_feed_synced(struct fl_feed *feed)
+/* Known when each source is; there, unless one is absent that is needed, or all are. */
+static enum feed_state state_of_all(const struct fl_feed *feed)
 {
-	if (feed->state == FEED_ABSENT || feed->state == FEED_AWAITED)
-		tell_whether_known(feed);
-	feed->state = FEED_SYNCED;
-	feed->telling = false;
-	feed->full_states++;
-	feed->told_at = fl_now(feed->loop->io);
-	overlay_synced(feed);
-	sweep_from_here(feed);
-	run_check_active(feed->loop);
+	bool unknown = false, awaited = false, lacks = false, has = false;
+
+	for (; feed; feed = feed->next) {
+		unknown |= feed->told_state == FEED_UNKNOWN;
+		awaited |= feed->told_state == FEED_AWAITED;
+		lacks |= feed->told_state == FEED_ABSENT && !feed->optional;
+		has |= feed->told_state == FEED_SYNCED;
+	}
+	if (unknown)
+		return FEED_UNKNOWN;
+	if (awaited)
+		return FEED_AWAITED;
+	return has && !lacks ? FEED_SYNCED : FEED_ABSENT;
 }
 
-void fl_feed_absent(struct fl_feed *feed)
+static void become(struct fl_feed *source, enum feed_state state)
 {
-	if (feed->state == FEED_SYNCED || feed->state == FEED_AWAITED)
-		tell_whether_known(feed);
-	feed->state = FEED_ABSENT;
-	feed->telling = false;
-	fl_cache_mark(&feed->cache);
-	sweep_from_here(feed);
-	run_check_active(feed->loop);
+	if (state != source->told_state && source->told_state != FEED_UNKNOWN && state != FEED_AWAITED)
+		tell_whether_known(source->first);
+	source->told_state = state;
+	source->first->state = state_of_all(source->first);
+	run_check_active(source->loop);
 }
 
-void fl_feed_awaited(struct fl_feed *feed)
+void fl_feed_synced(struct fl_feed *source)
 {
-	feed->state = FEED_AWAITED;
-	run_check_active(feed->loop);
+	source->telling = false;
+	source->first->full_states++;
+	source->first->told_at = fl_now(source->loop->io);
+	overlay_synced(source);
+	sweep_from_here(source);
+	become(source, FEED_SYNCED);
 }
 
-/* One that was not told. It stays when it is our own and younger than the telling. */
+void fl_feed_absent(struct fl_feed *source)
+{
+	source->telling = false;
+	fl_cache_mark(&source->first->cache, source->number);
+	sweep_from_here(source);
+	become(source, FEED_ABSENT);
+}
+
+void fl_feed_awaited(struct fl_feed *source)
+{
+	become(source, FEED_AWAITED);
+}
+
+/* One that no source has. It stays when it is our own and younger than the telling. */
 static int sweep_out(struct fl_feed *feed, struct fl_entry *entry)
 {
 	void *object = run_may_change(feed->loop) ? open_entry(feed, entry) : NULL;
@@ -437,26 +502,35 @@ static int sweep_out(struct fl_feed *feed, struct fl_entry *entry)
 		return -FL_E_NOMEM;
 	meta = run_meta(feed, object);
 	overlay = overlay_find(feed, meta->space, meta->name);
-	if (feed->state != FEED_ABSENT && overlay && overlay->laid)
-		fl_cache_keep(&feed->cache, entry);
-	else
+	if (feed->state == FEED_ABSENT || !overlay || !overlay->laid)
 		run_remove(feed, meta->space, meta->name);
 	return 0;
 }
 
-bool run_sweep(struct fl_feed *feed, uint32_t steps)
+static bool sweep_source(struct fl_feed *source, uint32_t steps)
 {
-	while (feed->sweeping && steps-- > 0) {
-		struct fl_entry *entry = fl_cache_stale(&feed->cache, &feed->sweep_at);
+	struct fl_feed *feed = source->first;
+
+	while (source->sweeping && steps-- > 0) {
+		struct fl_entry *entry = fl_cache_stale(&feed->cache, source->number, &source->sweep_at);
 		int r = entry ? sweep_out(feed, entry) : 0;
 
 		fl_arena_reset(&feed->loop->feeding);
-		feed->sweeping = entry != NULL;
+		source->sweeping = entry != NULL;
 		if (r < 0) {
-			feed->sweep_at++;   /* the same one again */
+			source->sweep_at++;   /* the same one again */
 			run_starve(feed->loop);
 			break;
 		}
 	}
-	return feed->sweeping;
+	return source->sweeping;
+}
+
+bool run_sweep(struct fl_feed *feed, uint32_t steps)
+{
+	bool more = false;
+
+	for (struct fl_feed *source = feed; source; source = source->next)
+		more |= sweep_source(source, steps);
+	return more;
 }

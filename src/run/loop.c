@@ -55,7 +55,13 @@ struct fl_loop *fl_loop_new(struct fl_io *io, const struct fl_loop_options *opti
 static void feed_free(struct fl_feed *feed)
 {
 	struct overlay *overlay;
+	struct fl_feed *added;
 	uint32_t at = 0;
+
+	while ((added = feed->next)) {
+		feed->next = added->next;
+		fl_free(added);
+	}
 
 	while ((overlay = fl_hmap_next(&feed->overlays, &at))) {
 		overlay_drop(feed, overlay);
@@ -175,6 +181,7 @@ int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct 
 		return fl_fail(err, FL_E_NOMEM, "no memory for the cache of %s", source->kind->kind);
 	}
 	feed->loop = loop;
+	feed->first = feed;
 	feed->source = *source;
 	feed->meta = meta;
 	fl_hmap_init(&feed->overlays, overlay_key, loop->options.seed);
@@ -183,6 +190,29 @@ int fl_loop_source(struct fl_loop *loop, const struct fl_source *source, struct 
 	if (source->unpacked)
 		fl_cache_stay_unpacked(&feed->cache, source->unpacked);
 	return 0;
+}
+
+struct fl_feed *fl_loop_feed_add(struct fl_loop *loop, const struct fl_kind *kind, const char *name, bool optional,
+				 struct fl_err *err)
+{
+	struct fl_feed *last = run_feed(loop, kind), *added;
+
+	while (last && last->next)
+		last = last->next;
+	if (!last || last->number + 1 == FL_SOURCES) {
+		(void)fl_fail(err, FL_E_INVALID, last ? "%s has %d sources already" : "%s has no source yet",
+			      kind->kind, FL_SOURCES);
+		return NULL;
+	}
+	added = fl_zalloc(sizeof *added);
+	if (!added) {
+		(void)fl_fail(err, FL_E_NOMEM, "no memory for a source of %s", kind->kind);
+		return NULL;
+	}
+	*added = (struct fl_feed){ .loop = loop, .first = last->first, .number = last->number + 1, .name = name,
+				   .optional = optional };
+	last->next = added;
+	return added;
 }
 
 static int check_owner(const struct fl_loop *loop, const struct fl_capability *row, const struct fl_owner *owner,

@@ -169,13 +169,26 @@ int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, c
 
 /* ---- feeders ---- */
 
-/* Where the objects of a kind go in; NULL: the kind has no source. Lives as long as the loop. */
+/* Where the objects of a kind's first source go in; NULL: the kind has none. Lives as long as the loop. */
 struct fl_feed *fl_loop_feed(struct fl_loop *loop, const struct fl_kind *kind);
+
+/* Another source of a kind that has one, before capabilities and feeders: a watch with another selector, a directory
+ * beside the API server. All fill one cache:
+ *   - an object is there while one source has it; what a source no more names, or says is gone, goes only if no other
+ *     has it. It costs an object no memory;
+ *   - the kind is known and synced when each of its sources is; it is absent when all are, or one that is not optional;
+ *   - that an optional one is absent is a fact: fl_view_lacks, by its name;
+ *   - of two versions of an object the later one counts, whoever tells it last; only a full state is believed in any
+ *     case, so that a server which was set back is.
+ * Who writes an object need not know by which source it will be told. `name` is borrowed. NULL: FL_E_INVALID, the kind
+ * has no source yet, or FL_SOURCES; FL_E_NOMEM. */
+struct fl_feed *fl_loop_feed_add(struct fl_loop *loop, const struct fl_kind *kind, const char *name, bool optional,
+				 struct fl_err *err) FL_MUSTUSE;
 
 /* A full state is asked for: it will tell of all that has been done by now. For who is told long after he asks; who
  * does not call it asks when he begins. */
 void fl_feed_asked(struct fl_feed *feed);
-/* A full state comes; what is not put until it is over is gone. May begin anew before it is over. */
+/* A full state comes; what is not put until it is over, this source has no more. May begin anew before it is over. */
 void fl_feed_begin(struct fl_feed *feed);
 /* Is the object shown just as it is at this version? Then it is as if it had been put, and nobody needs to read it: the
  * echo of an own write whose answer has come, a full state of what is known. Objects without a version never are. */
@@ -183,6 +196,7 @@ bool fl_feed_same(struct fl_feed *feed, struct fl_str space, struct fl_str name,
 		  struct fl_str version);
 /* Here is an object: new, changed, or as it was. -FL_E_NOMEM: nothing has changed; bring it again. */
 int fl_feed_put(struct fl_feed *feed, const void *object, struct fl_err *err) FL_MUSTUSE;
+/* This source has it no more. */
 void fl_feed_gone(struct fl_feed *feed, struct fl_str space, struct fl_str name);
 void fl_feed_synced(struct fl_feed *feed);
 void fl_feed_absent(struct fl_feed *feed);

@@ -20,24 +20,34 @@ struct overlay {
 	bool fresh;                    /* made for this write, and nothing is laid yet */
 	bool seen;                     /* the write has been told of, before its answer */
 	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
-	uint32_t asked;                /* full states that had been asked for when it was done */
-	uint32_t told_in;              /* the cache's mark after which it was told last */
+	uint32_t asked[FL_SOURCES];    /* full states of each source that had been asked for when it was done */
+	bool waits[FL_SOURCES];        /* it is done, and none of the source's that was asked for later is over */
 	uint64_t version;              /* that the last write to be answered made; 0: not known, or told since */
 	uint32_t space_len, len;
 	char text[];                   /* space, NUL, name */
 };
 
+enum feed_state { FEED_UNKNOWN, FEED_AWAITED, FEED_SYNCED, FEED_ABSENT };
+
+/* A source of a kind, as its feeder sees it; the kind's first source stands for the kind too (`first`). */
 struct fl_feed {
 	struct fl_loop *loop;
-	struct fl_source source;
-	struct fl_cache cache;
-	const struct fl_field *meta;   /* the row of the root */
-	enum { FEED_UNKNOWN, FEED_AWAITED, FEED_SYNCED, FEED_ABSENT } state;
+	struct fl_feed *first, *next;  /* of the kind; next: NULL at the end */
+	uint32_t number;
+	const char *name;              /* of one that was added; NULL: it was not */
+	bool optional;
+	enum feed_state told_state;    /* what is known of this source */
 	uint32_t asked;                /* counts the full states that were asked for */
 	bool asking;                   /* the last one has not begun */
 	bool telling;                  /* a full state has begun and is not over */
 	bool sweeping;
 	uint32_t sweep_at;
+
+	/* Of the kind: only the first source has these. */
+	struct fl_source source;
+	struct fl_cache cache;
+	const struct fl_field *meta;   /* the row of the root */
+	enum feed_state state;         /* of all sources together */
 	bool undone;                   /* an overlay is */
 	struct fl_hmap overlays, awaits;
 	uint64_t told, unchanged, full_states, told_at;   /* for the metrics */
@@ -235,7 +245,7 @@ void overlay_gone(struct fl_feed *feed, struct overlay *overlay, const struct fl
 void overlay_unuse(struct fl_feed *feed, struct overlay *overlay);   /* the write was not started */
 /* At the start of the write. `seen`: what is shown, where somebody has looked already; it is changed. */
 void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen);
-int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err);
+int overlay_told(struct fl_feed *source, struct overlay *overlay, const void *object, struct fl_err *err);
 /* Is what is shown what was told, or answered, at this version? */
 bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str version);
 /* Was it told, just as the write makes it, at this version? Then its answer need not be looked at. */
@@ -243,7 +253,7 @@ bool overlay_seen(struct fl_feed *feed, struct overlay *overlay, struct fl_str v
 /* *ret_as_laid: the object has become what was laid over it, to the letter. */
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid);
 bool overlay_failed(struct fl_feed *feed, struct overlay *overlay);   /* true: the overlay is gone */
-void overlay_synced(struct fl_feed *feed);
+void overlay_synced(struct fl_feed *source);
 bool overlay_undo(struct fl_feed *feed);           /* false: nothing is left to be shown again */
 uint64_t run_version(struct fl_str text);
 

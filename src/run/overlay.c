@@ -156,7 +156,6 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen
 {
 	struct seen have = seen.object ? seen : look(feed, overlay);
 	void *object = have.entry && !have.object ? NULL : laid_over(feed, overlay, have.object);
-	uint32_t round = have.entry ? fl_entry_round(have.entry) : feed->cache.round;
 	struct fl_cache_change change = { 0 };
 	bool laid = object && run_put_over(feed, have.object, object, &change, NULL) == 0 && !change.same;
 
@@ -169,7 +168,6 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen
 		forget_told(feed, overlay);
 		overlay->laid = laid;
 		overlay->told = change.before;
-		overlay->told_in = round;
 	}
 	fl_arena_reset(&feed->loop->feeding);
 }
@@ -224,27 +222,19 @@ static int told_whole(struct fl_feed *feed, struct overlay *overlay, const void 
 
 /* While another write is on its way: is the answer to the one before it newer than all that was told? Not what a full
  * state says that was asked for later: if that is older, the server has been set back. */
-static bool answer_stands(const struct fl_feed *feed, const struct overlay *overlay)
+static bool answer_stands(const struct fl_feed *source, const struct overlay *overlay)
 {
-	return overlay->slot && overlay->version && overlay->asked == feed->asked;
-}
-
-static void keep_named(struct fl_feed *feed, const struct overlay *overlay)
-{
-	struct fl_entry *entry = fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
-
-	if (entry)
-		fl_cache_keep(&feed->cache, entry);
+	return overlay->slot && overlay->version && overlay->asked[source->number] == source->asked;
 }
 
 /* A feeder has told of the object; NULL: it is gone. */
-int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
+int overlay_told(struct fl_feed *source, struct overlay *overlay, const void *object, struct fl_err *err)
 {
+	struct fl_feed *feed = source->first;
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	void *laid;
 	int r;
 
-	overlay->told_in = feed->cache.round;
 	if (!object) {
 		told_gone(feed, overlay);
 		return 0;
@@ -255,10 +245,8 @@ int overlay_told(struct fl_feed *feed, struct overlay *overlay, const void *obje
 			overlay_drop(feed, overlay);
 		return r;
 	}
-	if (answer_stands(feed, overlay) && version && version < overlay->version) {
-		keep_named(feed, overlay);
+	if (answer_stands(source, overlay) && version && version < overlay->version)
 		return 0;
-	}
 	overlay->gone = false;
 	/* Still on its way, or older than what we wrote: the plans go on seeing what we wrote. */
 	laid = overlay->slot ? laid_over(feed, overlay, object) : shown(feed, overlay);
@@ -405,24 +393,42 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 		if (!overlay->laid)
 			return -FL_E_NOMEM;
 		overlay->slot = NULL;
-		overlay->asked = feed->asked;
+		for (const struct fl_feed *source = feed; source; source = source->next) {
+			overlay->asked[source->number] = source->asked;
+			overlay->waits[source->number] = true;
+		}
 		overlay->version = version;
 	}
 	fl_arena_reset(&feed->loop->feeding);
 	return 0;
 }
 
-/* A full state is complete: what it has not named is not below any overlay either. If it was asked for after a write
- * had been answered, it would show that write: where it does not, the server has been set back. */
-void overlay_synced(struct fl_feed *feed)
+/* Which source would show the write is not known: each that may must have had the time to. */
+static bool has_waited(const struct fl_feed *source, struct overlay *overlay)
 {
+	bool waits = false;
+
+	overlay->waits[source->number] &= overlay->asked[source->number] == source->asked;
+	for (const struct fl_feed *each = source->first; each; each = each->next)
+		waits |= overlay->waits[each->number] && each->told_state != FEED_ABSENT;
+	return !waits;
+}
+
+/* A source's full state is complete: what it has not named, and no other has, is not below any overlay either. Full
+ * states that were asked for after a write had been answered would show that write: where none does, the server has
+ * been set back. */
+void overlay_synced(struct fl_feed *source)
+{
+	struct fl_feed *feed = source->first;
 	struct overlay *overlay;
 	uint32_t at = 0;
 
 	while ((overlay = fl_hmap_next(&feed->overlays, &at))) {
-		if (overlay->laid && overlay->told_in != feed->cache.round && !answer_stands(feed, overlay))
+		const struct fl_entry *entry = overlay->laid ? entry_of(feed, overlay) : NULL;
+
+		if (entry && !fl_cache_has_now(&feed->cache, entry, source->number) && !answer_stands(source, overlay))
 			forget_told(feed, overlay);
-		if (overlay->slot || overlay->asked == feed->asked)
+		if (overlay->slot || !has_waited(source, overlay))
 			continue;
 		overlay->version = 0;
 		if (overlay_failed(feed, overlay))

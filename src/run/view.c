@@ -106,6 +106,15 @@ bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind)
 	return feed_of(view, kind)->state == FEED_ABSENT;
 }
 
+bool fl_view_lacks(struct fl_view *view, const struct fl_kind *kind, const char *name)
+{
+	const struct fl_feed *source = feed_of(view, kind)->next;
+
+	while (source && strcmp(source->name, name) != 0)
+		source = source->next;
+	return source && source->told_state == FEED_ABSENT;
+}
+
 bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind)
 {
 	return feed_of(view, kind)->state == FEED_AWAITED;

@@ -49,6 +49,9 @@ const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct
 /* Does the server not have the kind at all? Only of a kind that the capability watches as optional. */
 bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind);
 
+/* Does the server not have what the source of that name (fl_loop_feed_add) tells of? Likewise. */
+bool fl_view_lacks(struct fl_view *view, const struct fl_kind *kind, const char *name);
+
 /* Has nobody told of the kind yet, who is about to (fl_feed_awaited)? Likewise. */
 bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind);
 
