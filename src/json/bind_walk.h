@@ -31,6 +31,13 @@ bool fl_equal(const struct fl_bind *bind, const void *a, const void *b);
 int fl_diff(const struct fl_bind *bind, const void *a, const void *b, struct fl_arena *arena,
 	    struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;
 
+/* Append the operations of a JSON patch (RFC 6902), comma between them and no brackets, that make `after` of `json`,
+ * from which `before` was decoded; none when nothing differs. What no table names stays: list-maps are changed by their
+ * keys, other lists of objects by place, and an object that is to go but holds more keeps that. FL_E_INVALID: a list is
+ * to be changed some of whose elements could not be bound; else as the buffer says. */
+int fl_bind_patch(const struct fl_bind *bind, const void *before, const void *after, yyjson_val *json,
+		  struct fl_buf *out, struct fl_err *err) FL_MUSTUSE;
+
 /* All of it, texts included, into the arena; *ret needs nothing of the original. */
 int fl_copy(const struct fl_bind *bind, const void *object, struct fl_arena *arena, void *ret,
 	    struct fl_err *err) FL_MUSTUSE;

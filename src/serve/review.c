@@ -1,5 +1,6 @@
 #include "serve/review.h"
 #include "base/base64.h"
+#include "json/bind_walk.h"
 
 FL_NAMES(fl_operation_names, FL_OPERATION_COUNT_, [FL_OP_CREATE] = "CREATE", [FL_OP_UPDATE] = "UPDATE",
 	 [FL_OP_DELETE] = "DELETE", [FL_OP_CONNECT] = "CONNECT");
@@ -61,7 +62,8 @@ int fl_review_read(struct fl_review *review, const struct fl_kind *kind, yyjson_
 		r = check(&doc, kind, err);
 	if (r < 0)
 		return r;
-	*review = (struct fl_review){ .asked = doc.request, .kind = kind };
+	*review = (struct fl_review){ .asked = doc.request, .kind = kind,
+				      .json = fl_json_get(request, FL_S("object")) };
 	r = read_object(kind, fl_json_get(request, FL_S("object")), arena, &review->object, err);
 	if (r == 0)
 		r = read_object(kind, fl_json_get(request, FL_S("oldObject")), arena, &review->old, err);
@@ -122,23 +124,23 @@ void fl_warn(struct fl_verdict *verdict, const char *message, ...)
 	va_end(args);
 }
 
-void fl_verdict_patch(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value)
+void fl_verdict_want(struct fl_verdict *verdict, const struct fl_review *review, const struct fl_owner *may,
+		     const void *wanted)
 {
-	struct fl_jw w = FL_JW(&verdict->patch);
+	const struct fl_bind *root = review->kind->root();
+	void *after = fl_arena_get(verdict->arena, root->size);
+	struct fl_err err = { .code = FL_E_NOMEM };
+	int r = -FL_E_NOMEM;
 
-	if (verdict->patch.len)
-		fl_buf_char(&verdict->patch, ',');
-	fl_jw_obj(&w);
-	fl_jw_key(&w, FL_S("op"));
-	fl_jw_str(&w, fl_str(op));
-	fl_jw_key(&w, FL_S("path"));
-	fl_jw_str(&w, path);
-	if (value.len) {
-		fl_jw_key(&w, FL_S("value"));
-		fl_jw_raw(&w, value);
-	}
-	fl_jw_end_obj(&w);
-	verdict->failed |= verdict->patch.failed != FL_OK;
+	if (!review->object)
+		return;
+	if (after)
+		r = fl_owned_lay(may, wanted, review->object, verdict->arena, after, &err);
+	if (r == 0)
+		r = fl_bind_patch(root, review->object, after, review->json, &verdict->patch, &err);
+	if (r == -FL_E_INVALID)
+		fl_deny(verdict, 422, "%s", err.text);
+	verdict->failed |= r < 0 && r != -FL_E_INVALID;
 }
 
 /* ---- the answer ---- */

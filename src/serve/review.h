@@ -1,6 +1,7 @@
 /* review.h - what the API server asks an admission webhook, and what it is answered: admission.k8s.io/v1. Pure. */
 #pragma once
 #include "api/meta.h"
+#include "api/owner.h"
 #include "base/limits.h"
 
 enum fl_operation { FL_OP_CREATE, FL_OP_UPDATE, FL_OP_DELETE, FL_OP_CONNECT, FL_OPERATION_COUNT_ };
@@ -60,6 +61,7 @@ struct fl_review {
 	struct fl_review_request asked;
 	const struct fl_kind *kind;
 	const void *object, *old;      /* root structs of the kind; NULL: there is none (delete; create) */
+	yyjson_val *json;              /* of which `object` was bound: it has what no table names, too */
 };
 
 /* FL_E_INVALID says what of it cannot be read, or that it is of another kind. */
@@ -92,8 +94,12 @@ void fl_allow(struct fl_verdict *verdict);
 void fl_deny(struct fl_verdict *verdict, int code, const char *message, ...) FL_PRINTF(3, 4);
 /* Shown to who asked, whatever the verdict. Beyond FL_REVIEW_WARNINGS they are left out; cut at FL_REVIEW_WARNING. */
 void fl_warn(struct fl_verdict *verdict, const char *message, ...) FL_PRINTF(2, 3);
-/* One operation of the patch of what is allowed: "add", "/spec/size", "3". `value` is JSON; empty: none ("remove"). */
-void fl_verdict_patch(struct fl_verdict *verdict, const char *op, struct fl_str path, struct fl_str value);
+/* What is allowed is to look so: `wanted` is a root struct of the kind, and of it nothing but what stands at the paths
+ * of `may` is looked at. What is absent there goes; whatever else the object has stays, also what no table names. The
+ * difference is the patch; say it once. Where there is no object (delete), nothing is said. A list that holds what
+ * cannot be read, and would have to be changed, refuses the object: 422. */
+void fl_verdict_want(struct fl_verdict *verdict, const struct fl_review *review, const struct fl_owner *may,
+		     const void *wanted);
 
 /* The AdmissionReview with the answer. FL_E_NOMEM or FL_E_TOOBIG. */
 int fl_verdict_write(const struct fl_verdict *verdict, struct fl_str uid, struct fl_arena *arena, struct fl_buf *out,

@@ -243,17 +243,20 @@ static void validate(const void *facts_, const struct fl_review *review, struct 
 		fl_warn(verdict, "a Lamp without spec.text says nothing");
 }
 
+static const struct fl_owner seen_owner = {
+	.manager = "lamp-webhook", .kind = &lamp_kind,
+	.paths = (const char *const[]){ "metadata.labels[test.fairlead.dev/seen]", NULL },
+};
+
 static void mutate(const void *facts, const struct fl_review *review, struct fl_verdict *verdict)
 {
-	const struct lamp *lamp = review->object;
+	struct fl_pair seen = { FL_S_INIT("test.fairlead.dev/seen"), FL_S_INIT("yes") };
+	struct lamp want = { 0 };
 
 	(void)facts;
+	FL_SET(FL_IN(&want, meta), labels, ((struct fl_map){ &seen, 1 }));
 	fl_allow(verdict);
-	if (!lamp)
-		return;
-	if (!lamp->meta.labels.len)
-		fl_verdict_patch(verdict, "add", FL_S("/metadata/labels"), FL_S("{}"));
-	fl_verdict_patch(verdict, "add", FL_S("/metadata/labels/test.fairlead.dev~1seen"), FL_S("\"yes\""));
+	fl_verdict_want(verdict, review, &seen_owner, &want);
 }
 
 static const struct fl_kind *const reads[] = { &lamp_kind, NULL };

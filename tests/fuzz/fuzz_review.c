@@ -19,11 +19,23 @@ static struct fl_str text_of(yyjson_val *object, struct fl_str key)
 	return text;
 }
 
-/* Says of the object what a webhook would: in a message, a warning and a patch. */
+static const struct fl_owner may = {
+	.manager = "fuzz", .kind = &fl_config_map_kind,
+	.paths = (const char *const[]){ "data", "metadata.labels[a/b]", "metadata.ownerReferences", NULL },
+};
+
+/* Says of the object what a webhook would: in a message, a warning and a wanted object. */
 static void judge(const struct fl_review *review, bool allow, struct fl_verdict *verdict)
 {
 	const struct fl_config_map *map = review->object;
 	struct fl_str name = map ? map->meta.name : review->asked.name;
+	struct fl_pair pair = { FL_S_INIT("a/b"), FL_S_INIT("c") };
+	struct fl_owner_ref owner = { 0 };
+	struct fl_config_map wanted = { 0 };
+
+	FL_SET(&owner, uid, FL_S("u"));
+	FL_SET(FL_IN(&wanted, meta), labels, ((struct fl_map){ &pair, 1 }));
+	FL_SET(&wanted.meta, owner_references, ((struct fl_owner_ref_list){ &owner, 1 }));
 
 	fl_warn(verdict, "of %.*s by %.*s", FL_ARG(name), FL_ARG(review->asked.user.username));
 	if (!allow) {
@@ -31,7 +43,7 @@ static void judge(const struct fl_review *review, bool allow, struct fl_verdict 
 		return;
 	}
 	fl_allow(verdict);
-	fl_verdict_patch(verdict, "add", FL_S("/metadata/labels"), FL_S("{}"));
+	fl_verdict_want(verdict, review, &may, &wanted);
 }
 
 static void answer(const struct fl_review *review, bool allow, struct fl_arena *arena)

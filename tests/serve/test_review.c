@@ -93,17 +93,50 @@ static void warns(struct fl_verdict *verdict)
 	fl_warn(verdict, "and slow");
 }
 
+static const struct fl_owner may = {
+	.manager = "test", .kind = &fl_config_map_kind,
+	.paths = (const char *const[]){ "data", "metadata.labels[a/b]", NULL },
+};
+
+/* {"metadata":{"name":"m"},"data":{"old":"1"}}, in memory. */
+static void mend(struct fl_verdict *verdict, struct fl_pair label, struct fl_pair data)
+{
+	static const char text[] = "{\"metadata\":{\"name\":\"m\"},\"data\":{\"old\":\"1\"},\"immutable\":false}";
+	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
+	struct fl_config_map object = { 0 }, want = { 0 };
+	struct fl_review review = { .kind = &fl_config_map_kind, .object = &object };
+
+	fl_allow(verdict);
+	FL_SET(FL_IN(&want, meta), name, FL_S("not ours to change"));
+	FL_SET(&want.meta, labels, ((struct fl_map){ &label, 1 }));
+	if (data.key.len)
+		FL_SET(&want, data, ((struct fl_map){ &data, 1 }));
+	if (fl_json_read(NULL, fl_str(text), 0, &doc, NULL) < 0 ||
+	    fl_decode(fl_config_map_bind(), doc->root, verdict->arena, 0, &object, NULL) < 0) {
+		verdict->failed = true;
+		return;
+	}
+	review.json = doc->root;
+	fl_verdict_want(verdict, &review, &may, &want);
+}
+
 static void mends(struct fl_verdict *verdict)
 {
-	fl_allow(verdict);
-	fl_verdict_patch(verdict, "add", FL_S("/a"), FL_S("{}"));
-	fl_verdict_patch(verdict, "remove", FL_S("/b"), FL_S(""));
+	mend(verdict, (struct fl_pair){ FL_S("a/b"), FL_S("c") }, (struct fl_pair){ FL_S(""), FL_S("") });
 }
 
 static void mends_and_denies(struct fl_verdict *verdict)
 {
 	mends(verdict);
 	fl_deny(verdict, 422, "no");
+}
+
+static void mends_nothing(struct fl_verdict *verdict)
+{
+	struct fl_review review = { .kind = &fl_config_map_kind };
+
+	fl_allow(verdict);
+	fl_verdict_want(verdict, &review, &may, &(struct fl_config_map){ 0 });
 }
 
 #define ANSWER(rest) \
@@ -121,9 +154,13 @@ static const struct {
 	  ANSWER("\"allowed\":false,\"status\":{\"code\":409,\"reason\":\"Conflict\","
 		 "\"message\":\"Node n is taken\"}") },
 	{ "warnings", warns, ANSWER("\"allowed\":true,\"warnings\":[\"old 1\",\"and slow\"]") },
-	{ "a patch", mends,
+	/* [{"op":"add","path":"/metadata/labels","value":{"a/b":"c"}},{"op":"remove","path":"/data"}]: the name is not
+	 * in its list, and stays. */
+	{ "a wanted object is a patch, within its list", mends,
 	  ANSWER("\"allowed\":true,\"patchType\":\"JSONPatch\",\"patch\":"
-		 "\"W3sib3AiOiJhZGQiLCJwYXRoIjoiL2EiLCJ2YWx1ZSI6e319LHsib3AiOiJyZW1vdmUiLCJwYXRoIjoiL2IifV0=\"") },
+		 "\"W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImEvYiI6ImMifX0s"
+		 "eyJvcCI6InJlbW92ZSIsInBhdGgiOiIvZGF0YSJ9XQ==\"") },
+	{ "where there is no object there is no patch", mends_nothing, ANSWER("\"allowed\":true") },
 	{ "what is refused is not patched", mends_and_denies,
 	  ANSWER("\"allowed\":false,\"status\":{\"code\":422,\"reason\":\"Invalid\",\"message\":\"no\"}") },
 };
@@ -159,10 +196,10 @@ TEST(what_a_verdict_says_is_bounded)
 	CHECK_INT(verdict.warning_count, FL_REVIEW_WARNINGS);
 	if (!verdict.failed)
 		CHECK_INT(verdict.warnings[0].len, FL_REVIEW_WARNING - 1);
-	fl_buf_char(&far, '"');
 	while (far.len <= FL_REVIEW_PATCH_MAX && !far.failed)
 		fl_buf_str(&far, FL_S("0123456789abcdef0123456789abcdef"));
 	OK(fl_buf_check(&far, "a long value", NULL));
-	fl_verdict_patch(&verdict, "add", FL_S("/a"), fl_buf_view(&far));
+	mend(&verdict, (struct fl_pair){ FL_S("a/b"), FL_S("c") },
+	     (struct fl_pair){ FL_S("long"), fl_buf_view(&far) });
 	REFUSED(fl_verdict_write(&verdict, FL_S("u"), &arena, &out, NULL), FL_E_TOOBIG);
 }
