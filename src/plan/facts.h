@@ -16,6 +16,9 @@
  * Of several, an array sorted by namespace and name:
  *     ALL(struct, member, len)
  *     UNDER(struct, member, len, field)  those whose field is the key's name
+ *     CHILDREN(struct, member, len, parent)  those whose controller is the object that SELF finds, a struct parent;
+ *     needs
+ *                                        the index fl_by_controller (run/cache.h)
  * Keys have no namespace: SELF and UNDER are for cluster-scoped kinds. UNDER needs an index named as the field, with
  * the field as its only value.
  * Of a kind that may be absent or unknown (struct fl_watched, optional): MAYBE_ONE, MAYBE_ONLY, MAYBE_ALL, and
@@ -48,6 +51,7 @@
 	const struct type *member; \
 	uint32_t count;
 #define FL_FACT_MEMBER_UNDER FL_FACT_MEMBER_ALL
+#define FL_FACT_MEMBER_CHILDREN FL_FACT_MEMBER_ALL
 #define FL_FACT_MEMBER_MAYBE_ALL FL_FACT_MEMBER_ALL
 #define FL_FACT_MEMBER_TOLD(type, member) bool member;
 #define FL_FACT_MEMBER_KNOWN FL_FACT_MEMBER_TOLD

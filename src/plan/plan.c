@@ -14,6 +14,7 @@ void fl_plan_init(struct fl_plan *plan, struct fl_arena *arena)
 	memset(plan, 0, sizeof *plan);
 	plan->arena = arena;
 	plan->last = &plan->first;
+	plan->no_others_last = &plan->no_others;
 	plan->said_last = &plan->said;
 }
 
@@ -254,29 +255,100 @@ void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_de
 	want->as_seen = how->as_seen;
 }
 
-static void want_item(struct fl_plan *plan, enum fl_want_what what, const struct fl_shared *shared, struct fl_ref ref,
-		      const void *item)
+static struct fl_want *find_child(const struct fl_plan *plan, const struct fl_children *children, struct fl_ref child)
+{
+	struct fl_want *want = *bucket_of((struct fl_plan *)(uintptr_t)plan, child);
+
+	while (want && (want->children != children || !same_object(want->ref, child)))
+		want = want->same_hash;
+	return want;
+}
+
+bool fl_plan_has_child(const struct fl_plan *plan, const struct fl_children *children, struct fl_ref parent,
+		       struct fl_ref child)
+{
+	const struct fl_want *want = find_child(plan, children, child);
+
+	return want && fl_str_eq(want->parent.uid, parent.uid);
+}
+
+void fl_want_child(struct fl_plan *plan, const struct fl_children *children, struct fl_ref parent, struct fl_ref child,
+		   const void *object)
+{
+	struct fl_want *want = find_child(plan, children, child);
+	size_t size = child.kind->root()->size;
+	struct fl_owner *owner = fl_plan_get(plan, 1, sizeof *owner);
+	void *named = fl_plan_get(plan, 1, size), *part = fl_plan_get(plan, 1, size);
+
+	assert(children->parent == parent.kind && children->owner->kind == child.kind && parent.uid.len);
+	if (!want)
+		want = add(plan, FL_WANT_OBJECT, child);
+	if (!want || !owner || !named || !part)
+		return;
+	memcpy(named, object, size);
+	if (fl_child_name(children, parent.name, parent.uid, named, plan->arena, owner) < 0 ||
+	    fl_owned_part(owner, named, plan->arena, part, NULL) < 0) {
+		plan->failed = true;
+		return;
+	}
+	want->owner = owner;
+	want->object = part;
+	want->children = children;
+	want->parent = parent;
+}
+
+void fl_want_no_others(struct fl_plan *plan, const struct fl_children *children, struct fl_ref parent)
+{
+	struct fl_no_others *none = fl_plan_get(plan, 1, sizeof *none);
+
+	assert(children->parent == parent.kind && parent.uid.len);
+	if (!none)
+		return;
+	*none = (struct fl_no_others){ children, parent, NULL };
+	*plan->no_others_last = none;
+	plan->no_others_last = &none->next;
+}
+
+static struct fl_want *want_item(struct fl_plan *plan, enum fl_want_what what, const struct fl_shared *shared,
+				 struct fl_ref ref, const void *item)
 {
 	struct fl_want *want = add(plan, what, ref);
 	const struct fl_field *list = fl_shared_field(shared, NULL);
 
 	assert(list && shared->kind == ref.kind);
 	if (!want)
-		return;
+		return NULL;
 	want->shared = shared;
 	want->object = fl_plan_get(plan, 1, list->size);
 	if (want->object)
 		memcpy(want->object, item, list->size);
+	return want;
 }
 
 void fl_want_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item)
 {
-	want_item(plan, FL_WANT_ITEM, shared, ref, item);
+	(void)want_item(plan, FL_WANT_ITEM, shared, ref, item);
 }
 
 void fl_want_no_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item)
 {
-	want_item(plan, FL_WANT_NO_ITEM, shared, ref, item);
+	(void)want_item(plan, FL_WANT_NO_ITEM, shared, ref, item);
+}
+
+void fl_want_finalizer(struct fl_plan *plan, const struct fl_finalizer *finalizer, struct fl_ref ref)
+{
+	struct fl_want *want = want_item(plan, FL_WANT_ITEM, &finalizer->list, ref, &finalizer->name);
+
+	if (want)
+		want->first = true;
+}
+
+void fl_want_no_finalizer(struct fl_plan *plan, const struct fl_finalizer *finalizer, struct fl_ref ref)
+{
+	struct fl_want *want = want_item(plan, FL_WANT_NO_ITEM, &finalizer->list, ref, &finalizer->name);
+
+	if (want)
+		want->last = true;
 }
 
 void fl_want_at(struct fl_plan *plan, uint64_t at)
@@ -340,7 +412,7 @@ static void print_item(const struct fl_want *want, struct fl_buf *buf)
 	struct fl_str text;
 
 	assert(list);   /* fl_want_item has looked */
-	fl_buf_printf(buf, " %s ", want->shared->path);
+	fl_buf_printf(buf, "%s %s ", want->first ? " first" : want->last ? " last" : "", want->shared->path);
 	if (list->type == FL_T_OBJ) {
 		fl_encode(list->of(), want->object, &w);
 		return;
@@ -366,6 +438,8 @@ static void print_want(const struct fl_want *want, struct fl_buf *buf)
 	print_ref(fl_name(&fl_want_names, want->what), want->ref, buf);
 	switch (want->what) {
 	case FL_WANT_OBJECT:
+		if (want->children)
+			print_ref(" of", want->parent, buf);
 		fl_buf_printf(buf, " by %s %s", want->owner->manager, want->as_seen ? "as seen " : "");
 		fl_encode(want->ref.kind->root(), want->object, &w);
 		break;
@@ -390,6 +464,11 @@ void fl_plan_print(const struct fl_plan *plan, struct fl_buf *buf)
 	}
 	for (const struct fl_want *want = plan->first; want; want = want->next)
 		print_want(want, buf);
+	for (const struct fl_no_others *none = plan->no_others; none; none = none->next) {
+		fl_buf_printf(buf, "no other %s", none->children->owner->kind->kind);
+		print_ref(" of", none->parent, buf);
+		fl_buf_char(buf, '\n');
+	}
 	for (const struct fl_said *said = plan->said; said; said = said->next) {
 		print_ref("say", said->ref, buf);
 		fl_buf_printf(buf, ": %.*s: %.*s\n", FL_ARG(said->reason), FL_ARG(said->message));

@@ -17,8 +17,7 @@
  * or they are literals, as types and reasons always are.
  */
 #pragma once
-#include "api/meta.h"
-#include "api/owner.h"
+#include "api/children.h"
 
 /* An object. */
 struct fl_ref {
@@ -43,6 +42,17 @@ struct fl_shared {
 	const char *by;                /* what makes two items the same: "key,effect"; NULL: the value, of a list of
 					  texts */
 };
+
+/* A finalizer of ours: what bears it stays until we have cleaned up after it.
+ *
+ *     static const struct fl_finalizer finalizer = FL_FINALIZER(&fl_gpu_pool_kind, "fairlead-pools",
+ *     "gpu.deckhouse.io/pool");
+ */
+struct fl_finalizer {
+	struct fl_shared list;
+	struct fl_str name;
+};
+#define FL_FINALIZER(kind, manager, name) { { manager, kind, "metadata.finalizers", NULL }, FL_S_INIT(name) }
 
 /* The row of its list, and where the list lies in the root struct; NULL: the path leads to no such list. */
 const struct fl_field *fl_shared_field(const struct fl_shared *shared, size_t *ret_offset);
@@ -84,10 +94,28 @@ struct fl_deletion {
 void fl_want_gone(struct fl_plan *plan, struct fl_ref ref);
 void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_deletion *how);
 
+/* A child of `parent`, which has a uid, should look so: like fl_want, with what names the parent (api/children.h)
+ * besides. What bears the name and is not this parent's, be it somebody else's, nobody's or that of another of the
+ * parent's name, is left as it is: `explain` says so of the parent ("Taken"), fl_view_taken says it to gather, and the
+ * child is made when that one is gone. */
+void fl_want_child(struct fl_plan *plan, const struct fl_children *children, struct fl_ref parent, struct fl_ref child,
+		   const void *object);
+
+/* And no others: every other object that names this parent so is deleted, itself and no later one of its name. Where no
+ * child is wanted, all go. A plan that does not say this leaves the others. */
+void fl_want_no_others(struct fl_plan *plan, const struct fl_children *children, struct fl_ref parent);
+
 /* An item of a shared list should be there just so, or not be there. `item` is the element's struct, or a struct
  * fl_str; for the absence only what makes it the same is looked at, and a part of that which is absent means any. */
 void fl_want_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item);
 void fl_want_no_item(struct fl_plan *plan, const struct fl_shared *shared, struct fl_ref ref, const void *item);
+
+/* The finalizer should be there: first of all. What the plan wants after it is not written until it is, so nothing is
+ * made that nobody would clean up. An object that is going gets none. */
+void fl_want_finalizer(struct fl_plan *plan, const struct fl_finalizer *finalizer, struct fl_ref ref);
+/* It should not be there: last of all. It goes when everything else that the plan wants is so and has been answered,
+ * and everything that should not be (fl_want_gone, fl_want_no_others) is not there any more. */
+void fl_want_no_finalizer(struct fl_plan *plan, const struct fl_finalizer *finalizer, struct fl_ref ref);
 
 /* Call again at this time (monotonic ns, as among the facts). The earliest counts. */
 void fl_want_at(struct fl_plan *plan, uint64_t at);
@@ -117,7 +145,11 @@ struct fl_want {
 	struct fl_ref ref;
 	void *object;                          /* OBJECT: a root struct; ITEM, NO_ITEM: the item */
 	struct fl_told *told;                  /* OBJECT */
+	const struct fl_children *children;    /* OBJECT: it is a child; NULL: it is not */
+	struct fl_ref parent;                  /* ... of this one */
+	bool taken;                            /* ... whose name another one bears: the loop's */
 	struct fl_deletion how;                /* GONE */
+	bool first, last;                      /* ITEM, NO_ITEM: before, after all others */
 	bool as_seen;                          /* OBJECT, GONE: only at the version that was seen */
 	struct fl_want *next, *same_hash;
 };
@@ -128,11 +160,18 @@ struct fl_said {
 	struct fl_said *next;
 };
 
+struct fl_no_others {
+	const struct fl_children *children;
+	struct fl_ref parent;
+	struct fl_no_others *next;
+};
+
 #define FL_PLAN_BUCKETS 32
 
 struct fl_plan {
 	struct fl_arena *arena;                /* borrowed */
 	struct fl_want *first, **last;         /* in the order in which they were wanted */
+	struct fl_no_others *no_others, **no_others_last;
 	struct fl_said *said, **said_last;
 	uint64_t at;                           /* 0: not asked for */
 	bool failed;                           /* memory was refused: nothing of the plan counts */
@@ -143,6 +182,10 @@ void fl_plan_init(struct fl_plan *plan, struct fl_arena *arena);
 
 /* What one owner wants of an object; NULL: nothing. */
 const struct fl_want *fl_plan_find(const struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref);
+
+/* Is the object wanted as a child of this parent? */
+bool fl_plan_has_child(const struct fl_plan *plan, const struct fl_children *children, struct fl_ref parent,
+		       struct fl_ref child);
 
 /* One line for each thing wanted and said, in order; the same plan gives the same text. */
 void fl_plan_print(const struct fl_plan *plan, struct fl_buf *buf);

@@ -35,7 +35,12 @@ struct fl_under;
 struct fl_index {
 	const char *name;
 	void (*of)(const void *object, struct fl_under *under);
+	const char *label;     /* instead of `of`: under the value of this label */
 };
+
+/* An index under the uid of the controller, of any kind whose metadata has owner references:
+ * { "controller", fl_by_controller }. */
+void fl_by_controller(const void *object, struct fl_under *under);
 
 /* Under this value, of one part or several; not where all parts are absent (.p NULL). Said twice, it stands there
  * once. */

@@ -1,3 +1,4 @@
+#include "run/loop_in.h"
 #include "run/facts.h"
 
 static const void *only(struct fl_view *view, const struct fl_kind *kind)
@@ -26,6 +27,18 @@ static void take_several(struct fl_view *view, const struct fl_fact *row, struct
 	*ret_len = fl_each_array(&each, ret);
 }
 
+static void take_children(struct fl_view *view, const struct fl_fact *row, struct fl_ref key, void **ret,
+			  uint32_t *ret_len)
+{
+	const void *parent = fl_view_get(view, row->parent, key.space, key.name);
+	struct fl_each each;
+
+	if (!parent)
+		return;
+	each = fl_view_children(view, row->kind, run_meta(run_feed(view->loop, row->parent), parent)->uid);
+	*ret_len = fl_each_array(&each, ret);
+}
+
 static bool is_of_key(const struct fl_fact *row)
 {
 	return row->how == FL_FACT_SELF || row->how == FL_FACT_UNDER;
@@ -45,6 +58,9 @@ static bool take(struct fl_view *view, const struct fl_fact *row, struct fl_ref 
 	case FL_FACT_ALL:
 	case FL_FACT_UNDER:
 		take_several(view, row, key, member, (void *)((char *)facts + row->len_offset));
+		break;
+	case FL_FACT_CHILDREN:
+		take_children(view, row, key, member, (void *)((char *)facts + row->len_offset));
 		break;
 	case FL_FACT_TOLD:
 	case FL_FACT_KNOWN:

@@ -22,14 +22,14 @@
 #include <stddef.h>
 
 enum fl_fact_how {
-	FL_FACT_ONE, FL_FACT_ONLY, FL_FACT_SELF, FL_FACT_ALL, FL_FACT_UNDER, FL_FACT_TOLD, FL_FACT_KNOWN, FL_FACT_NOW,
-	FL_FACT_WALL, FL_FACT_KEY, FL_FACT_COUNT_
+	FL_FACT_ONE, FL_FACT_ONLY, FL_FACT_SELF, FL_FACT_ALL, FL_FACT_UNDER, FL_FACT_CHILDREN, FL_FACT_TOLD,
+	FL_FACT_KNOWN, FL_FACT_NOW, FL_FACT_WALL, FL_FACT_KEY, FL_FACT_COUNT_
 };
 
 struct fl_fact {
 	enum fl_fact_how how;
 	bool need;
-	const struct fl_kind *kind;
+	const struct fl_kind *kind, *parent;
 	size_t offset, len_offset;
 	const char *name;              /* of the object, or of the index */
 };
@@ -95,6 +95,9 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_ROW_UNDER(type, member, count, field) \
 	{ .how = FL_FACT_UNDER, .kind = &type##_kind, .offset = offsetof(self, member), \
 	  .len_offset = offsetof(self, count), .name = #field },
+#define FL_FACT_ROW_CHILDREN(type, member, count, parent_) \
+	{ .how = FL_FACT_CHILDREN, .kind = &type##_kind, .parent = &parent_##_kind, .offset = offsetof(self, member), \
+	  .len_offset = offsetof(self, count) },
 #define FL_FACT_ROW_MAYBE_ONE FL_FACT_ROW_ONE
 #define FL_FACT_ROW_NEED_ONLY(type, member) \
 	{ .how = FL_FACT_ONLY, .need = true, .kind = &type##_kind, .offset = offsetof(self, member) },
@@ -139,6 +142,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_WATCH_KEYED_TOLD FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_KNOWN FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_SELF(type, member) { &type##_kind, type##_##member##_keys, false },
+#define FL_FACT_WATCH_KEYED_CHILDREN(type, member, ...) { &type##_kind, type##_##member##_keys, false },
 #define FL_FACT_WATCH_KEYED_UNDER(type, member, ...) { &type##_kind, type##_##member##_keys, false },
 #define FL_FACT_WATCH_KEYED_NOW(...)
 #define FL_FACT_WATCH_KEYED_WALL(...)
@@ -160,6 +164,17 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 		if (after) \
 			fl_dirty_key(dirty, FL_S(""), ((const struct type *)after)->field); \
 	}
+#define FL_FACT_KEYS_CHILDREN(type, member, count, parent) \
+	static void type##_##member##_keys(const void *before_, const void *after_, struct fl_dirty *dirty) \
+	{ \
+		const struct type *before = before_, *after = after_; \
+\
+		if (before) \
+			fl_dirty_controller(dirty, &parent##_kind, before->meta.space, \
+					    &before->meta.owner_references); \
+		if (after) \
+			fl_dirty_controller(dirty, &parent##_kind, after->meta.space, &after->meta.owner_references); \
+	}
 #define FL_FACT_KEYS_ONE(...)
 #define FL_FACT_KEYS_NEED(...)
 #define FL_FACT_KEYS_ONLY(...)
@@ -177,6 +192,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_EACH(how, ...) FL_FACT_EACH_##how(__VA_ARGS__)
 #define FL_FACT_EACH_SELF(type, ...) fl_dirty_each(dirty, &type##_kind);
 #define FL_FACT_EACH_UNDER FL_FACT_EACH_SELF
+#define FL_FACT_EACH_CHILDREN(...)
 #define FL_FACT_EACH_ONE(...)
 #define FL_FACT_EACH_NEED(...)
 #define FL_FACT_EACH_ONLY(...)

@@ -1,5 +1,6 @@
 /* The indexes of a cache: groups of objects under one value, with their number and their sum. */
 #include "base/limits.h"
+#include "api/children.h"
 #include "run/cache_in.h"
 #include <assert.h>
 
@@ -189,6 +190,15 @@ void fl_under_parts(struct fl_under *under, int64_t amount, const struct fl_str 
 	group->under_at = cache->under.len;
 }
 
+void fl_by_controller(const void *object, struct fl_under *under)
+{
+	struct fl_owner_ref_list refs = fl_owner_refs_of(under->cache->kind, object);
+	const struct fl_owner_ref *controller = fl_controller(&refs);
+
+	if (controller)
+		FL_UNDER(under, controller->uid);
+}
+
 /* ---- from one object to the next ---- */
 
 void groups_undo(struct fl_cache *cache)
@@ -216,8 +226,14 @@ int groups_prepare(struct fl_cache *cache, const void *object, struct fl_entry *
 {
 	struct fl_under under = { .cache = cache };
 
-	for (; under.index < cache->index_count; under.index++)
-		cache->indexes[under.index].of(object, &under);
+	for (; under.index < cache->index_count; under.index++) {
+		const struct fl_index *index = &cache->indexes[under.index];
+
+		if (index->label)
+			FL_UNDER(&under, fl_label_of(cache->kind, object, fl_str(index->label)));
+		else
+			index->of(object, &under);
+	}
 	if (!under.failed && reserve_all(cache, before) == 0)
 		return 0;
 	groups_undo(cache);

@@ -233,6 +233,59 @@ static int check_owner(const struct fl_loop *loop, const struct fl_capability *r
 	return 0;
 }
 
+static bool watches(const struct fl_capability *row, const struct fl_kind *kind)
+{
+	for (const struct fl_watched *watched = row->watches; watched->kind; watched++)
+		if (watched->kind == kind)
+			return true;
+	return false;
+}
+
+static bool is_owner_of(const struct fl_capability *row, const struct fl_owner *own)
+{
+	for (const struct fl_owner *const *owner = row->owners; owner && *owner; owner++)
+		if (*owner == own)
+			return true;
+	return false;
+}
+
+/* The same children of two rows: each would take away what the other one makes. */
+static bool same_children(const struct fl_children *a, const struct fl_children *b)
+{
+	return a->owner->kind == b->owner->kind && a->parent == b->parent &&
+	       (a->label && b->label ? strcmp(a->label, b->label) == 0 : a->label == b->label);
+}
+
+static int check_children(const struct fl_loop *loop, const struct fl_capability *row,
+			  const struct fl_children *const *at, struct fl_err *err)
+{
+	const struct fl_children *children = *at;
+	const struct fl_kind *kind = children->owner->kind;
+
+	if (fl_children_check(children, err) < 0)
+		return fl_wrap(err, "capability %s", row->name);
+	if (!is_owner_of(row, children->owner))
+		return fl_fail(err, FL_E_INVALID, "capability %s does not list the owner %s of its children", row->name,
+			       children->owner->manager);
+	if (!watches(row, kind) || !watches(row, children->parent))
+		return fl_fail(err, FL_E_INVALID, "capability %s makes %s for %s and does not watch both", row->name,
+			       kind->kind, children->parent->kind);
+	if (!run_children_index(run_feed(loop, kind), children))
+		return fl_fail(err, FL_E_INVALID, "capability %s makes %s for %s, and no index finds them: %s",
+			       row->name, kind->kind, children->parent->kind,
+			       children->label ? children->label : "{ \"controller\", fl_by_controller }");
+	for (const struct fl_children *const *before = row->children; before != at; before++)
+		if (same_children(*before, children))
+			return fl_fail(err, FL_E_INVALID, "capability %s has the %s of %s twice", row->name, kind->kind,
+				       children->parent->kind);
+	fl_vec_each (cap, &loop->caps)
+		for (at = (*cap)->row->children; at && *at; at++)
+			if (same_children(*at, children))
+				return fl_fail(err, FL_E_CONFLICT, "capabilities %s and %s both have the %s of %s",
+					       (*cap)->row->name, row->name, kind->kind, children->parent->kind);
+	return 0;
+}
+
 static int check_capability(const struct fl_loop *loop, const struct fl_capability *row, uint32_t *ret_watches,
 			    struct fl_err *err)
 {
@@ -247,6 +300,9 @@ static int check_capability(const struct fl_loop *loop, const struct fl_capabili
 	}
 	for (const struct fl_owner *const *owner = row->owners; owner && *owner; owner++)
 		if (check_owner(loop, row, *owner, err) < 0)
+			return -(int)(err ? err->code : FL_E_INVALID);
+	for (const struct fl_children *const *children = row->children; children && *children; children++)
+		if (check_children(loop, row, children, err) < 0)
 			return -(int)(err ? err->code : FL_E_INVALID);
 	return 0;
 }

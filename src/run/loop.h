@@ -55,6 +55,9 @@ struct fl_capability {
 	const struct fl_watched *watches;      /* the one without a kind ends them */
 	const struct fl_kind *key;             /* the kind that its keys are names of; NULL: they are not */
 	const struct fl_owner *const *owners;  /* all owners that it speaks for; NULL ends them */
+	/* All that it wants with fl_want_child; NULL ends them. Their kind is watched with keys that name the parent,
+	 * and its source has the index: fl_by_controller, or the label. */
+	const struct fl_children *const *children;
 	bool once;                             /* has one key, the empty one, which is dirty at the start too */
 	/* The least time between two plans of a key that changes make dirty, in ns: the first change is planned at
 	 * once, those that follow together when it is over. */

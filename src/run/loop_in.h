@@ -2,7 +2,8 @@
  *
  * loop.c has the whole and its turns; feed.c what comes in and what it makes dirty; queue.c the keys and when they are
  * planned; write.c the difference and how it is carried out; overlay.c own writes laid over what is told; contest.c
- * what others take away; await.c keys that wait for news of an object; explain.c and numbers.c what people see.
+ * what others take away; await.c keys that wait for news of an object; children.c
+ * what a parent has; explain.c and numbers.c what people see.
  */
 #pragma once
 #include "base/limits.h"
@@ -198,6 +199,14 @@ struct seen {
 };
 /* What the view got last, if it is this object: the caller's to change, the view forgets it. */
 struct seen run_view_take(struct fl_view *view, const struct fl_feed *feed, struct fl_str space, struct fl_str name);
+
+/* ---- children.c ---- */
+/* The name of the index that finds such children by their parent's uid; NULL: the source has none. */
+const char *run_children_index(const struct fl_feed *feed, const struct fl_children *children);
+/* Which children are not made because another object bears the name: told, and the key waits for news of that. */
+int children_taken(struct key *key, struct fl_plan *plan, struct fl_view *view, struct fl_err *err);
+/* Note as read what the loop reads of them: changes of that must make the key dirty. */
+void children_note(struct fl_view *view, const struct fl_plan *plan);
 
 /* ---- feed.c ---- */
 /* Put into the cache, and tell those who watch. < 0: nothing has changed. *ret, if it is not NULL, says what it did:

@@ -1,4 +1,5 @@
 #include "run/cache_in.h"
+#include "api/children.h"
 #include "run/loop_in.h"
 #include <assert.h>
 
@@ -153,6 +154,15 @@ struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, cons
 	return each;
 }
 
+struct fl_each fl_view_children(struct fl_view *view, const struct fl_kind *kind, struct fl_str parent_uid)
+{
+	const struct fl_index *index = feed_of(view, kind)->cache.indexes;
+
+	while (index->of != fl_by_controller)
+		assert(++index < feed_of(view, kind)->cache.indexes + feed_of(view, kind)->cache.index_count);
+	return fl_view_by(view, kind, index->name, parent_uid);
+}
+
 uint32_t fl_view_count(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value)
 {
 	struct fl_read read = { FL_READ_COUNT, kind, .index = index, .value = value };
@@ -245,6 +255,38 @@ struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *own
 {
 	return fl_view_contested_want(view, &(struct fl_want){ .what = FL_WANT_OBJECT, .owner = owner,
 							       .ref = { owner->kind, space, name, { "", 0 } } });
+}
+
+/* Not noted as read: await.c plans the key again, whoever's it is. */
+struct fl_str fl_view_taken(struct fl_view *view, const struct fl_children *children, struct fl_str parent_uid,
+			    struct fl_str space, struct fl_str name)
+{
+	struct fl_feed *feed = feed_of(view, children->owner->kind);
+	const struct fl_entry *entry = fl_cache_get(&feed->cache, space, name);
+	const void *object = entry ? unpack(view, &feed->cache, entry) : NULL;
+	struct fl_owner_ref_list refs;
+	const struct fl_owner_ref *controller;
+	struct fl_str words;
+
+	if (!object || fl_str_eq(fl_parent_of(children, object), parent_uid))
+		return (struct fl_str){ NULL, 0 };
+	refs = fl_owner_refs_of(children->owner->kind, object);
+	controller = fl_controller(&refs);
+	if (!controller)
+		return FL_S("somebody who has set no controller");
+	words = fl_arena_printf(view->arena, "%.*s %.*s%s", FL_ARG(controller->kind), FL_ARG(controller->name),
+				fl_owner_ref_is(controller, children->parent) ? " of another uid" : "");
+	view->failed |= !words.p;
+	return words;
+}
+
+void fl_dirty_controller(struct fl_dirty *dirty, const struct fl_kind *parent, struct fl_str space,
+			 const struct fl_owner_ref_list *refs)
+{
+	const struct fl_owner_ref *controller = fl_controller(refs);
+
+	if (controller && fl_owner_ref_is(controller, parent))
+		fl_dirty_key(dirty, parent->cluster_scoped ? FL_S("") : space, controller->name);
 }
 
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size)

@@ -15,6 +15,7 @@
 #pragma once
 #include "run/cache.h"
 
+struct fl_children;
 struct fl_loop;
 struct fl_owner;
 struct fl_want;
@@ -67,6 +68,9 @@ struct fl_each {
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind);
 struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
 
+/* Those whose controller has this uid, of a kind whose source has the index fl_by_controller. */
+struct fl_each fl_view_children(struct fl_view *view, const struct fl_kind *kind, struct fl_str parent_uid);
+
 /* How many there are under a value, and the sum of what they count for there (FL_UNDER_FOR): looked up, however many
  * there are. A plan that asks for these need not look at the objects. */
 uint32_t fl_view_count(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
@@ -102,6 +106,11 @@ struct fl_unpacked fl_view_unpacked(struct fl_view *view, const struct fl_kind *
 				    struct fl_str name);
 uint32_t fl_view_all_unpacked(struct fl_view *view, const struct fl_kind *kind, const struct fl_unpacked **ret);
 
+/* Of a child that is wanted: what bears its name and is not the parent's, as "Market fair"; .p NULL: nothing. A fact
+ * from which a plan may make a condition. The loop plans the key again when that one changes. */
+struct fl_str fl_view_taken(struct fl_view *view, const struct fl_children *children, struct fl_str parent_uid,
+			    struct fl_str space, struct fl_str name);
+
 /* Room in the view's arena, zeroed; NULL: refused, and remembered. */
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size) FL_MUSTUSE;
 
@@ -118,6 +127,11 @@ static inline void fl_dirty_key(struct fl_dirty *dirty, struct fl_str space, str
 {
 	dirty->key(dirty, space, name);
 }
+
+/* The key that is named as the controller of a child, if that is of this kind: what makes a parent's key dirty when its
+ * children change. `space` is the child's. */
+void fl_dirty_controller(struct fl_dirty *dirty, const struct fl_kind *parent, struct fl_str space,
+			 const struct fl_owner_ref_list *refs);
 
 /* As if each object of this kind, which the capability watches, had changed: for what all of them depend on. Spread
  * over as many turns as it takes. */

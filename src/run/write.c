@@ -22,6 +22,8 @@ struct turn {
 	struct fl_view *view;
 	struct slot *prepared, **last;
 	bool unsettled;                /* not all that is wanted is so */
+	bool remains;                  /* what should not be is still there */
+	bool full;                     /* there is no room for further writes */
 };
 
 /* ---- slots ---- */
@@ -92,7 +94,8 @@ static int fill(struct slot *slot, const struct fl_want *want, const void *have,
 	const struct fl_meta_names *meta = have ? run_meta(slot->feed, have) : NULL;
 
 	write->what = want->what;
-	write->owner = want->owner;
+	write->owner = want->children ? fl_owner_copy(want->owner, &write->arena) :
+				       want->owner   /* of a child, it goes with the plan */;
 	write->shared = want->shared;
 	write->how = want->how;
 	write->as_seen = want->as_seen;
@@ -103,7 +106,8 @@ static int fill(struct slot *slot, const struct fl_want *want, const void *have,
 	write->ref.uid = fl_arena_str(&write->arena, meta ? meta->uid : FL_S(""));
 	write->version = fl_arena_str(&write->arena, meta ? meta->resource_version : FL_S(""));
 	write->held = fl_arena_get(&write->arena, slot->feed->source.sink->room);
-	if (!write->held || !write->ref.space.p || !write->ref.name.p || !write->ref.uid.p || !write->version.p)
+	if ((want->owner && !write->owner) || !write->held || !write->ref.space.p || !write->ref.name.p ||
+	    !write->ref.uid.p || !write->version.p)
 		return no_memory(err, want);
 	return 0;
 }
@@ -253,8 +257,12 @@ static enum verdict differs(struct turn *t, const struct fl_feed *feed, const st
 		return object_differs(t, want, have, ret, err);
 	if (!meta)
 		return SO_ALREADY;   /* it is not there */
-	if (want->what == FL_WANT_GONE)
+	if (want->what == FL_WANT_GONE) {
+		t->remains = true;
 		return meta->has.deletion_timestamp ? SO_ALREADY : PREPARED;
+	}
+	if (want->first && meta->has.deletion_timestamp)
+		return SO_ALREADY;   /* no finalizer is added to what is going */
 	r = fl_shared_change(want->shared, want->what, want->object, have, meta->resource_version, t->plan->arena,
 			     &ret->laid, &ret->patch, err);
 	return r < 0 ? REFUSED : r ? PREPARED : SO_ALREADY;
@@ -339,6 +347,17 @@ static struct slot *prepare_slot(struct turn *t, struct fl_feed *feed, const str
 	return NULL;
 }
 
+/* Is an item that must be there first shown and not answered yet? */
+static bool is_adding(struct turn *t, const struct fl_feed *feed, const struct fl_want *want)
+{
+	const struct overlay *overlay = overlay_find(feed, want->ref.space, want->ref.name);
+
+	if (!overlay || !overlay->slot || overlay->slot->write.what != FL_WANT_ITEM)
+		return false;
+	key_wait(t->key, overlay->slot);
+	return true;
+}
+
 /* A write for the want, ready to be started, if anything is to be done. */
 static enum verdict prepare(struct turn *t, const struct fl_want *want, struct fl_err *err)
 {
@@ -351,7 +370,11 @@ static enum verdict prepare(struct turn *t, const struct fl_want *want, struct f
 	assert(feed->source.sink);   /* wanted of a kind that nobody writes */
 	if (t->view->failed)
 		return refused(err, want);
+	if (want->taken)
+		return BUSY;
 	verdict = differs(t, feed, want, have, &change, err);
+	if (verdict == SO_ALREADY && want->first && is_adding(t, feed, want))
+		return BUSY;
 	if (verdict == PREPARED)
 		verdict = room_for(t, feed, want, have, &change, err);
 	if (verdict != PREPARED)
@@ -400,28 +423,103 @@ static void start(struct turn *t)
 	}
 }
 
+/* 1: it is so already. */
+static int carry_out_one(struct turn *t, const struct fl_want *want, struct fl_err *err)
+{
+	switch (prepare(t, want, err)) {
+	case SO_ALREADY:
+		return 1;
+	case FULL:
+		t->full = true;   /* and those after it: in order, as they were wanted */
+		break;
+	case PREPARED:
+	case BUSY:
+	case RESTING:
+		break;
+	case REFUSED:
+		return -(int)err->code;
+	}
+	t->unsettled = true;
+	return 0;
+}
+
+/* One that names the parent and is not wanted goes, with the uid that was seen. */
+static int take_away(struct turn *t, const struct fl_no_others *none, const void *object, struct fl_err *err)
+{
+	struct fl_feed *feed = run_feed(t->cap->loop, none->children->owner->kind);
+	const struct fl_meta_names *meta = run_meta(feed, object);
+	struct fl_want gone = { .what = FL_WANT_GONE, .ref = { none->children->owner->kind, meta->space, meta->name,
+							       meta->uid } };
+
+	if (fl_plan_has_child(t->plan, none->children, none->parent, gone.ref))
+		return 0;
+	t->remains = true;
+	if (meta->uid.len)
+		return carry_out_one(t, &gone, err);
+	/* Made by us, and nobody has told us yet which one it is. */
+	return await_news(feed, meta->space, meta->name, t->key) < 0 ? no_memory(err, &gone) : 0;
+}
+
+static int take_others_away(struct turn *t, const struct fl_no_others *none, struct fl_err *err)
+{
+	const struct fl_kind *kind = none->children->owner->kind;
+	const char *index = run_children_index(run_feed(t->cap->loop, kind), none->children);
+	struct fl_each each = fl_view_by(t->view, kind, index, none->parent.uid);
+	const void *object;
+	int r = 0;
+
+	while (r >= 0 && !t->full && (object = fl_each_next(&each)))
+		r = take_away(t, none, object, err);
+	return r;
+}
+
+/* What is on its way may change nothing that the plan reads, so the end of it is waited for. */
+static void wait_for_writes(struct turn *t)
+{
+	struct slot *slot = t->prepared;
+
+	for (struct slot *other = t->cap->loop->slots; !slot && other; other = other->next)
+		slot = other->key == t->key ? other : NULL;
+	if (slot)
+		key_wait(t->key, slot);
+}
+
+static int carry_out_last(struct turn *t, struct fl_err *err)
+{
+	int r = 0;
+
+	if (t->full || t->unsettled || t->remains || t->key->writing) {
+		wait_for_writes(t);
+		return 0;
+	}
+	for (const struct fl_want *want = t->plan->first; r >= 0 && want; want = want->next)
+		if (want->last)
+			r = carry_out_one(t, want, err);
+	return r;
+}
+
 static int carry_out(struct turn *t, struct fl_err *err)
 {
-	bool full = false;
+	bool held = false, last = false;
+	int r = 0;
 
-	for (const struct fl_want *want = t->plan->first; want && !full; want = want->next) {
-		switch (prepare(t, want, err)) {
-		case SO_ALREADY:
-			break;
-		case FULL:
-			full = true;   /* and those after it: in order, as they were wanted */
-			t->unsettled = true;
-			break;
-		case PREPARED:
-		case BUSY:
-		case RESTING:
-			t->unsettled = true;
-			break;
-		case REFUSED:
-			return -(int)err->code;
-		}
+	for (const struct fl_want *want = t->plan->first; r >= 0 && want && !t->full && !held; want = want->next) {
+		last |= want->last;
+		if (want->last)
+			continue;
+		r = carry_out_one(t, want, err);
+		held = want->first && r == 0;
 	}
-	if (full)
+	for (const struct fl_no_others *none = t->plan->no_others; r >= 0 && none && !t->full && !held;
+	     none = none->next)
+		r = take_others_away(t, none, err);
+	if (r >= 0 && last && !held)
+		r = carry_out_last(t, err);
+	if (r < 0)
+		return r;
+	if (held)
+		wait_for_writes(t);
+	if (t->full)
 		key_enqueue(t->key);
 	return t->view->failed || t->plan->failed ? fl_fail(err, FL_E_NOMEM, "no memory to carry out the plan") : 0;
 }
@@ -434,6 +532,8 @@ static int plan_key(struct turn *t, struct fl_err *err)
 
 	if (facts && row->gather(t->view, ref, facts) && !t->view->failed)
 		row->plan(facts, t->plan);
+	if (!t->plan->failed && children_taken(t->key, t->plan, t->view, err) < 0)
+		return -(int)err->code;
 	if (t->view->failed || t->plan->failed)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the facts or for the plan");
 	if (said_keep(t->key, t->plan) < 0)
@@ -490,6 +590,8 @@ bool fl_loop_try(struct fl_loop *loop, const struct fl_capability *capability, s
 	any = facts && capability->gather(&view, (struct fl_ref){ capability->key, space, name, { "", 0 } }, facts);
 	if (any && !view.failed)
 		capability->plan(facts, plan);
+	if (any && read && !view.failed)
+		children_note(&view, plan);
 	plan->failed |= view.failed;
 	return any;
 }

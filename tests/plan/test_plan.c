@@ -106,6 +106,19 @@ static void absences_of_a_kind(struct fl_plan *plan)
 	fl_want_deleted(plan, node, &(struct fl_deletion){ .now = true });
 }
 
+static const struct fl_children parts = { &color, &fl_demo_kind, NULL };
+
+static void children(struct fl_plan *plan)
+{
+	struct fl_demo part = { 0 };
+
+	FL_SET(FL_IN(&part, spec), color, FL_S("blue"));
+	fl_want_child(plan, &parts, a100, h100, &part);
+	FL_SET(FL_IN(&part, spec), color, FL_S("red"));
+	fl_want_child(plan, &parts, a100, h100, &part);
+	fl_want_no_others(plan, &parts, a100);
+}
+
 static void items(struct fl_plan *plan)
 {
 	struct fl_taint taint = { 0 };
@@ -160,6 +173,11 @@ static const struct {
 	{ "how it goes: what hangs on it, of which version, how soon", absences_of_a_kind,
 	  "gone Rocket team/a100 Foreground as seen\ngone Rocket team/h100 Orphan within 30 s\n"
 	  "gone Node n1 within 0 s\n" },
+	{ "a child names its parent; wanted twice, the later one counts", children,
+	  "want Rocket team/h100 of Rocket team/a100 by fairlead-color {\"metadata\":{\"ownerReferences\":[{"
+	  "\"apiVersion\":\"demo.fairlead.test/v1alpha1\",\"kind\":\"Rocket\",\"name\":\"a100\",\"uid\":\"u1\","
+	  "\"controller\":true,\"blockOwnerDeletion\":true}]},\"spec\":{\"color\":\"red\"}}\n"
+	  "no other Rocket of Rocket team/a100\n" },
 	{ "items of shared lists", items,
 	  "item Node n1 spec.taints {\"key\":\"gpu\",\"effect\":\"NoSchedule\"}\n"
 	  "no item Node n1 spec.taints {\"key\":\"gpu\"}\n"

@@ -28,11 +28,16 @@ static struct fl_cache *truth_of(struct fake_api *api, const struct fl_kind *kin
 	return NULL;
 }
 
+/* Texts and all: the entry may go. */
 static void *copy_of(struct fl_cache *truth, const struct fl_entry *entry, struct fl_arena *arena)
 {
-	void *object = truth && entry ? fl_arena_get(arena, truth->kind->root()->size) : NULL;
+	const struct fl_bind *root = truth ? truth->kind->root() : NULL;
+	void *object = root && entry ? fl_arena_get(arena, root->size) : NULL;
+	void *own = object ? fl_arena_get(arena, root->size) : NULL;
 
-	return object && fl_entry_unpack(truth, entry, arena, object, NULL) == 0 ? object : NULL;
+	if (!own || fl_entry_unpack(truth, entry, arena, object, NULL) < 0)
+		return NULL;
+	return fl_copy(root, object, arena, own, NULL) == 0 ? own : NULL;
 }
 
 /* ---- clients ---- */
