@@ -137,6 +137,8 @@ static void no_line(void *self, const char *line, size_t len)
 	if (memmem(line, len, "settings have changed", 21))
 		(void)snprintf(((struct world *)self)->changed, sizeof((struct world *)self)->changed, "%.*s",
 			       (int)len, line);
+	((struct world *)self)->registered += memmem(line, len, "\"healthy\":2,\"devices\":2", 23) != NULL;
+	((struct world *)self)->killed += memmem(line, len, "does not quit, killed", 21) != NULL;
 	if (getenv("TEST_LOG"))
 		(void)fprintf(stderr, "# %.*s", (int)len, line);
 }

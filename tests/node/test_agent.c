@@ -23,7 +23,7 @@ static const struct {
 	{ "what the API server said", "Memo//config", "what the API server said last cannot be read, counts as none "
 	  "and is set aside: Memo//config: it is kept in format 0, this program knows 1" },
 	{ "an MPS daemon", "mps/" GPU, "the record of an MPS daemon cannot be read, counts as none and is set aside: "
-	  "mps/" GPU ": it is kept in format 0, this program knows 1" },
+	  "mps/" GPU ": it is kept in format 0, this program knows 2" },
 };
 
 static void hear(void *w_, const struct fl_told_event *event)

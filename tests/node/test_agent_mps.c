@@ -317,7 +317,8 @@ TEST_ONCE(mps_a_daemon_is_replaced_whatever_it_was_at_and_whatever_pods_leave_th
 	CHECK(until(&w, shares_are, 'H'));
 }
 
-/* Switched off: the daemon ends, the compute mode is what it was, and nothing is remembered; by whichever agent. */
+/* Switched off: the daemon is asked to end, by the program of its driver, the compute mode is what it was, and nothing
+ * is remembered; by whichever agent. */
 TEST_ONCE(mps_off_leaves_nothing_behind)
 {
 	int pid;
@@ -336,10 +337,73 @@ TEST_ONCE(mps_off_leaves_nothing_behind)
 		CHECK(until(&w, forgets_mps, 0));
 		CHECK(until(&w, both_are, 'H'));
 		CHECK(is_dead(pid));
+		CHECK_INT(w.killed, 0);
 		CHECK(!file_says(&mps, "nvidia.com/gpu/.started", "") &&
 		      !file_says(&mps, "nvidia.com/gpu/log/control.log", ""));
 		agent_down(&w);
 	}
+}
+
+/* ---- a record without the daemon's program, as agents wrote it before ---- */
+
+struct old {
+	struct fl_journal_open open;
+	struct fl_journal_append append;
+};
+
+static void ignore(struct fl_op *op)
+{
+	(void)op;
+}
+
+static bool is_done(struct world *w, int arg)
+{
+	(void)arg;
+	return !fl_op_busy(&w->old->open.op) && !fl_op_busy(&w->old->append.op);
+}
+
+static int keep_bare_record(struct world *w, const struct mps *mps)
+{
+	struct old old = { .open = { .op = { .done = ignore, .err = &w->err }, .dir = w->state, .name = "agent" },
+			   .append.op = { .done = ignore } };
+	const struct fl_journal_item *item;
+	struct fl_str rest, line = { 0 };
+	char text[2048];
+	bool kept;
+
+	w->old = &old;
+	fl_journal_open(w->rig.io, &old.open);
+	if (!until(w, is_done, 0) || old.open.op.result < 0)
+		return -FL_E_IO;
+	item = fl_journal_get(old.open.journal, FL_S("mps/" GPU));
+	for (rest = item ? item->value : FL_S(""); fl_str_split(&rest, '\n', &line);)
+		;
+	(void)snprintf(text, sizeof text, "%s\n%.*s", mps->root, FL_ARG(line));
+	fl_journal_put(old.open.journal, &old.append, 1, FL_S("mps/" GPU), fl_str(text));
+	kept = until(w, is_done, 0) && old.append.op.result >= 0 && line.len;
+	fl_journal_close(old.open.journal);
+	return kept ? 0 : -FL_E_IO;
+}
+
+TEST_ONCE(mps_a_record_without_the_program_is_read_and_completed)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	pid = mps_pid(&w);
+	agent_down(&w);
+	OK(keep_bare_record(&w, &mps));
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, daemon_is, pid) && until(&w, shares_are, 'H'));
+	agent_down(&w);
+	w.config = NULL;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 0) && until(&w, forgets_mps, 0));
+	CHECK(is_dead(pid));
+	CHECK_INT(w.killed, 0);
 }
 
 /* Whatever step it was at when it was killed, the next agent goes on from there. */

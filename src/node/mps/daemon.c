@@ -440,10 +440,13 @@ static void impatient(struct fl_timer *timer)
 	}
 }
 
+/* Its end is what counts, and is waited for all the same. */
 static void asked_to_quit(struct fl_mps_daemon *daemon, int r)
 {
-	(void)r;   /* its end is what counts, and waited for */
-	(void)daemon;
+	if (r < 0)
+		fl_log(daemon->all->options.log, FL_WARN, "mps daemon not asked to quit",
+		       FL_KV_TEXT("resource", daemon->name), FL_KV_TEXT("program", daemon->config.program),
+		       FL_KV_TEXT("why", daemon->err.text));
 }
 
 static void quit(struct fl_mps_daemon *daemon)

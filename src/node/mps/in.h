@@ -9,6 +9,8 @@
 #include "node/mps/launch.h"
 #include "api/node.h"
 
+#define MPS_PROGRAM_USUAL "/usr/bin/" FL_MPS_PROGRAM
+
 /* What is wanted, as texts of our own: of the daemon that runs, if one does. */
 struct mps_config {
 	char root[FL_MPS_ROOT_MAX + 1], program[FL_MPS_PATH_MAX], libraries[FL_MPS_PATH_MAX];
@@ -19,6 +21,7 @@ struct fl_mps_daemon {
 	struct fl_mps_daemon *next, **from;
 	char name[64];
 	struct mps_config config;
+	struct mps_config recorded;            /* as the journal has it, with `marked` */
 	char marked[FL_MPS_MARKED_MAX];        /* addresses, each followed by a blank */
 	char set[FL_MPS_LIMITS_MAX];           /* limits in force; "": not known */
 	char wanted[FL_MPS_LIMITS_MAX];        /* of the step */

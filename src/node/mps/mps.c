@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const struct fl_str record_prefix = FL_S_INIT("mps/");
-enum { MPS_RECORD = 1 };               /* "<root>\n<address> <address> ": counts up when that changes */
+/* "<root>\n<program>\n<libraries>\n<address> <address> ": counts up when that changes; 1 has no program and none. */
+enum { MPS_RECORD_BARE = 1, MPS_RECORD };
 
 /* ---- daemons ---- */
 
@@ -104,6 +105,8 @@ static int observed(const struct fl_mps_daemon *daemon, struct fl_arena *arena, 
 		FL_SET(mps, root, fl_str(daemon->config.root));
 	if (!mps->program.len && daemon->config.program[0])
 		FL_SET(mps, program, fl_str(daemon->config.program));
+	if (!mps->libraries.len && daemon->config.libraries[0])
+		FL_SET(mps, libraries, fl_str(daemon->config.libraries));
 	return 0;
 }
 
@@ -185,13 +188,16 @@ static void recorded(struct fl_op *op)
 	for (uint32_t i = 0; i < want->cards.len; i++)
 		fl_buf_printf(&marked, "%.*s ", FL_ARG(want->cards.at[i]));
 	daemon->marked[fl_buf_view(&marked).len] = '\0';
+	daemon->recorded = daemon->config;
 	mps_end(daemon);
 }
 
 static void step_record(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 {
 	struct fl_arena *arena = &daemon->write->arena;
-	struct fl_str key = record_key(daemon, arena), text = fl_arena_printf(arena, "%s\n", daemon->config.root);
+	const struct mps_config *config = &daemon->config;
+	struct fl_str key = record_key(daemon, arena);
+	struct fl_str text = fl_arena_printf(arena, "%s\n%s\n%s\n", config->root, config->program, config->libraries);
 	const struct fl_err no_memory = { .code = FL_E_NOMEM, .text = "no memory to record an MPS daemon" };
 
 	for (uint32_t i = 0; text.p && i < want->cards.len; i++)
@@ -242,7 +248,7 @@ static void set_aside(struct fl_mps_daemons *all, const struct fl_journal_item *
 	       FL_KV_INT("format", item->kind));
 	if (all->unread.code || !key.p)
 		return;
-	if (item->kind != MPS_RECORD)
+	if (item->kind != MPS_RECORD && item->kind != MPS_RECORD_BARE)
 		(void)fl_fail(&all->unread, FL_E_UNSUPPORTED, "%.*s: it is kept in format %d, this program knows %d",
 			      FL_ARG(item->key), item->kind, MPS_RECORD);
 	else
@@ -258,23 +264,40 @@ bool fl_mps_unread(const struct fl_mps_daemons *all, struct fl_err *ret)
 	return all->unread.code != FL_OK;
 }
 
+/* A record of a former format has no program: MPS_PROGRAM_USUAL. False: it is damaged. */
+static bool parse(const struct fl_journal_item *item, struct mps_config *ret, struct fl_str *ret_marked)
+{
+	struct fl_str rest = item->value, root = { 0 }, program = FL_S(MPS_PROGRAM_USUAL), libraries = FL_S("");
+
+	if (!fl_str_split(&rest, '\n', &root) ||
+	    (item->kind == MPS_RECORD &&
+	     (!fl_str_split(&rest, '\n', &program) || !fl_str_split(&rest, '\n', &libraries))) ||
+	    root.len >= sizeof ret->root || program.len >= sizeof ret->program ||
+	    libraries.len >= sizeof ret->libraries || rest.len >= FL_MPS_MARKED_MAX)
+		return false;
+	(void)snprintf(ret->root, sizeof ret->root, "%.*s", FL_ARG(root));
+	(void)snprintf(ret->program, sizeof ret->program, "%.*s", FL_ARG(program));
+	(void)snprintf(ret->libraries, sizeof ret->libraries, "%.*s", FL_ARG(libraries));
+	*ret_marked = rest;
+	return true;
+}
+
 static int load(struct fl_mps_daemons *all, const struct fl_journal_item *item, struct fl_err *err)
 {
-	struct fl_str name = fl_str_sub(item->key, record_prefix.len, item->key.len), rest = item->value;
-	struct fl_str root = { 0 };
+	struct fl_str name = fl_str_sub(item->key, record_prefix.len, item->key.len), marked;
 	struct fl_mps_daemon *daemon;
+	struct mps_config config = { 0 };
 
-	if (item->kind != MPS_RECORD || !fl_str_split(&rest, '\n', &root) || root.len > FL_MPS_ROOT_MAX ||
-	    rest.len >= FL_MPS_MARKED_MAX || !name.len || name.len >= sizeof daemon->name) {
+	if ((item->kind != MPS_RECORD && item->kind != MPS_RECORD_BARE) || !name.len ||
+	    name.len >= sizeof daemon->name || !parse(item, &config, &marked)) {
 		set_aside(all, item);
 		return 0;
 	}
 	daemon = add(all, name);
 	if (!daemon)
 		return fl_fail(err, FL_E_NOMEM, "no memory for an MPS daemon");
-	(void)snprintf(daemon->config.root, sizeof daemon->config.root, "%.*s", FL_ARG(root));
-	(void)snprintf(daemon->config.program, sizeof daemon->config.program, "/usr/bin/" FL_MPS_PROGRAM);
-	(void)snprintf(daemon->marked, sizeof daemon->marked, "%.*s", FL_ARG(rest));
+	daemon->config = daemon->recorded = config;
+	(void)snprintf(daemon->marked, sizeof daemon->marked, "%.*s", FL_ARG(marked));
 	return put(daemon, NULL, err);
 }
 
@@ -288,6 +311,17 @@ static bool is_marked(const struct fl_mps_daemon *daemon, const struct fl_str_li
 		if (!fl_str_split(&rest, ' ', &word) || !fl_str_eq(word, cards->at[i]))
 			return false;
 	return !fl_str_trim(rest).len;
+}
+
+/* The record names the program and libraries of the daemon that runs, or is about to. */
+static bool is_recorded(const struct fl_mps_daemon *daemon, const struct fl_mps *want)
+{
+	const struct mps_config *has = &daemon->recorded, *config = &daemon->config;
+
+	return is_marked(daemon, &want->cards) &&
+	       (want->phase == FL_MPS_OFF || (strcmp(has->root, config->root) == 0 &&
+					      strcmp(has->program, config->program) == 0 &&
+					      strcmp(has->libraries, config->libraries) == 0));
 }
 
 static void nothing_to_do(struct fl_timer *timer)
@@ -330,7 +364,7 @@ static void step(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 		return;
 	}
 	(void)snprintf(daemon->wanted, sizeof daemon->wanted, "%.*s", FL_ARG(limits));
-	if (!is_marked(daemon, &want->cards))
+	if (!is_recorded(daemon, want))
 		step_record(daemon, want);
 	else if (want->phase == FL_MPS_OFF && (!daemon->known || daemon->is != FL_MPS_OFF))
 		mps_step_stop(daemon);
