@@ -74,9 +74,10 @@ void fl_want(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref r
 void fl_want_claim(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, const void *object);
 
 /* A condition, in the same write as the rest that this owner wants of the object. Unless nobody is to be told, there is
- * an event too: once, when the write that changed the condition's status has succeeded. `explain` prints the same
- * words. The condition says of which generation it holds (observedGeneration), where the reference has one: FL_REF.
- * One that says the same of an older generation is written again, without an event. */
+ * an event too: once, when the write that changed the condition's status or reason has succeeded; another message under
+ * the same reason is no news. `explain` prints the same words. The condition says of which generation it holds
+ * (observedGeneration), where the reference has one: FL_REF. One that says the same of an older generation is written
+ * again, without an event. */
 void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, enum fl_emit tell,
 		       const char *type, enum fl_condition_status is, const char *reason, const char *message, ...)
 	FL_PRINTF(8, 9);
@@ -130,7 +131,7 @@ struct fl_str fl_plan_printf(struct fl_plan *plan, const char *fmt, ...) FL_PRIN
 /* ---- for whoever carries it out, and for tests ---- */
 
 struct fl_told {
-	struct fl_str type;            /* a condition that is told when its status changes */
+	struct fl_str type;            /* a condition that is told when its status or reason changes */
 	enum fl_emit tell;
 	struct fl_told *next;
 };

@@ -25,7 +25,7 @@
  *     changes the facts can make it try more often;
  *   - memory that is refused costs time and nothing else: no key, no end of an object, no failure of a write is lost;
  *   - capabilities take turns, and no turn of the loop takes longer than FL_RUN_SLICE and the one plan that is running;
- *   - events are sent once, after the write that changed a condition's status has succeeded.
+ *   - events are sent once, after the write that changed a condition's status or reason has succeeded.
  * The same inputs in the same order give the same calls in the same order.
  */
 #pragma once
@@ -123,10 +123,11 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why);
 
 /* ---- the loop ---- */
 
-/* Told after the write that changed a condition's status. */
+/* Told after the write that changed a condition's status or reason. */
 struct fl_told_event {
 	struct fl_ref ref;
 	bool warning;
+	enum fl_condition_status is;
 	struct fl_str type, reason, message;
 	struct fl_str subject;                 /* what of the object (kube/events.h); the loop leaves it empty */
 	const char *capability;

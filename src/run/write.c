@@ -134,14 +134,15 @@ static enum fl_emit tell_of(const struct fl_want *want, struct fl_str type)
 	return FL_EMIT_NOBODY;
 }
 
-/* Good news about what was never bad is no news. */
+/* Good news about what was never bad is no news. Another reason is another cause with another remedy; another message
+ * is a count or a name. */
 static bool is_news(const struct fl_condition *before, const struct fl_condition *now, enum fl_emit tell)
 {
 	if (tell == FL_EMIT_NOBODY)
 		return false;
 	if (!before)
 		return tell == FL_EMIT_WARNING || now->status != FL_CONDITION_FALSE;
-	return before->status != now->status;
+	return before->status != now->status || !fl_str_eq(before->reason, now->reason);
 }
 
 /* The object's conditions are the write's own copies. */
@@ -166,7 +167,8 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 		FL_SET(condition, last_transition_time, same ? was->last_transition_time : wall);
 		if (is_news(was, condition, tell))
 			slot->events[slot->event_count++] = (struct fl_told_event){
-				.ref = slot->write.ref, .warning = tell == FL_EMIT_WARNING, .type = condition->type,
+				.ref = slot->write.ref, .warning = tell == FL_EMIT_WARNING, .is = condition->status,
+				.type = condition->type,
 				.reason = condition->reason, .message = condition->message,
 				.capability = slot->cap->row->name,
 			};

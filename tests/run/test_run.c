@@ -52,7 +52,8 @@ static void plan_capacity(const void *facts_, struct fl_plan *plan)
 	FL_SET(FL_IN(FL_IN(&want, status), capacity), total, n);
 	fl_want(plan, &capacity_owner, facts->ref, &want);
 	fl_want_condition(plan, &capacity_owner, facts->ref, n ? FL_EMIT_NORMAL : FL_EMIT_WARNING, "Empty",
-			  n ? FL_CONDITION_FALSE : FL_CONDITION_TRUE, n ? "Filled" : "NothingThere", "%d there", n);
+			  n ? FL_CONDITION_FALSE : FL_CONDITION_TRUE, n > 6 ? "Crowded" : n ? "Filled" : "NothingThere",
+			  "%d there", n);
 	fl_say(plan, facts->ref, "Counted", "%d", n);
 	if (facts->contested.p)
 		fl_say(plan, facts->ref, "Contested", "%.*s", FL_ARG(facts->contested));
@@ -443,7 +444,7 @@ TEST(a_fight_with_another_writer_ends)
 	SURE_INT(rig.held, 1);
 }
 
-TEST(events_come_once_after_the_write_that_changed_a_status)
+TEST(events_come_once_after_the_write_that_changed_a_status_or_a_reason)
 {
 	RIG(rig, &capacity);
 
@@ -462,6 +463,10 @@ TEST(events_come_once_after_the_write_that_changed_a_status)
 	rig_sleep(&rig, FL_NS_PER_S);
 	OK(rig_settle(&rig));
 	SURE_STR(fl_buf_view(&rig.events), "Warning b Empty NothingThere\nNormal b Empty Filled\n");
+	OK(rig_put(&rig, ROCKET("b", 7)));   /* the same status, another reason */
+	OK(rig_settle(&rig));
+	SURE_STR(fl_buf_view(&rig.events),
+		 "Warning b Empty NothingThere\nNormal b Empty Filled\nNormal b Empty Crowded\n");
 }
 
 static int64_t transition(struct rig *rig)

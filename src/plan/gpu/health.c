@@ -487,7 +487,7 @@ static bool tells_flapping(const struct subject *s, const struct verdict *v, con
 	return true;
 }
 
-/* Beside what it breaks with, which may alternate each second: these words stay. */
+/* Beside what it breaks with: these words stay. */
 static void tell_flapping(const struct subject *s, struct fl_ref ref, const struct fl_health *health,
 			  struct fl_str holders)
 {
@@ -526,6 +526,7 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	if (state == FL_HEALTHY && before && before->state != FL_HEALTHY)
 		FL_SET(&health, returned, (int64_t)facts->now);
 	else if (same_boot(facts, before) && before->has.returned)
+	bool flaps;
 		FL_SET(&health, returned, before->returned);
 	if (facts->boot.len)
 		FL_SET(&health, boot, facts->boot);
@@ -541,11 +542,14 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	}
 	holders = held_by(s);
 	remedy = remedy_for(s, v->remedy);
-	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_EMIT_WARNING, "Healthy", FL_CONDITION_FALSE,
-			  fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%.*s%.*s",
+	flaps = tells_flapping(s, v, &health);
+	/* Its causes may alternate each second; Flapping is told. */
+	fl_want_condition(s->plan, &fl_gpu_health_owner, ref,
+			  flaps && before && before->state != FL_HEALTHY ? FL_EMIT_NOBODY : FL_EMIT_WARNING, "Healthy",
+			  FL_CONDITION_FALSE, fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%.*s%.*s",
 			  state == FL_RECOVERING ? "coming back after " : "", FL_ARG(v->says), remedy.len ? ": " : "",
 			  FL_ARG(remedy), FL_ARG(holders));
-	if (tells_flapping(s, v, &health))
+	if (flaps)
 		tell_flapping(s, ref, &health, holders);
 }
 
