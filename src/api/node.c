@@ -55,6 +55,8 @@ FL_BIND(fl_host, FL_HOST)
 FL_BIND(fl_runtime, FL_RUNTIME)
 FL_BIND(fl_plugin_socket, FL_PLUGIN_SOCKET)
 FL_BIND(fl_dir_trouble, FL_DIR_TROUBLE)
+FL_BIND(fl_readiness_status, FL_READINESS_STATUS)
+FL_BIND(fl_readiness, FL_READINESS)
 FL_BIND(fl_sharing, FL_SHARING)
 FL_BIND(fl_node_pool, FL_NODE_POOL)
 FL_BIND(fl_settings, FL_SETTINGS)
@@ -162,6 +164,10 @@ const struct fl_kind fl_plugin_socket_kind = {
 const struct fl_kind fl_dir_trouble_kind = {
 	LOCAL, .kind = "DirTrouble", .plural = "dirtroubles", .root = fl_dir_trouble_bind,
 	.help = "A directory that the agent cannot use.",
+};
+const struct fl_kind fl_readiness_kind = {
+	LOCAL, .kind = "Readiness", .plural = "readinesses", .root = fl_readiness_bind,
+	.help = "Whether the GPUs of this node are served, and why not.",
 };
 const struct fl_kind fl_settings_kind = {
 	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,

@@ -58,6 +58,7 @@ extern const struct fl_names fl_driver_state_names;
 	X(I32, cuda, "cuda", .help = "The newest CUDA that it runs: 12040 is 12.4.") \
 	X(STR, library, "library", .help = "Path of libnvidia-ml.so.1 on the host.") \
 	X(STR, root, "root", .help = "Where the driver's files lie on the host: / or /run/nvidia/driver.") \
+	X(STR, kernel, "kernel", .help = "Version of the kernel module that is loaded; absent: none is.") \
 	X(STR, message, "message", .help = "What is wrong and what to do, for people; empty when all is well.")
 FL_STRUCT(fl_driver, FL_DRIVER);
 extern const struct fl_kind fl_driver_kind;
@@ -352,6 +353,18 @@ extern const struct fl_kind fl_plugin_socket_kind;
 	X(STR, why, "why", .required = true, .help = "What failed, why, and what to do.")
 FL_STRUCT(fl_dir_trouble, FL_DIR_TROUBLE);
 extern const struct fl_kind fl_dir_trouble_kind;
+
+/* ---- Readiness: "gpus", the Node's condition GPUsReady, also where there is no API server ---- */
+#define FL_READINESS_STATUS(X) FL_CONDITIONS(X)
+FL_STRUCT(fl_readiness_status, FL_READINESS_STATUS);
+
+#define FL_READINESS(X) \
+	FL_LOCAL(X) \
+	X(BOOL, blocked, "blocked", .required = true, .help = "There are GPUs, and the node's set-up keeps all back.") \
+	X(STR, why, "why", .help = "Why no GPU is served, and what to do, as far as the node's set-up is why.") \
+	X(OBJ(fl_readiness_status), status, "status", .help = "The condition.")
+FL_STRUCT(fl_readiness, FL_READINESS);
+extern const struct fl_kind fl_readiness_kind;
 
 /* ---- Settings ---- */
 enum fl_mig_strategy { FL_MIG_NONE, FL_MIG_SINGLE, FL_MIG_MIXED, FL_MIG_STRATEGY_COUNT_ };

@@ -79,9 +79,13 @@ static void changed(struct fl_running *run, const struct fl_told_event *told)
 {
 	struct running *running = run->role->self;
 
-	fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "a condition has changed",
-	       FL_KV_TEXT("kind", told->ref.kind->kind), FL_KV_STR("name", told->ref.name),
-	       FL_KV_STR("reason", told->reason), FL_KV_STR("message", told->message));
+	/* GPUsReady is Readiness's too, which needs no API server. */
+	if (told->ref.kind != &fl_own_node_kind || !fl_str_eq(told->type, FL_S("GPUsReady")))
+		fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "a condition has changed",
+		       FL_KV_TEXT("kind", told->ref.kind->kind), FL_KV_STR("name", told->ref.name),
+		       FL_KV_STR("type", told->type),
+		       FL_KV_TEXT("status", fl_name(&fl_condition_status_names, (int)told->is)),
+		       FL_KV_STR("reason", told->reason), FL_KV_STR("message", told->message));
 	fl_agent_tell(&running->agent, told);
 }
 

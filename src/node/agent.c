@@ -25,7 +25,7 @@ const struct fl_kind *const fl_agent_kinds[] = {
 	&fl_config_file_kind, &fl_memo_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_dir_trouble_kind,
 	&fl_pause_request_kind, &fl_pause_kind, &fl_driver_pause_kind, &fl_active_kind, &fl_booking_kind,
 	&fl_eviction_kind, &fl_pod_watch_kind, &fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind,
-	&fl_inspection_kind, &fl_inside_kind, &fl_pod_finding_kind, NULL,
+	&fl_inspection_kind, &fl_inside_kind, &fl_pod_finding_kind, &fl_readiness_kind, NULL,
 };
 
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */
@@ -160,6 +160,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
 		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
 		{ &fl_dir_trouble_kind, NULL, NULL, NULL },
+		{ &fl_readiness_kind, NULL, &fl_memory_sink, io },
 		{ &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps },
 		{ &fl_pause_request_kind, NULL, NULL, NULL },
 		{ &fl_driver_pause_kind, NULL, &fl_pausing_sink, &agent->pausing },
@@ -490,6 +491,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_cdi_spec_kind));
 	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_plugin_socket_kind));
 	fl_memory_begin(agent->loop, &fl_dir_trouble_kind);
+	fl_memory_begin(agent->loop, &fl_readiness_kind);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_memory_begin(agent->loop, &fl_host_kind);
@@ -600,6 +602,15 @@ static bool lacks(struct fl_view *view, struct fl_buf *words)
 	return why.len > 0;
 }
 
+/* Why no GPU is served: true: by this node's set-up, which must be mended first. */
+static bool blocked(struct fl_view *view, struct fl_str *ret_why)
+{
+	const struct fl_readiness *is = fl_view_get(view, &fl_readiness_kind, FL_S(""), FL_S("gpus"));
+
+	*ret_why = is ? is->why : FL_S("");
+	return is && is->blocked;
+}
+
 static bool serves_nothing(struct fl_view *view)
 {
 	struct fl_each each = fl_view_all(view, &fl_resource_kind);
@@ -617,6 +628,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 	struct fl_str no_node = settings ? settings->no_node : FL_S("");
 	struct fl_each cards = fl_view_all(&view, &fl_card_kind);
 	const struct fl_card *card;
+	struct fl_str why;
 
 	if (!settings || settings->waits.len) {
 		fl_buf_str(words, settings ? settings->waits : FL_S("waits for the configuration"));
@@ -641,11 +653,16 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 		}
 	if (driver->state == FL_DRIVER_READY && lacks(&view, words))
 		return false;
+	if (blocked(&view, &why)) {
+		fl_buf_str(words, why);
+		return false;
+	}
 	if (!fl_loop_idle(agent->loop)) {
 		fl_buf_str(words, FL_S("carries out what is wanted"));
 		return false;
 	}
-	fl_buf_str(words, no_node);   /* devices are served all the same */
+	/* With both of these it is ready all the same. */
+	fl_buf_printf(words, "%.*s%s%.*s", FL_ARG(why), why.len && no_node.len ? "\n" : "", FL_ARG(no_node));
 	return true;
 }
 

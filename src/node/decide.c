@@ -119,7 +119,7 @@ const struct fl_capability fl_node_health = {
 FL_FACTS_ONCE(lists, fl_gpu_lists_facts, FL_GPU_LISTS_FACTS)
 
 static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner,
-						   &fl_gpu_lists_memo_owner, NULL };
+						   &fl_gpu_lists_ready_owner, &fl_gpu_lists_memo_owner, NULL };
 
 const struct fl_capability fl_node_lists = {
 	.name = "node-lists", .watches = lists_watches, .owners = lists_owners, .once = true,

@@ -87,6 +87,45 @@ TEST_ONCE(a_kubelets_directory_that_is_not_there_is_named)
 	CHECK(until(&w, both_are, 'H') && until(&w, is_ready, 0) && until(&w, node_says_ready, 0));
 }
 
+/* /readyz: 503 ("503 ..."), or 200 with these words. */
+static bool readyz_has(struct world *w, int which)
+{
+	static const char *const words[] = {
+		"503 DriverNotReady: the driver is Absent: there is no libnvidia-ml.so.1 under ",
+		"200 no GPU is served: no pool has one", "503 MigStrategySingle: device 0 ",
+	};
+	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
+	bool ready = fl_agent_ready(&w->agent, &said);
+
+	return said.p && strncmp(words[which], ready ? "200" : "503", 3) == 0 &&
+	       strncmp(said.p, words[which] + 4, strlen(words[which] + 4)) == 0;
+}
+
+TEST_ONCE(gpus_that_the_node_s_set_up_keeps_back_are_told_without_an_api_server)
+{
+	static const struct {
+		const char *says, *topology, *unpooled, *strategy, *order;
+		unsigned flags;
+		int words;
+	} rows[] = {
+		{ "a root without the driver", "two-t4", "true", NULL, NULL, RIG_NO_LIBRARY, 0 },
+		{ "GPUs without a pool are off", "two-t4", "false", NULL, NULL, 0, 1 },
+		{ "MIG on one of them", "dgx-a100", "true", "single", "mig 1 on", 0, 2 },
+	};
+
+	EACH_ROW_ALONE (row, rows) {
+		WORLD(w, row->topology, row->flags);
+
+		if (row->order)
+			OK_ERR(rig_say(&w.rig, row->order, &w.err), &w.err);
+		w.given.unpooled = fl_str(row->unpooled);
+		if (row->strategy)
+			w.given.mig_strategy = fl_str(row->strategy);
+		OK_ERR(agent_up(&w), &w.err);
+		CHECK(until(&w, readyz_has, row->words));
+	}
+}
+
 static bool says_no_node(struct world *w, int arg)
 {
 	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);

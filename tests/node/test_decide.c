@@ -42,6 +42,7 @@ static const struct {
 	  "[A=b]}}]\n" },
 	{ &fl_cdi_trouble_kind, NULL, false, "metadata: {name: k.io-gpu}\nwhy: the disk is full\n" },
 	{ &fl_dir_trouble_kind, NULL, false, "metadata: {name: cdi-dir}\nwhy: it is no directory\n" },
+	{ &fl_readiness_kind, NULL, true, "metadata: {name: gpus}\nblocked: false\n" },
 	{ &fl_mps_kind, NULL, true, "metadata: {name: nvidia.com/gpu}\nphase: Stopped\nmarked: [" A "]\n" },
 	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
 	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1}\n" },

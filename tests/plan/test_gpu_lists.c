@@ -229,8 +229,7 @@ static const struct {
 	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
 	{ "but not while its health still says that it is well", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n", WELL2, "", "", SPEC, "",
-	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
 	{ "nor when its name is another card's by now", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nuuid: GPU-2\n" CARD("2", ""),
 	  SICK1 WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
@@ -502,6 +501,8 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 			fl_buf_char(out, '\n');
 			continue;
 		}
+		if (want->ref.kind == &fl_readiness_kind)
+			continue;   /* test_gpu_lists_dirs.c */
 		if (want->ref.kind == &fl_own_node_kind) {
 			const struct fl_own_node *node = want->object;
 

@@ -1,4 +1,4 @@
-/* A directory that the agent cannot use: what the Node is told of it, and what is served meanwhile. */
+/* What keeps all GPUs back: a directory that the agent cannot use, and what is served meanwhile; the node's set-up. */
 #include "gpu_facts.h"
 #include "plan/gpu/lists.h"
 
@@ -86,5 +86,80 @@ TEST(a_directory_that_cannot_be_used_is_told)
 		CHECK_INT(fl_plan_find(&plan, &fl_gpu_lists_owner, gpu) != NULL, row->served);
 		if (!facts_like(ready, fl_str(row->ready)))
 			CHECK_STR(ready, row->ready);
+	}
+}
+
+#define MIG_TOO "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-2\nindex: 2\nminor: 2\nmig: true\n"
+#define ASK "metadata: {name: settings}\ncdiKind: k.io/gpu\nstarted: 100000000000\ndeviceListStrategy: [cdi-cri]\n"
+#define IMEX "unpooled: true\nextras: [imex-channel]\nimexRequired: true\n"
+#define OTHER "metadata: {name: nvidia-gpu.sock}\nlive: true\nours: false\n"
+#define NO_DRIVER "metadata: {name: driver}\nstate: Absent\nmessage: none under /wrong\n"
+#define NONE_ASKED \
+	"no GPU is served: no pool has one, and GPUs without a pool are off: set --unpooled=true, or name GPUs with " \
+	"--pool"
+
+static const struct {
+	const char *says, *settings, *driver, *cards, *sockets, *got;
+} set_ups[] = {
+	{ "GPUs that are served", "unpooled: true\n", "metadata: {name: driver}\nstate: Ready\n", card, "",
+	  "ready, Ready 1 card, 1 resource: " },
+	{ "GPUs that nobody asked for: what to set is said", "", "metadata: {name: driver}\nstate: Ready\n", card, "",
+	  "ready, NoResources " NONE_ASKED ": " NONE_ASKED },
+	{ "no GPU", "unpooled: true\n", "metadata: {name: driver}\nstate: Ready\n", "", "",
+	  "ready, NoResources there is no card: " },
+	{ "an IMEX channel that is required and missing", IMEX, "metadata: {name: driver}\nstate: Ready\n", card, "",
+	  "blocked, IMEXChannelMissing *" },
+	{ "MIG on some", "unpooled: true\nmigStrategy: single\n", "metadata: {name: driver}\nstate: Ready\n",
+	  /* the first one is whole */ NULL, "", "blocked, MigStrategySingle device 1 *" },
+	{ "another plugin serves them", "unpooled: true\n", "metadata: {name: driver}\nstate: Ready\n", card, OTHER,
+	  "ready, ServedByOther *: " },
+	{ "a library that is not found, with the module loaded", "unpooled: true\n", NO_DRIVER "kernel: '1'\n", card,
+	  "",
+	  "blocked, DriverNotReady the driver is Absent: none under /wrong: DriverNotReady: the driver is Absent: *" },
+	{ "... on a machine without GPUs", "unpooled: true\n", NO_DRIVER "kernel: '1'\n", "", "",
+	  "ready, DriverNotReady *: " },
+	{ "no driver yet", "unpooled: true\n", NO_DRIVER, card, "", "ready, DriverNotReady *: " },
+	{ "two versions", "unpooled: true\n", "metadata: {name: driver}\nstate: Mismatch\nkernel: '1'\n", card, "",
+	  "blocked, DriverNotReady *" },
+	{ "a driver that is paused", "unpooled: true\n", "metadata: {name: driver}\nstate: Paused\nkernel: '1'\n",
+	  card, "", "ready, DriverNotReady *: " },
+};
+
+TEST(a_set_up_that_keeps_all_gpus_back_is_told_without_an_api_server)
+{
+	EACH_ROW_ALONE (row, set_ups) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_lists_facts f = { .now = 200 * FL_NS_PER_S, .sockets_known = true, .state_known = true,
+						.specs_known = true };
+		struct fl_ref ref = { &fl_readiness_kind, FL_S(""), FL_S("gpus"), FL_S("") };
+		struct fl_str cards = fl_arena_printf(&arena, "%s%s", card, MIG_TOO);
+		struct fl_str settings = fl_arena_printf(&arena, "%s%s", ASK, row->settings), got;
+		const struct fl_condition *ready;
+		const struct fl_readiness *is;
+		const struct fl_want *want;
+		struct fl_plan plan;
+
+		OK(gather(&arena, "cdi-cri", "", &f));
+		OK(cards.p && settings.p ? 0 : -FL_E_NOMEM);
+		f.node = NULL;
+		GOT(f.settings = facts_object(&arena, fl_settings_bind(), settings));
+		GOT(f.driver = facts_object(&arena, fl_driver_bind(), fl_str(row->driver)));
+		GOT(f.cards = facts_list(&arena, fl_card_bind(), row->cards ? row->cards : cards.p, &f.card_len));
+		GOT(f.sockets = facts_list(&arena, fl_plugin_socket_bind(), row->sockets, &f.socket_len));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_lists_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		want = fl_plan_find(&plan, &fl_gpu_lists_ready_owner, ref);
+		is = want ? want->object : NULL;
+		ready = is ? fl_condition_find(&is->status.conditions, FL_S("GPUsReady")) : NULL;
+		CHECK(ready != NULL);
+		if (!ready)
+			continue;
+		CHECK(want->told && want->told->tell != FL_EMIT_NOBODY);
+		got = fl_plan_printf(&plan, "%s, %.*s %.*s: %.*s", is->blocked ? "blocked" : "ready",
+				     FL_ARG(ready->reason), FL_ARG(ready->message), FL_ARG(is->why));
+		OK(got.p ? 0 : -FL_E_NOMEM);
+		if (!facts_like(got, fl_str(row->got)))
+			CHECK_STR(got, row->got);
 	}
 }

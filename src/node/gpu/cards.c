@@ -436,8 +436,8 @@ void gpu_say_driver(struct fl_gpu *gpu)
 	state = judge(gpu, &why);
 	if (state == FL_DRIVER_READY && gpu->version[0])
 		version = gpu->version;
-	(void)snprintf(digest, sizeof digest, "%d %s %d %s %s %.*s", (int)state, version, gpu->cuda, gpu->found.library,
-		       gpu->found.root, FL_ARG(fl_buf_view(&why)));
+	(void)snprintf(digest, sizeof digest, "%d %s %d %s %s %s %.*s", (int)state, version, gpu->cuda,
+		       gpu->found.library, gpu->found.root, gpu->found.kernel, FL_ARG(fl_buf_view(&why)));
 	hash = fl_siphash13(seed, digest, strlen(digest));
 	if (hash == gpu->told || why.failed)
 		return;
@@ -451,6 +451,8 @@ void gpu_say_driver(struct fl_gpu *gpu)
 		FL_SET(&driver, library, fl_str(gpu->found.library));
 		FL_SET(&driver, root, fl_str(gpu->found.root));
 	}
+	if (gpu->found.kernel[0])
+		FL_SET(&driver, kernel, fl_str(gpu->found.kernel));
 	if (why.len)
 		FL_SET(&driver, message, fl_buf_view(&why));
 	if (fl_feed_put(gpu->drivers, &driver, NULL) == 0)

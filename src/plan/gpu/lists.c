@@ -15,6 +15,8 @@ const struct fl_owner fl_gpu_lists_owner = { "fairlead-lists", &fl_resource_kind
 static const char *const node_paths[] = { "status.conditions[type=GPUsReady]",
 					  "status.conditions[type=GPUConfigApplied]", NULL };
 const struct fl_owner fl_gpu_lists_node_owner = { "fairlead-node", &fl_own_node_kind, node_paths };
+static const char *const ready_paths[] = { "blocked", "why", "status.conditions[type=GPUsReady]", NULL };
+const struct fl_owner fl_gpu_lists_ready_owner = { "fairlead-ready", &fl_readiness_kind, ready_paths };
 /* ---- small things ---- */
 
 static void FL_PRINTF(3, 0) add_problem(struct lists *l, const char *reason, const char *fmt, va_list args)
@@ -32,7 +34,7 @@ void lists_problem(struct lists *l, const char *reason, const char *fmt, ...)
 {
 	va_list args;
 
-	l->lasting = true;
+	l->lasting = l->set_up = true;
 	va_start(args, fmt);
 	add_problem(l, reason, fmt, args);
 	va_end(args);
@@ -608,6 +610,7 @@ static bool decide(struct lists *l, struct list *list)
 	const struct fl_plugin_socket *other = foreign(l, list->name);
 	struct fl_str refused = l->refused;
 
+	l->others |= other != NULL || lists_claimed(l, list->name);
 	if (other) {
 		lists_problem(l, "ServedByOther", "%.*s is served by another plugin at %.*s: remove that one first",
 			      FL_ARG(list->name), FL_ARG(other->meta.name));

@@ -13,7 +13,9 @@
  * names that containers are given. What is understood of the settings and not taken is said there too, by a condition
  * of its own: no card is unready for that. For FL_LISTS_SETTLE after the agent's start, what comes by itself in a
  * moment (the driver's first answer, the CDI file) leaves the condition as the agent before has written it. A directory
- * of the agent's that cannot be used is said at once, also while it keeps all else from being known.
+ * of the agent's that cannot be used is said at once, also while it keeps all else from being known. Readiness has the
+ * same condition, for the log and for /readyz: that fails where there are GPUs and the node's set-up keeps all of them
+ * back (a strategy that does not fit, something required that is missing, a wrong root of the driver).
  */
 #pragma once
 #include "api/cdi.h"
@@ -43,11 +45,13 @@
 	X(TOLD, fl_device_class, classes_known) /* else the names that they claim are those of `claims` */ \
 	X(KNOWN, fl_memo, memo_known) \
 	X(MAYBE_ONE, fl_memo, claims, "claims") \
+	X(MAYBE_ONE, fl_readiness, readiness, "gpus") /* as it was told last */ \
 	X(MAYBE_ONLY, fl_own_node, node) /* NULL: no API server, or not told yet */ \
 	X(NOW, now)
 FL_FACTS(fl_gpu_lists_facts, FL_GPU_LISTS_FACTS);
 
-extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner, fl_gpu_lists_memo_owner;
+extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner, fl_gpu_lists_ready_owner,
+	fl_gpu_lists_memo_owner;
 void fl_gpu_lists_plan(const void *facts, struct fl_plan *plan);
 
 /* Does a pool of the settings name the card? */

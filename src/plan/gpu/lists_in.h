@@ -47,6 +47,8 @@ struct lists {
 	struct fl_str pools;                   /* what is wrong with how pools name their cards; empty: nothing */
 	bool pools_unknown;                    /* ... or it is not known before the driver has told of all cards */
 	uint32_t sick;
+	bool set_up;                           /* one of the problems is neither a moment's nor a device's */
+	bool others;                           /* another plugin, or a DeviceClass, has one of the names */
 };
 
 /* What containers get beside their cards, of what the host has. False: something is there, and its CDI file is not. */

@@ -167,64 +167,136 @@ static uint32_t count_listed(const struct lists *l)
 	return n;
 }
 
-static void tell_served(struct lists *l, uint32_t served, struct fl_ref ref)
+/* GPUs that this node's driver may have. */
+static uint32_t count_cards(const struct lists *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->facts->card_len; i++)
+		n += !lists_elsewhere(&l->facts->cards[i]);
+	return n;
+}
+
+/* The condition GPUsReady, for the Node and for Readiness. */
+struct ready {
+	enum fl_emit tell;
+	enum fl_condition_status is;
+	const char *reason;
+	struct fl_str message;
+};
+
+static struct ready bad(const char *reason, struct fl_str message)
+{
+	return (struct ready){ FL_EMIT_WARNING, FL_CONDITION_FALSE, reason, message };
+}
+
+static struct fl_str served_words(struct lists *l, uint32_t served)
 {
 	uint32_t cards = l->facts->card_len, listed = count_listed(l);
 	struct fl_str of = listed < cards ? fl_plan_printf(l->plan, "%u of ", listed) : FL_S("");
 
-	fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_NORMAL, "GPUsReady", FL_CONDITION_TRUE,
-			  "Ready", "%.*s%u card%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s", served,
-			  served == 1 ? "" : "s");
+	return fl_plan_printf(l->plan, "%.*s%u card%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s",
+			      served, served == 1 ? "" : "s");
 }
 
-static const char none_asked[] =
+static const struct fl_str none_asked = FL_S_INIT(
 	"no GPU is served: no pool has one, and GPUs without a pool are off: set --unpooled=true, or name GPUs with "
-	"--pool";
+	"--pool");
 
-static void tell_ready(struct lists *l, uint32_t served, struct fl_ref ref)
+static struct ready judge(struct lists *l, uint32_t served)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
+	struct fl_str wrong = f->settings->message;
 
-	if (l->devices > FL_LISTS_NAMED)
-		l->problems = fl_plan_printf(l->plan, "%.*s; %u more devices", FL_ARG(l->problems),
-					     l->devices - FL_LISTS_NAMED);
-	if (l->facts->driver->state != FL_DRIVER_READY)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, "DriverNotReady", "the driver is %s: %.*s",
-				  fl_name(&fl_driver_state_names, (int)f->driver->state), FL_ARG(f->driver->message));
-	else if (f->settings->message.len && !l->reason)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, "Configuration", "%.*s", FL_ARG(f->settings->message));
-	else if (l->reason)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, l->reason, "%.*s%s%.*s", FL_ARG(l->problems),
-				  f->settings->message.len ? "; " : "", FL_ARG(f->settings->message));
-	else if (!served && l->pools.len)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_WARNING, "GPUsReady",
-				  FL_CONDITION_FALSE, LISTS_POOLS, "%.*s", FL_ARG(l->pools));
-	else if (!served)
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, FL_EMIT_NOBODY, "GPUsReady",
-				  FL_CONDITION_TRUE, "NoResources", "%s",
-				  f->card_len ? none_asked : "there is no card");
-	else
-		tell_served(l, served, ref);
+	if (f->driver->state != FL_DRIVER_READY)
+		return bad("DriverNotReady",
+			   fl_plan_printf(l->plan, "the driver is %s: %.*s",
+					  fl_name(&fl_driver_state_names, (int)f->driver->state),
+					  FL_ARG(f->driver->message)));
+	if (wrong.len && !l->reason)
+		return bad("Configuration", wrong);
+	if (l->reason)
+		return bad(l->reason,
+			   fl_plan_printf(l->plan, "%.*s%s%.*s", FL_ARG(l->problems), wrong.len ? "; " : "",
+					  FL_ARG(wrong)));
+	if (!served && l->pools.len)
+		return bad(LISTS_POOLS, l->pools);
+	if (!served)
+		return (struct ready){ f->card_len ? FL_EMIT_WARNING : FL_EMIT_NORMAL, FL_CONDITION_TRUE, "NoResources",
+				       f->card_len ? none_asked : FL_S("there is no card") };
+	return (struct ready){ FL_EMIT_NORMAL, FL_CONDITION_TRUE, "Ready", served_words(l, served) };
+}
+
+/* Does this node's set-up keep all its GPUs back, whatever comes by itself? A driver that is absent with its kernel
+ * module loaded is installed elsewhere; one that is served keeps its resources while it is replaced. */
+static bool set_up_wrong(const struct lists *l, uint32_t served)
+{
+	const struct fl_driver *driver = l->facts->driver;
+
+	if (!count_cards(l))
+		return false;
+	switch (driver->state) {
+	case FL_DRIVER_READY: return l->required.len || (!served && !l->others && (l->set_up || l->pools.len));
+	case FL_DRIVER_ABSENT:
+	case FL_DRIVER_MISMATCH: return !served && driver->kernel.len;
+	case FL_DRIVER_STARTING:
+	case FL_DRIVER_SICK:
+	case FL_DRIVER_PAUSED:
+	case FL_DRIVER_STATE_COUNT_: return false;
+	}
+	return false;
+}
+
+static void want_ready(struct lists *l, const struct ready *ready, bool blocked)
+{
+	struct fl_ref ref = { &fl_readiness_kind, FL_S(""), FL_S("gpus"), FL_S("") };
+	struct fl_readiness is = { 0 };
+
+	FL_SET(&is, blocked, blocked);
+	if (blocked)
+		FL_SET(&is, why, fl_plan_printf(l->plan, "%s: %.*s", ready->reason, FL_ARG(ready->message)));
+	else if (ready->message.p == none_asked.p)
+		FL_SET(&is, why, ready->message);
+	fl_want(l->plan, &fl_gpu_lists_ready_owner, ref, &is);
+	fl_want_condition(l->plan, &fl_gpu_lists_ready_owner, ref, ready->tell, "GPUsReady", ready->is, ready->reason,
+			  "%.*s", FL_ARG(ready->message));
+}
+
+/* What ends by itself in a moment is no other cause of what is told already. */
+static enum fl_emit tell_of(const struct lists *l, const struct ready *ready)
+{
+	const struct fl_readiness *was = l->facts->readiness;
+	const struct fl_condition *before =
+		was ? fl_condition_find(&was->status.conditions, FL_S("GPUsReady")) : NULL;
+	bool moment = l->facts->driver->state == FL_DRIVER_READY && l->reason && !l->lasting;
+
+	return moment && before && before->status == FL_CONDITION_FALSE ? FL_EMIT_NOBODY : ready->tell;
 }
 
 void lists_tell(struct lists *l, uint32_t served)
 {
+	struct ready ready;
 	struct fl_ref ref;
 	bool moment;
 
 	check_directory(l);
 	tell_runtime(l, served);
+	if (l->devices > FL_LISTS_NAMED)
+		l->problems = fl_plan_printf(l->plan, "%.*s; %u more devices", FL_ARG(l->problems),
+					     l->devices - FL_LISTS_NAMED);
+	moment = settles(l);
+	ready = judge(l, served);
+	ready.tell = tell_of(l, &ready);
+	if (!moment)
+		want_ready(l, &ready, set_up_wrong(l, served));
 	if (!l->facts->node)
 		return;
 	ref = FL_REF(&fl_own_node_kind, l->facts->node);
-	moment = settles(l);
 	if (moment)
 		tell_as_before(l, ref, "GPUsReady");
 	else
-		tell_ready(l, served, ref);
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, ready.tell, "GPUsReady", ready.is,
+				  ready.reason, "%.*s", FL_ARG(ready.message));
 	if ((moment && l->facts->settings->waits.len) || pools_as_before(l))
 		tell_as_before(l, ref, "GPUConfigApplied");
 	else
