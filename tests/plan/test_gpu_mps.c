@@ -139,7 +139,8 @@ static const struct {
 	{ "another directory: the former daemon is ended first",
 	  "node: n1\nunpooled: true\nmps: true\nmpsRoot: /n\nsharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
 	  TAKEN,
-	  DAEMON("Ready") SET, "", "daemon Stopped cards 2 sick: its MPS daemon is stopped\nMPSReady True*\n" },
+	  DAEMON("Ready") SET, "", "daemon Stopped cards 2 sick: its MPS daemon is stopped\n"
+	  "MPSReady False MPSStarts: the MPS control daemon is being started\n" },
 	{ "another name: the former one's daemon is ended, and its GPUs join when it is",
 	  "node: n1\nunpooled: true\nmps: true\nmpsRoot: /m\n"
 	  "sharing: [{resource: nvidia.com/gpu, renamed: nvidia.com/gpu.shared, replicas: 4}]\n", CARD("1", ""),

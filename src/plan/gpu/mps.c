@@ -21,6 +21,8 @@ struct mps {
 	bool asked;                            /* the settings ask for MPS */
 	int32_t replicas;
 	uint32_t shared;                       /* GPUs */
+	bool none;                             /* no GPU may be shared */
+	bool up;                               /* the daemon runs with its limits, and its shares may be had */
 	const char *reason;                    /* of the first problem; NULL: there is none */
 	bool quiet;                            /* no problem but a step that takes a moment */
 	struct fl_str problems;
@@ -421,6 +423,7 @@ static void judge(struct daemon *d)
 		return;
 	}
 	FL_SET(&d->want, healthy, true);
+	d->m->up = true;
 	if (!was->healthy && was->fails)
 		FL_SET(&d->want, returned, (int64_t)now);
 }
@@ -449,7 +452,8 @@ static void serve(struct mps *m, struct fl_str name)
 		problem(m, false, "MPSNotInstalled",
 			"the driver in %.*s has no nvidia-cuda-mps-control: install its compute utilities",
 			FL_ARG(f->host->root));
-	if (!d.card_len && (!was || !was->marked.len))
+	m->none = !d.card_len && (!was || !was->marked.len);
+	if (m->none)
 		return;
 	if (!program.len && (!was || was->is == FL_MPS_OFF))
 		return;
@@ -485,11 +489,14 @@ static void tell(struct mps *m)
 	if (!node)
 		return;
 	ref = FL_REF(&fl_own_node_kind, node);
+	if (m->asked && m->facts->driver->state == FL_DRIVER_READY && !m->up && !m->reason)
+		problem(m, true, "MPSStarts", "%s", m->none ? "no GPU is shared: those of pools never are"
+							      : "the MPS control daemon is being started");
 	if (m->reason)
 		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, m->quiet ? FL_EMIT_NOBODY : FL_EMIT_WARNING,
 				  "MPSReady", FL_CONDITION_FALSE, m->reason, "%.*s%.*s", FL_ARG(m->problems),
 				  FL_ARG(m->quiet ? FL_S("") : logs(m)));
-	else if (m->asked && m->facts->driver->state == FL_DRIVER_READY)
+	else if (m->up)
 		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, FL_EMIT_NORMAL, "MPSReady", FL_CONDITION_TRUE,
 				  "Ready", "%u GPUs are shared, %d clients each", m->shared, (int)m->replicas);
 	else if (!m->asked && fl_condition_find(&node->status.conditions, FL_S("MPSReady")))
