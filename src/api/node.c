@@ -217,3 +217,15 @@ const struct fl_kind fl_device_class_kind = {
 	.built_in = true, .group = "resource.k8s.io", .version = "v1", .kind = "DeviceClass", .plural = "deviceclasses",
 	.cluster_scoped = true, .root = fl_device_class_bind, .help = "Devices that Pods get through claims.",
 };
+
+void fl_resource_count(const struct fl_resource *resource, int64_t *ret_healthy, int64_t *ret_all)
+{
+	*ret_healthy = *ret_all = 0;
+	for (uint32_t i = 0; i < resource->units.len; i++) {
+		const struct fl_unit *unit = &resource->units.at[i];
+		int64_t devices = unit->has.replicas ? unit->replicas : 1;
+
+		*ret_all += devices;
+		*ret_healthy += unit->healthy && !unit->leaving ? devices : 0;
+	}
+}

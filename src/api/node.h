@@ -564,6 +564,8 @@ FL_STRUCT(fl_unit, FL_UNIT);
 	X(STR, refused, "refused", .help = "Why nothing may be handed out now; absent: it may.")
 FL_STRUCT(fl_resource, FL_RESOURCE);
 extern const struct fl_kind fl_resource_kind;
+/* Devices that the kubelet is told of, each share of a GPU one. */
+void fl_resource_count(const struct fl_resource *resource, int64_t *ret_healthy, int64_t *ret_all);
 
 /* ---- Health ---- */
 enum fl_health_state { FL_HEALTHY, FL_SUSPECT, FL_UNHEALTHY, FL_RECOVERING, FL_HEALTH_STATE_COUNT_ };

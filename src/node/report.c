@@ -51,15 +51,12 @@ static void resource_devices(struct fl_scrape *scrape, void *loop)
 	const struct fl_resource *resource;
 
 	while ((resource = fl_each_next(&each))) {
-		int64_t counts[2] = { 0, 0 };
+		int64_t healthy, all;
 
-		for (uint32_t i = 0; i < resource->units.len; i++) {
-			const struct fl_unit *unit = &resource->units.at[i];
-
-			counts[unit->healthy && !unit->leaving] += unit->has.replicas ? unit->replicas : 1;
-		}
-		fl_scrape_value(scrape, (struct fl_str[]){ resource->meta.name, FL_S("Healthy") }, (double)counts[1]);
-		fl_scrape_value(scrape, (struct fl_str[]){ resource->meta.name, FL_S("Unhealthy") }, (double)counts[0]);
+		fl_resource_count(resource, &healthy, &all);
+		fl_scrape_value(scrape, (struct fl_str[]){ resource->meta.name, FL_S("Healthy") }, (double)healthy);
+		fl_scrape_value(scrape, (struct fl_str[]){ resource->meta.name, FL_S("Unhealthy") },
+				(double)(all - healthy));
 	}
 }
 

@@ -261,6 +261,7 @@ TEST_ONCE(without_a_driver_it_waits_and_then_lists_what_comes)
 	CHECK(access(w.file, F_OK) == 0);
 	CHECK_INT(w.kubelet.registered, 1);
 	CHECK(until(&w, is_ready, 0) && until(&w, reports, 0));
+	CHECK_INT(w.registered, 1);
 	OK_ERR(rig_say(&w.rig, "xid 0 79", &w.err), &w.err);
 	CHECK(until(&w, first_is, 'U'));
 	CHECK_INT(listed(&w, 1), 'H');

@@ -224,6 +224,19 @@ static uint64_t last_delay(enum fl_grpc_status status)
 								      FL_PLUGIN_REFUSED_LAST;
 }
 
+/* Once for each resource, and after each failure: what is registered again and again in between is no news. */
+static void tell_registered(struct plugin *plugin)
+{
+	int64_t healthy = 0, all = 0;
+
+	if (plugin->told && !plugin->why.code)
+		return;
+	fl_resource_count(&plugin->resource, &healthy, &all);
+	fl_log(plugin->all->options.log, FL_INFO, "registered", FL_KV_STR("resource", plugin->name),
+	       FL_KV_INT("healthy", healthy), FL_KV_INT("devices", all));
+	plugin->told = true;
+}
+
 static void asked(struct fl_op *op)
 {
 	struct plugin *plugin = fl_container(op, struct plugin, ask.op);
@@ -236,8 +249,7 @@ static void asked(struct fl_op *op)
 		back_off(plugin, last_delay(plugin->ask.status));
 	} else {
 		plugin_count(plugin, PLUGIN_REGISTERED);
-		if (plugin->why.code)
-			fl_log(plugin->all->options.log, FL_INFO, "registered", FL_KV_STR("resource", plugin->name));
+		tell_registered(plugin);
 		settle(plugin);
 		if (plugin->lost || plugin->changed)
 			back_off(plugin, FL_PLUGIN_RETRY_LAST);

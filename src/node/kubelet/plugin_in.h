@@ -46,6 +46,7 @@ struct plugin {
 
 	struct fl_grpc_request ask;        /* Register */
 	struct fl_err err, why;            /* why: what went wrong last, FL_OK: nothing since the last success */
+	bool told;                         /* that it is registered */
 	uint64_t failing_since;            /* while there is a why */
 	int64_t asked_wall;                /* when the Register that holds, or is on its way, was begun */
 	uint64_t asked;                    /* the same by the loop's clock */
