@@ -31,24 +31,29 @@ void fl_pages_put_status(struct fl_buf *body, struct fl_str message, const char 
 	fl_buf_printf(body, ",\"reason\":\"%s\",\"code\":%d}\n", reason, code);
 }
 
-void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err)
+static void fail(struct fl_http_req *req, bool json, enum fl_code code, struct fl_str why)
 {
 	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(FL_EXPLAIN_MAX);
 	const char *reason = "InternalError";
 	int status = 500;
 
 	for (size_t i = 0; i < FL_LEN(statuses); i++)
-		if (statuses[i].code == err->code) {
+		if (statuses[i].code == code) {
 			status = statuses[i].status;
 			reason = statuses[i].reason;
 		}
 	if (json)
-		fl_pages_put_status(&body, fl_str(err->text), reason, status);
+		fl_pages_put_status(&body, why, reason, status);
 	if (!json || body.failed)
-		fl_http_req_say(req, status, "%s", err->text);
+		fl_http_req_say(req, status, "%.*s", FL_ARG(why));
 	else
 		fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("application/json") }),
 				   fl_buf_view(&body));
+}
+
+void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err)
+{
+	fail(req, json, err->code, fl_str(err->text));
 }
 
 int fl_pages_json(const struct fl_http_req *req, bool *ret_json, struct fl_err *err)
@@ -114,20 +119,21 @@ static int read_asked(const struct fl_http_req *req, struct asked *asked, struct
 	return 0;
 }
 
-static int find_kind(const struct fl_pages *pages, struct fl_str name, const struct fl_kind **ret, struct fl_err *err)
+/* The kinds there are go into *out: they may be more than an error's text takes. */
+static int find_kind(const struct fl_pages *pages, struct fl_str name, const struct fl_kind **ret, struct fl_buf *out,
+		     struct fl_err *err)
 {
-	char text[160];
-	struct fl_buf known = FL_BUF_IN(text);
-
-	for (const struct fl_kind *const *kind = pages->kinds; *kind; kind++) {
+	for (const struct fl_kind *const *kind = pages->kinds; *kind; kind++)
 		if (fl_kind_named(*kind, name)) {
 			*ret = *kind;
 			return 0;
 		}
-		fl_buf_printf(&known, "%s%s", known.len ? ", " : "", (*kind)->kind);
-	}
-	return fl_fail(err, FL_E_NOTFOUND, "%s has nothing to do with a kind '%.*s'; it knows %.*s", pages->title,
-		       FL_ARG(name), FL_ARG(fl_buf_view(&known)));
+	fl_buf_printf(out, "%s has nothing to do with a kind '%.*s'; it knows ", pages->title, FL_ARG(name));
+	for (const struct fl_kind *const *kind = pages->kinds; *kind; kind++)
+		fl_buf_printf(out, "%s%s", kind == pages->kinds ? "" : ", ", (*kind)->kind);
+	if (out->failed)
+		return fl_buf_check(out, "the kinds that there are", err);
+	return fl_fail(err, FL_E_NOTFOUND, "%s has nothing to do with a kind '%.*s'", pages->title, FL_ARG(name));
 }
 
 static void put_json(const struct fl_kind *kind, const struct asked *asked, struct fl_str lines, struct fl_buf *out)
@@ -163,7 +169,7 @@ static int explained(struct fl_http_req *req, bool json, struct fl_buf *out, str
 	int r = read_asked(req, &asked, err);
 
 	if (r == 0)
-		r = find_kind(pages, fl_buf_view(&asked.kind), &kind, err);
+		r = find_kind(pages, fl_buf_view(&asked.kind), &kind, out, err);
 	if (r < 0)
 		return r;
 	/* A person's kubeconfig always has a namespace; of a kind without it is not meant. */
@@ -187,7 +193,7 @@ static void explain(struct fl_http_req *req)
 	bool json = false;
 
 	if (fl_pages_json(req, &json, &err) < 0 || explained(req, json, &out, &err) < 0)
-		fl_pages_fail(req, json, &err);
+		fail(req, json, err.code, out.len && !out.failed ? fl_buf_view(&out) : fl_str(err.text));
 	else
 		fl_http_req_answer(req, 200,
 				   FL_HEADERS({ FL_S("content-type"), json ? FL_S("application/json") :

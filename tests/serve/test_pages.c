@@ -1,6 +1,7 @@
 /* What a role answers to those who look, asked over a unix socket. */
 #include "serve/pages.h"
 #include "api/core.h"
+#include "api/node.h"
 #include "base/limits.h"
 #include "http/client.h"
 #include "http/h2_bytes.h"
@@ -65,7 +66,19 @@ static const struct fl_watched watches[] = { { &fl_config_map_kind, say_keys, fa
 static const struct fl_capability thinker = { .name = "thinker", .watches = watches, .key = &fl_config_map_kind,
 					      .facts_size = sizeof(struct fl_ref), .gather = say_gather,
 					      .plan = say_plan };
-static const struct fl_kind *const kinds[] = { &fl_config_map_kind, &fl_node_kind, NULL };
+/* So many that an error's text cannot name them all. */
+static const struct fl_kind *const kinds[] = {
+	&fl_config_map_kind, &fl_node_kind, &fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_holder_kind,
+	&fl_active_kind, &fl_booking_kind, &fl_pod_watch_kind, &fl_dev_link_kind, &fl_inspection_kind, &fl_inside_kind,
+	&fl_pod_finding_kind, &fl_eviction_kind, &fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind,
+	&fl_dir_trouble_kind, &fl_settings_kind, &fl_given_kind, &fl_config_file_kind, &fl_memo_kind, &fl_mps_kind,
+	NULL,
+};
+
+#define KINDS \
+	"ConfigMap, Node, Driver, Card, Fault, Holder, Active, Booking, PodWatch, DevLink, Inspection, " \
+	"Inside, PodFinding, Eviction, Host, Runtime, PluginSocket, DirTrouble, Settings, Given, " \
+	"ConfigFile, Memo, MpsDaemon"
 
 static void fixture_auto_(struct fixture *f)
 {
@@ -166,7 +179,10 @@ static const struct {
 	  "output is json or text\n" },
 	{ "a query that is none", "GET", "/explain?kind=%zz&name=a", NULL, 400, "'kind' in the query: a '%' without*" },
 	{ "a kind that nobody knows", "GET", "/explain?kind=rocket&name=a", NULL, 404,
-	  "test has nothing to do with a kind 'rocket'; it knows ConfigMap, Node\n" },
+	  "test has nothing to do with a kind 'rocket'; it knows " KINDS "\n" },
+	{ "and for programs", "GET", "/explain?kind=rocket&name=a&output=json", NULL, 404,
+	  "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"test has "
+	  "nothing to do with a kind 'rocket'; it knows " KINDS "\",*" },
 	{ "an object that is not there", "GET", "/explain?kind=configmap&name=x&namespace=ns", NULL, 404,
 	  "there is no ConfigMap ns/x, and nobody has said anything of it; there are a b\n" },
 	{ "in another namespace there is none", "GET", "/explain?kind=configmap&name=a+b", NULL, 404,
