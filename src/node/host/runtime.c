@@ -48,6 +48,7 @@ struct fl_runtime_feed {
 	struct fl_notify notify;
 	struct fl_timer timer;
 	struct fl_err err, why, files_why;
+	char before[FL_ERR_TEXT / 2];          /* why the usual sockets before this one do not do, each with "; " */
 	uint64_t silent;                       /* since when it does not answer, where it does not */
 	bool answered;                         /* ever */
 	bool watched;                          /* the kernel has said that it watches the socket's folder */
@@ -99,26 +100,28 @@ static int put_why(struct fl_runtime_feed *runtime, const struct fl_err *why, st
 }
 
 /* Where it has none of the sockets it is asked again at the other one at once; what has answered once is restarting. */
-static void failed(struct fl_runtime_feed *runtime, const struct fl_err *why)
+static void failed(struct fl_runtime_feed *runtime, const struct fl_err *last)
 {
-	struct fl_err err = { 0 };
+	struct fl_err err = { 0 }, why = { 0 };
 
 	if (!runtime->socket && !runtime->answered && runtime->turn + 1 < FL_LEN(sockets)) {
+		(void)snprintf(runtime->before, sizeof runtime->before, "%.116s; ", last->text);
 		runtime->turn++;
 		set(runtime, ask_again, 0);
 		return;
 	}
-	if (strcmp(why->text, runtime->why.text) != 0)
+	(void)fl_fail(&why, last->code, "%s%s", runtime->answered ? "" : runtime->before, last->text);
+	if (strcmp(why.text, runtime->why.text) != 0)
 		fl_log(runtime->log, FL_WARN, "the container runtime does not say whether CDI is on, will ask again",
-		       FL_KV_TEXT("socket", socket_of(runtime)), FL_KV_ERR(why));
+		       FL_KV_ERR(&why));
 	if (!runtime->why.text[0])
 		runtime->silent = fl_now(runtime->io);
 	/* One that starts a moment after us is no news. */
 	if (!runtime->answered && fl_now(runtime->io) - runtime->silent >= FL_RUNTIME_QUIET &&
-	    put_why(runtime, why, &err) < 0)
+	    put_why(runtime, &why, &err) < 0)
 		fl_log(runtime->log, FL_WARN, "cannot report that the container runtime does not answer",
 		       FL_KV_ERR(&err));
-	runtime->why = *why;
+	runtime->why = why;
 	if (!runtime->answered)
 		runtime->turn = 0;
 	rest(runtime, FL_RUNTIME_RETRY);
