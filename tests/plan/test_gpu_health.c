@@ -218,6 +218,10 @@ static const struct {
 	  WAS("Healthy", ""), "", "",
 	  A ": Unhealthy DriverAbsent since 100, warned: its driver is not there: install or load the driver; it is "
 	    "reopened without a restart\n" },
+	{ "no driver, for a reason that it tells: the same for the card",
+	  "metadata: {name: driver}\nstate: Absent\nmessage: 'none under /wrong: say where (--driver-root)'\n",
+	  "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy DriverAbsent since 100, warned: none under /wrong: say where (--driver-root)\n" },
 	{ "the driver comes: no proof is wanted of a card that was not sick", READY, SOON, "",
 	  WAS("Unhealthy", "cause: DriverAbsent"), "", "", A ": Healthy since 100 returned 100, told\n" },
 	{ "we were asked to let go of it", "metadata: {name: driver}\nstate: Paused\n", SOON, "", WAS("Healthy", ""),

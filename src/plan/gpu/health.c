@@ -47,12 +47,21 @@ static void worse(struct verdict *v, enum grade grade, bool sick, struct fl_str 
 
 /* ---- what the driver and the card say by themselves ---- */
 
+/* The driver's message has the cause and the remedy; the other words are for one that has none. */
+static void away(const struct fl_driver *driver, const char *cause, const char *says, const char *remedy,
+		 struct verdict *v)
+{
+	bool told = driver->message.len > 0;
+
+	worse(v, SURE, false, fl_str(cause), told ? driver->message : fl_str(says), told ? "" : remedy);
+}
+
 static void look_at_driver(const struct fl_driver *driver, struct verdict *v)
 {
 	switch (driver->state) {
 	case FL_DRIVER_ABSENT:
-		worse(v, SURE, false, FL_S("DriverAbsent"), FL_S("its driver is not there"),
-		      "install or load the driver; it is reopened without a restart");
+		away(driver, "DriverAbsent", "its driver is not there",
+		     "install or load the driver; it is reopened without a restart", v);
 		return;
 	case FL_DRIVER_PAUSED:
 		worse(v, SURE, false, FL_S("Paused"),
@@ -61,8 +70,8 @@ static void look_at_driver(const struct fl_driver *driver, struct verdict *v)
 		      "begins with paused-for-");
 		return;
 	case FL_DRIVER_MISMATCH:
-		worse(v, SURE, false, FL_S("DriverMismatch"), FL_S("the driver's library and its kernel module differ"),
-		      "let the upgrade end, or reload the kernel module");
+		away(driver, "DriverMismatch", "the driver's library and its kernel module differ",
+		     "let the upgrade end, or reload the kernel module", v);
 		return;
 	case FL_DRIVER_SICK:
 		v->failing = v->keep = true;   /* it may be a child that is replaced */
@@ -517,6 +526,7 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	struct fl_health health = { 0 };
 	bool same = same_boot(facts, before) && before->state == state && fl_str_eq(before->cause, v->cause);
 	struct fl_str holders, remedy;
+	bool flaps;
 
 	FL_SET(&health, card, facts->address);
 	FL_SET(&health, state, state);
@@ -526,7 +536,6 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	if (state == FL_HEALTHY && before && before->state != FL_HEALTHY)
 		FL_SET(&health, returned, (int64_t)facts->now);
 	else if (same_boot(facts, before) && before->has.returned)
-	bool flaps;
 		FL_SET(&health, returned, before->returned);
 	if (facts->boot.len)
 		FL_SET(&health, boot, facts->boot);
