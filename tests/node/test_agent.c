@@ -309,7 +309,7 @@ static void hear_of_gpus(void *w_, const struct fl_told_event *event)
 		rig_address(&w->rig, i, address);
 		if (!fl_str_eq(event->subject, fl_str(address)))
 			continue;
-		(void)snprintf(want, sizeof want, "GPU %d (%s, %s): XID 79: ", i, uuid(w, i), address);
+		(void)snprintf(want, sizeof want, "GPU %s (%s, index %d): XID 79: ", address, uuid(w, i), i);
 		if (!fl_str_starts(event->message, fl_str(want)))
 			continue;
 		if (node)

@@ -71,11 +71,11 @@ static const struct {
 	const char *says, *health, *name;
 } names[] = {
 	{ "a GPU is named by all that a person may look for", "metadata: {name: '0000:03:00.0'}\ncard: '0000:03:00.0'\n"
-	  "state: Healthy\nidentity: {uuid: GPU-2, index: 2}\n", "GPU 2 (GPU-2, 0000:03:00.0)" },
+	  "state: Healthy\nidentity: {uuid: GPU-2, index: 2}\n", "GPU 0000:03:00.0 (GPU-2, index 2)" },
 	{ "a MIG device is named with its GPU", "metadata: {name: MIG-d}\ncard: '0000:04:00.0'\nstate: Healthy\n"
-	  "identity: {uuid: GPU-4, index: 0}\n", "MIG device MIG-d on GPU 0 (GPU-4, 0000:04:00.0)" },
+	  "identity: {uuid: GPU-4, index: 0}\n", "MIG device MIG-d on GPU 0000:04:00.0 (GPU-4, index 0)" },
 	{ "a GPU that never answered has its address", "metadata: {name: '0000:03:00.0'}\ncard: '0000:03:00.0'\n"
-	  "state: Unhealthy\n", "GPU (0000:03:00.0)" },
+	  "state: Unhealthy\n", "GPU 0000:03:00.0" },
 };
 
 TEST(how_a_gpu_is_named)

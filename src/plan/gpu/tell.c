@@ -66,10 +66,12 @@ struct fl_str fl_gpu_tell_name(struct fl_arena *arena, const struct fl_health *h
 	const struct fl_identity *was = &health->identity;
 	bool mig = !fl_str_eq(health->meta.name, health->card);
 	struct fl_str part = mig ? fl_arena_printf(arena, "MIG device %.*s on ", FL_ARG(health->meta.name)) : FL_S("");
-	struct fl_str index = was->has.index ? fl_arena_printf(arena, " %lld", (long long)was->index) : FL_S("");
+	struct fl_str index = was->has.index ? fl_arena_printf(arena, "index %lld", (long long)was->index) : FL_S("");
+	bool known = was->uuid.len || index.len;
 
-	return fl_arena_printf(arena, "%.*sGPU%.*s (%.*s%s%.*s)", FL_ARG(part), FL_ARG(index), FL_ARG(was->uuid),
-			       was->uuid.len ? ", " : "", FL_ARG(health->card));
+	return fl_arena_printf(arena, "%.*sGPU %.*s%s%.*s%s%.*s%s", FL_ARG(part), FL_ARG(health->card),
+			       known ? " (" : "", FL_ARG(was->uuid), was->uuid.len && index.len ? ", " : "",
+			       FL_ARG(index), known ? ")" : "");
 }
 
 bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault)

@@ -22,7 +22,8 @@ struct fl_gpu_pod {
  * there are holders. How many. */
 uint32_t fl_gpu_affected_pods(const struct fl_gpu_tell_facts *facts, struct fl_gpu_pod *ret);
 
-/* "GPU 2 (GPU-..., 0000:03:00.0)", as far as it is known; a MIG device with the GPU that it is on. An Event about a
+/* "GPU 0000:03:00.0 (GPU-..., index 2)", as far as it is known; a MIG device with the GPU that it is on. The driver
+ * counts anew when a GPU goes, so what stays comes first. An Event about a
  * Node says nothing else of which GPU it means. Without memory: empty. */
 struct fl_str fl_gpu_tell_name(struct fl_arena *arena, const struct fl_health *health);
 
