@@ -121,6 +121,8 @@ static const struct {
 	{ "then compute modes are restored, and nothing is forgotten before", OFF, CARD("1",
 	  "computeMode: 3\ncomputeModeRead: 3\n") CARD("2", ""),
 	  DAEMON("Stopped"), "", "mode 1 0\ndaemon Stopped cards 2 sick: its MPS daemon is stopped\n" },
+	{ "nothing is forgotten before the driver has told of the modes", OFF, FREE, DAEMON("Stopped"), "",
+	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Starting\n" },
 	{ "then it is forgotten", OFF, FREE, DAEMON("Stopped"), "", "gone\n" },
 	{ "a GPU that is gone has no mode to restore", OFF, CARD("1", ""), DAEMON("Stopped"), "", "gone\n" },
 	{ "a driver that is paused is released, and nothing is forgotten", ON, TAKEN, DAEMON("Ready") SET, "",

@@ -187,12 +187,12 @@ static void unhealthy(struct daemon *d, struct fl_str why)
 static bool modes_restored(struct daemon *d)
 {
 	const struct fl_gpu_mps_facts *f = d->m->facts;
-	bool all = true;
+	bool all = f->driver->state == FL_DRIVER_READY;   /* not told yet is not restored */
 
 	for (uint32_t i = 0; i < d->was->marked.len; i++) {
 		const struct fl_card *card = card_at(f, d->was->marked.at[i]);
 
-		if (!card || card->mode_read != FL_COMPUTE_EXCLUSIVE_PROCESS)
+		if (!card || (card->mode_read != FL_COMPUTE_EXCLUSIVE_PROCESS && card->answer != FL_CARD_UNASKED))
 			continue;
 		all = false;
 		if (f->driver->state == FL_DRIVER_READY && card->answer == FL_CARD_ANSWERS)
