@@ -122,7 +122,7 @@ static void over(struct fl_auth *auth, const struct fl_err *failure)
 		fl_buf_free(&auth->fresh[part]);
 	if (failure) {
 		auth->err = *failure;
-		fl_log(auth->log, FL_WARN, "cannot read credentials, the former ones are kept", FL_KV_ERR(failure));
+		fl_log(auth->log, FL_WARN, "credentials unreadable, previous ones kept", FL_KV_ERR(failure));
 	} else {
 		auth->err = (struct fl_err){ 0 };
 		auth->generation++;
@@ -208,7 +208,7 @@ static int take_exec(struct fl_auth *auth, struct fl_err *err)
 		if (left <= 0) {
 			/* Ours may be wrong, and then there would be no better one: the server says whether it is
 			 * good. */
-			fl_log(auth->log, FL_WARN, "a credential has expired by this machine's clock, it is tried",
+			fl_log(auth->log, FL_WARN, "credential expired by the local clock, still tried",
 			       FL_KV_STR("plugin", fl_str(auth->config->exec->path)));
 			left = FL_EXEC_DOUBT / 1000;
 		}

@@ -15,12 +15,12 @@ FL_NAMES(fl_item_names, FL_ITEM_COUNT_, [FL_ITEM] = "item", [FL_ADDED] = "ADDED"
 enum { REQUESTS, DURATIONS, RETRIES, METRIC_COUNT };
 static const double duration_buckets[] = { 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60 };
 static const struct fl_metric metrics[] = {
-	[REQUESTS] = { "rest_client_requests_total", "Requests to the API server, by their answer.", FL_COUNTER,
+	[REQUESTS] = { "rest_client_requests_total", "Requests to the API server, by response code.", FL_COUNTER,
 		       .labels = { "code", "host", "method" } },
-	[DURATIONS] = { "rest_client_request_duration_seconds", "From a request to the head of its answer.",
+	[DURATIONS] = { "rest_client_request_duration_seconds", "Time from a request to its response headers.",
 			FL_HISTOGRAM,
 			.labels = { "verb", "host" }, FL_METRIC_BUCKETS(duration_buckets) },
-	[RETRIES] = { "rest_client_request_retries_total", "Requests that were sent again.", FL_COUNTER,
+	[RETRIES] = { "rest_client_request_retries_total", "Requests that were retried.", FL_COUNTER,
 		      .labels = { "code", "verb", "host" } },
 };
 
@@ -239,7 +239,7 @@ static void send_now(struct fl_kube_flight *flight)
 	struct fl_err err = { 0 };
 
 	if (call->may_send && !call->may_send(call->may_arg)) {
-		(void)fl_fail(&err, FL_E_DENIED, "not sent: we do not lead any more");
+		(void)fl_fail(&err, FL_E_DENIED, "not sent: this replica does not lead any more");
 		fl_flight_fail(flight, &err);
 		return;
 	}

@@ -37,7 +37,7 @@ static int tell(struct fl_kube_flight *flight, enum fl_item what, yyjson_val *ob
 	if (r >= 0)
 		return 1;
 	if (!err.code)
-		(void)fl_fail(&err, (enum fl_code)-r, "what came was not taken");
+		(void)fl_fail(&err, (enum fl_code)-r, "the answer was not accepted");
 	fl_flight_fail(flight, &err);
 	return 0;
 }
@@ -114,7 +114,7 @@ static void warn(struct fl_kube_flight *flight, struct fl_headers headers)
 {
 	for (uint32_t i = 0; i < headers.len; i++)
 		if (fl_str_eq(headers.at[i].name, FL_S("warning")))
-			fl_log(flight->kube->log, FL_WARN, "the API server warns",
+			fl_log(flight->kube->log, FL_WARN, "API server warning",
 			       FL_KV_STR("warning", headers.at[i].value),
 			       FL_KV_STR("request", flight->http.target));
 }
@@ -237,7 +237,7 @@ static void bad(struct fl_kube_flight *flight)
 	if (call->status == 429 && !after)
 		after = call->answer.retry_after = FL_NS_PER_S;
 	if (call->status == 429)
-		fl_log(flight->kube->log, FL_WARN, "the API server holds us back",
+		fl_log(flight->kube->log, FL_WARN, "throttled by the API server",
 		       FL_KV_DURATION("for", (int64_t)after), FL_KV_STR("request", flight->http.target),
 		       FL_KV_STR("flow_schema", fl_headers_get(flight->http.answer->headers,
 							       FL_S("x-kubernetes-pf-flowschema-uid"))));
@@ -262,7 +262,7 @@ void fl_flight_done(struct fl_op *op)
 		fl_count(fl_series(kube->requests, (struct fl_str[]){ fl_str(code), fl_str(kube->host),
 								      flight->http.method }), 1);
 	if (flight->refused)
-		(void)fl_fail(&flight->err, FL_E_DENIED, "not sent: we do not lead any more");
+		(void)fl_fail(&flight->err, FL_E_DENIED, "not sent: this replica does not lead any more");
 	else if (op->result == -FL_E_CLOSED)
 		flight->err.code = FL_E_RETRY;   /* what was asked may have happened or not */
 	if (flight->refused)

@@ -135,8 +135,7 @@ static int check_user(struct chooser *c, const struct fl_kc_user *user)
 		return fl_fail(c->err, FL_E_INVALID, "client-certificate and client-key belong together: %s is missing",
 			       cert ? "the key" : "the certificate");
 	if ((user->token.len || user->token_file.len) && user->username.len)
-		return fl_fail(c->err, FL_E_INVALID, "both token and username: only one way to prove who you are is "
-						     "allowed");
+		return fl_fail(c->err, FL_E_INVALID, "both token and username: use one way to authenticate");
 	return 0;
 }
 

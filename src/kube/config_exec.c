@@ -104,9 +104,8 @@ static int check(const struct fl_kc_exec *exec, int *ret_version, struct fl_err 
 						      "is",
 			       FL_ARG(exec->api_version));
 	if (fl_str_eq(exec->interactive, FL_S("Always")))
-		return fl_fail(err, FL_E_UNSUPPORTED, "'%.*s' asks a person (interactiveMode: Always), and there is "
-						      "none here: use "
-						      "a credential that needs nobody",
+		return fl_fail(err, FL_E_UNSUPPORTED, "'%.*s' needs a person (interactiveMode: Always), and none is "
+						      "here: use a credential that works without one",
 			       FL_ARG(exec->command));
 	if (exec->interactive.len ? !fl_str_eq(exec->interactive, FL_S("Never")) &&
 					    !fl_str_eq(exec->interactive, FL_S("IfAvailable")) :

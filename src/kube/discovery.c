@@ -52,7 +52,7 @@ static int add(struct fl_discovery *into, const struct fl_resource *resource, st
 	kept.kind = fl_arena_str(&into->arena, resource->kind);
 	kept.plural = fl_arena_str(&into->arena, resource->plural);
 	if (!kept.group.p || !kept.version.p || !kept.kind.p || !kept.plural.p || fl_vec_push(into, kept) < 0)
-		return fl_fail(err, FL_E_NOMEM, "no memory for what the server serves");
+		return fl_fail(err, FL_E_NOMEM, "no memory for the API server's resources");
 	return 0;
 }
 
@@ -209,8 +209,8 @@ static void drop(struct fl_op *op)
 static void ended(struct fl_discover *ask)
 {
 	if (!ask->kind && !ask->into->len)
-		fl_op_fail(&ask->op, FL_E_UNSUPPORTED, "the API server tells nothing about what it serves: it is "
-						       "older than 1.27");
+		fl_op_fail(&ask->op, FL_E_UNSUPPORTED, "the API server has no aggregated discovery: it is older than "
+						       "1.27: update it");
 	else if (!ask->kind)
 		fl_op_end(&ask->op, ask->into->len);
 	else if (ask->next)

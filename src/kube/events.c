@@ -47,7 +47,7 @@ struct fl_events {
 enum { TOLD, LOST, METRIC_COUNT };
 static const struct fl_metric metrics[] = {
 	[TOLD] = { "fairlead_events_total", "Events written to the API server.", FL_COUNTER, .labels = { "type" } },
-	[LOST] = { "fairlead_events_dropped_total", "Events that were not written: too many, or refused.", FL_COUNTER,
+	[LOST] = { "fairlead_events_dropped_total", "Events that were dropped: too many, or refused.", FL_COUNTER,
 		   .labels = { "reason" } },
 };
 
@@ -201,7 +201,7 @@ static void written(struct fl_op *op)
 	} else if (!wait && is_for_later(op->result) && ++series->tries < 4) {
 		write_again(events, series, FL_NS_PER_S << series->tries);
 	} else {
-		fl_log(events->options.log, FL_WARN, "an event is not written", FL_KV_STR("reason", series->reason),
+		fl_log(events->options.log, FL_WARN, "Event not written", FL_KV_STR("reason", series->reason),
 		       FL_KV_STR("about", series->name), FL_KV_ERR(&events->err));
 		lose(events, "refused");
 		forget(series);

@@ -56,7 +56,7 @@ static void tell(struct fl_elector *elector, bool leads)
 	elector->leads = leads;
 	if (!leads)
 		elector->facts.renewed = 0;
-	fl_log(elector->options.log, FL_INFO, "leadership has changed", FL_KV_BOOL("leads", leads),
+	fl_log(elector->options.log, FL_INFO, "leadership changed", FL_KV_BOOL("leads", leads),
 	       FL_KV_TEXT("lease", elector->options.name), FL_KV_INT("term", elector->transitions));
 	elector->options.leads(elector->options.arg, leads);
 }
@@ -124,7 +124,7 @@ static bool was_overtaken(enum fl_lease_do did, int64_t result)
 static void give_up(struct fl_elector *elector)
 {
 	if (elector->facts.claimed)
-		fl_log(elector->options.log, FL_WARN, "the lease is not given back, it runs out by itself",
+		fl_log(elector->options.log, FL_WARN, "lease not released, it expires by itself",
 		       FL_KV_TEXT("lease", elector->options.name), FL_KV_ERR(&elector->err));
 	stopped(elector);
 }
@@ -153,7 +153,7 @@ static void done(struct fl_op *op)
 		if (was_overtaken(did, op->result))
 			facts->tried = 0;
 		else if (!facts->stopping)
-			fl_log(elector->options.log, FL_WARN, "the lease cannot be reached, will try again",
+			fl_log(elector->options.log, FL_WARN, "lease unreachable, will retry",
 			       FL_KV_TEXT("lease", elector->options.name), FL_KV_ERR(&elector->err));
 	} else if (!facts->mine && (facts->free || fl_now(elector->io) >= facts->changed + facts->holder_duration)) {
 		facts->tried = 0;   /* it is to be had: now */

@@ -440,7 +440,7 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 
 	if (plan.broken)
 		fl_log(watch->options.log, outcome == FL_OUT_EXPIRED ? FL_INFO : FL_WARN,
-				"a watch is interrupted, it goes on",
+				"watch interrupted, will resume",
 		       FL_KV_TEXT("kind", watch->options.kind->kind),
 		       FL_KV_TEXT("outcome", fl_name(&fl_watch_outcome_names, (int)outcome)),
 		       FL_KV_TEXT("next", fl_name(&fl_watch_step_names, (int)plan.step)),
@@ -455,7 +455,7 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 	if (plan.absent) {
 		set_state(watch, FL_WATCH_ABSENT);
 		if (!watch->told_absent) {
-			fl_log(watch->options.log, FL_INFO, "kind absent from the API server; asking again",
+			fl_log(watch->options.log, FL_INFO, "kind absent from the API server, will retry",
 			       FL_KV_TEXT("kind", watch->options.kind->kind),
 			       FL_KV_TEXT("group", watch->options.kind->group));
 			watch->options.to->absent(watch->options.arg);

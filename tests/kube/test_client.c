@@ -238,7 +238,7 @@ TEST(a_fenced_write_is_not_sent_when_the_fence_says_no)
 		REFUSED(test_op(script.io, &asker.call.op), FL_E_DENIED);
 		CHECK_INT(script.asked, 0);
 		if (!test_tortured())
-			CHECK_STR(fl_str(asker.err.text), "not sent: we do not lead any more");
+			CHECK_STR(fl_str(asker.err.text), "not sent: this replica does not lead any more");
 	}
 }
 

@@ -97,7 +97,7 @@ static const struct {
 	{ "a certificate without its key", CLUSTER CONTEXT USERS("client-certificate: a"), FL_E_INVALID,
 	  "f: user 'u': client-certificate and client-key belong together: the key is missing" },
 	{ "two ways at once", CLUSTER CONTEXT USERS("token: t, username: me, password: pw"), FL_E_INVALID,
-	  "f: user 'u': both token and username: only one way to prove who you are is allowed" },
+	  "f: user 'u': both token and username: use one way to authenticate" },
 	{ "base64 that is none", CLUSTER CONTEXT USERS("client-certificate-data: 'a!', client-key: k"), FL_E_INVALID,
 			NULL },
 	{ "two entries of one name", "clusters: [{name: c, cluster: {}}, {name: c, cluster: {}}]", FL_E_INVALID,
@@ -113,9 +113,8 @@ static const struct {
 	  CLUSTER CONTEXT USERS("exec: {apiVersion: client.authentication.k8s.io/v1, command: /p, interactiveMode: "
 			"Always}"),
 	  FL_E_UNSUPPORTED,
-	  "f: user 'u': exec: '/p' asks a person (interactiveMode: Always), and there is none here: use a credential "
-			"that needs "
-	  "nobody" },
+	  "f: user 'u': exec: '/p' needs a person (interactiveMode: Always), and none is here: use a credential that "
+	  "works without one" },
 	{ "a plugin of an old version",
 	  CLUSTER CONTEXT USERS("exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: /p}"),
 			FL_E_UNSUPPORTED,

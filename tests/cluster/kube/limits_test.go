@@ -56,7 +56,7 @@ func TestAThrottledClientWaitsAndGoesOn(t *testing.T) {
 		}
 		log, err := os.ReadFile(d.log)
 		cluster.Must(t, err)
-		held = held || strings.Contains(string(log), "the API server holds us back")
+		held = held || strings.Contains(string(log), "throttled by the API server")
 	}
 	if !held {
 		t.Error("nobody was ever turned away: the test shows nothing")
