@@ -22,7 +22,7 @@ struct node {
 _Static_assert(offsetof(struct node, given) == 0, "FL_SETTINGS_OPTIONS are offsets in the first member");
 
 static const struct fl_option options[] = {
-	FL_OPT_STR(struct node, name, "node-name", "Name of the Node that this is; else the machine's.",
+	FL_OPT_STR(struct node, name, "node-name", "Name of this Node; default the host name.",
 		   .env = "NODE_NAME", .value = "NAME"),
 	FL_SETTINGS_OPTIONS
 	FL_OPT_PATH(struct node, config_file, "config-file", "A configuration of NVIDIA's device plugin, version v1.",
@@ -30,23 +30,25 @@ static const struct fl_option options[] = {
 	FL_OPT_PATH(struct node, config_dir, "config-dir",
 		    "Several of them; the Node's label nvidia.com/device-plugin.config names one."),
 	FL_OPT_STR(struct node, fallback, "config-default", "The one for a Node without that label.", .value = "NAME"),
-	FL_OPT_PATH(struct node, sysfs, "sysfs", "Where the kernel tells of the PCI bus.", .fallback = "/sys",
+	FL_OPT_PATH(struct node, sysfs, "sysfs", "Directory of the PCI bus in sysfs.", .fallback = "/sys",
 		    .hidden = true),
-	FL_OPT_PATH(struct node, proc, "proc", "Where it tells of its drivers.", .fallback = "/proc", .hidden = true),
-	FL_OPT_PATH(struct node, kubelet_dir, "kubelet-dir", "The kubelet's folder.", .fallback = "/var/lib/kubelet"),
+	FL_OPT_PATH(struct node, proc, "proc", "Directory of the kernel's drivers in "
+					       "procfs.", .fallback = "/proc", .hidden = true),
+	FL_OPT_PATH(struct node, kubelet_dir, "kubelet-dir", "The kubelet's "
+							     "directory.", .fallback = "/var/lib/kubelet"),
 	FL_OPT_PATH(struct node, kubelet, "kubelet-socket",
 		    "The kubelet's socket for plugins, else kubelet.sock in its directory; empty: register nothing.",
 		    .env = "KUBELET_SOCKET", .empty = true),
 	FL_OPT_PATH(struct node, cdi_dir, "cdi-dir", "Where CDI files are written.", .fallback = "/var/run/cdi"),
 	FL_OPT_PATH(struct node, runtime, "runtime-socket", "The container runtime's; else containerd's or CRI-O's."),
 	FL_OPT_PATH(struct node, control, "control-socket",
-		    "Where fairlead pause and resume find this agent; empty: nowhere.",
+		    "Socket for fairlead pause and resume; empty: none.",
 		    .fallback = "/run/fairlead/node.sock"),
-	FL_OPT_PATH(struct node, state_dir, "state-dir", "Where is kept what must outlive the agent.",
+	FL_OPT_PATH(struct node, state_dir, "state-dir", "Directory for the state that outlives the agent.",
 		    .fallback = "/var/lib/fairlead"),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "Try a CUDA context on a GPU whose calls hung before it is used.",
 		    .fallback = "true"),
-	FL_OPT_DURATION(struct node, look_every, "look-every", "Between two looks at a card at rest.",
+	FL_OPT_DURATION(struct node, look_every, "look-every", "Time between two health checks of an idle GPU.",
 			.fallback = "30s", .min = FL_NS_PER_MS, .max = 3600 * FL_NS_PER_S, .hidden = true),
 	FL_ROLE_OPTIONS(struct node, role, "[::]:9401"),
 };
@@ -81,7 +83,7 @@ static void changed(struct fl_running *run, const struct fl_told_event *told)
 
 	/* GPUsReady is Readiness's too, which needs no API server. */
 	if (told->ref.kind != &fl_own_node_kind || !fl_str_eq(told->type, FL_S("GPUsReady")))
-		fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "a condition has changed",
+		fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "condition changed",
 		       FL_KV_TEXT("kind", told->ref.kind->kind), FL_KV_STR("name", told->ref.name),
 		       FL_KV_STR("type", told->type),
 		       FL_KV_TEXT("status", fl_name(&fl_condition_status_names, (int)told->is)),
@@ -321,6 +323,6 @@ static int check(const struct fl_call *call, struct fl_err *err)
 }
 
 const struct fl_command fl_cmd_node = {
-	"node", "Look after the GPUs of this node and hand them out through the kubelet.", NULL,
+	"node", "Watch the GPUs of this node and advertise them to the kubelet.", NULL,
 	FL_COMMAND_OPTIONS(options, struct node), .check = check, .run = node,
 };

@@ -11,12 +11,12 @@ struct pause {
 };
 
 #define SOCKET_OPTION \
-	FL_OPT_PATH(struct pause, socket, "control-socket", "Where the agent listens.", \
+	FL_OPT_PATH(struct pause, socket, "control-socket", "Address where the agent listens.", \
 		    .fallback = "/run/fairlead/node.sock")
 
 static const struct fl_option pause_options[] = {
 	SOCKET_OPTION,
-	FL_OPT_STR(struct pause, why, "WHY", "What for: people will read it.", .operand = true),
+	FL_OPT_STR(struct pause, why, "WHY", "Reason of the pause, for people.", .operand = true),
 };
 static const struct fl_option resume_options[] = { SOCKET_OPTION };
 
@@ -48,7 +48,7 @@ static int ask(const struct pause *config, const char *what, struct fl_err *err)
 		if (fl_io_turn(io, FL_NEVER, err) < 0)
 			return -(int)err->code;
 	if (call.op.result < 0)
-		return fl_wrap(err, "no agent answers: is fairlead node running on this machine, and are you root?");
+		return fl_wrap(err, "no agent answers: start fairlead node on this machine, and run this as root");
 	if (call.op.result != 200)
 		return fl_fail(err, FL_E_CONFLICT, "%.*s", FL_ARG(fl_str_trim(fl_buf_view(&call.reply))));
 	return fl_print(&call.reply, err);
@@ -70,6 +70,6 @@ const struct fl_command fl_cmd_pause = {
 };
 
 const struct fl_command fl_cmd_resume = {
-	"resume", "Let the agent of this node take the GPU driver up again.", NULL,
+	"resume", "Reopen the GPU driver after a pause.", NULL,
 	FL_COMMAND_OPTIONS(resume_options, struct pause), .run = resume_driver,
 };

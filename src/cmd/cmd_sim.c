@@ -47,7 +47,7 @@ struct sim {
 static const struct fl_option options[] = {
 	FL_OPT_ENUM(struct sim, what, fl_sim_what, "WHAT", "What happens.", .operand = true, .required = true),
 	FL_OPT_STR(struct sim, node, "NODE", "On which node.", .operand = true, .required = true),
-	FL_OPT_STRS(struct sim, more, "WORD", "The card, by its number or UUID, and what else is to be said.",
+	FL_OPT_STRS(struct sim, more, "WORD", "GPU, by its index or UUID, and further arguments.",
 		    .operand = true),
 	FL_OPT_STR(struct sim, cluster, "cluster", "Of which cluster.", .value = "NAME", .fallback = "main"),
 	FL_OPT_PATH(struct sim, clusters, "clusters", "Where clusters are kept.", .fallback = CLUSTERS, .hidden = true),
@@ -180,6 +180,6 @@ static int sim(const struct fl_call *call, struct fl_err *err)
 }
 
 const struct fl_command fl_cmd_sim = {
-	"sim", "Break the fake GPUs of a cluster that ./dev up has started, and heal them.", about,
+	"sim", "Inject and clear faults of the fake GPUs of a ./dev up cluster.", about,
 	FL_COMMAND_OPTIONS(options, struct sim), .run = sim,
 };

@@ -215,7 +215,7 @@ static void cert_failed(struct fl_tls_files *files, const struct fl_err *err)
 	struct fl_running *run = fl_container(files, struct fl_running, tls);
 
 	run->tls_why = *err;
-	fl_log(&run->log, FL_WARN, "webhook certificate cannot be loaded, will try again",
+	fl_log(&run->log, FL_WARN, "webhook certificate not loaded, will retry",
 	       FL_KV_ERR(err));
 }
 
@@ -274,7 +274,7 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 		return 0;
 	if (!run->role->alone || why.code != FL_E_EXISTS)
 		return fl_fail_as(err, &why);
-	fl_log(&run->log, FL_WARN, "listen address in use, will try again", FL_KV_ERR(&why));
+	fl_log(&run->log, FL_WARN, "listen address in use, will retry", FL_KV_ERR(&why));
 	run->listen_later.fire = listen_again;
 	fl_timer_set(run->io, &run->listen_later, fl_now(run->io) + FL_ROLE_LISTEN_RETRY);
 	return 0;
@@ -460,7 +460,7 @@ static void signalled(struct fl_signals *signals, int signo)
 
 	/* Others read their configuration again at SIGHUP; our files are watched. */
 	if (signo == SIGHUP)
-		fl_log(&run->log, FL_INFO, "SIGHUP changes nothing: files are read when they change");
+		fl_log(&run->log, FL_INFO, "SIGHUP ignored, changed files are read without it");
 	else
 		fl_role_stop(run);
 }

@@ -90,26 +90,26 @@ struct fl_role_flags_of {
 	FL_OPT_STR(type_, flags_.context, "context", "The kubeconfig's context to use.", .value = "NAME"), \
 	FL_OPT_STR(type_, flags_.server, "server", "An API server without TLS and credentials, on this machine.", \
 		   .value = "URL"), \
-	FL_OPT_STR(type_, flags_.listen, "listen", "Where probes, metrics and explain are answered: plain HTTP.", \
+	FL_OPT_STR(type_, flags_.listen, "listen", "Listen address of probes, metrics and explain: plain HTTP.", \
 		   .value = "ADDRESS", .fallback = listen_), \
 	FL_OPT_BOOL(type_, flags_.open_metrics, "open-metrics", \
 		    "Answer /metrics and /explain to everybody, not only to users that the API server allows.", \
 		    .fallback = "false"), \
-	FL_OPT_ENUM(type_, flags_.log_level, fl_level, "log-level", "What is logged.", .fallback = "info"), \
+	FL_OPT_ENUM(type_, flags_.log_level, fl_level, "log-level", "Lowest level to log.", .fallback = "info"), \
 	FL_OPT_ENUM(type_, flags_.log_format, fl_log_format, "log-format", "For programs, or for a person.", \
 		    .fallback = "json"), \
-	FL_OPT_DURATION(type_, flags_.grace, "grace", "How long it may take to end.", .fallback = "10s", \
+	FL_OPT_DURATION(type_, flags_.grace, "grace", "Maximum time to stop.", .fallback = "10s", \
 			.min = FL_NS_PER_MS, .max = 600 * FL_NS_PER_S)
 
 #define FL_ROLE_LEASE_OPTIONS(type_, flags_, name_) \
-	FL_OPT_BOOL(type_, flags_.lead, "lead", "Ask for the Lease before anything is written.", \
+	FL_OPT_BOOL(type_, flags_.lead, "lead", "Acquire the Lease before any write.", \
 		    .fallback = "true"), \
 	FL_OPT_STR(type_, flags_.lease, "lease", "The Lease of the one replica that leads.", .value = "NAME", \
 		   .fallback = name_), \
 	FL_OPT_STR(type_, flags_.lease_space, "lease-namespace", \
-		   "Where it is; else the namespace of the Pod or of the context.", .value = "NAMESPACE"), \
+		   "Namespace of the Lease; default that of the Pod or context.", .value = "NAMESPACE"), \
 	FL_OPT_STR(type_, flags_.identity, "identity", \
-		   "What this replica is called; else the Pod's name and a random part.", .value = "NAME"), \
+		   "Identity of this replica; default the Pod's name and a random part.", .value = "NAME"), \
 	FL_OPT_DURATION(type_, flags_.lease_duration, "lease-duration", \
 			"How long followers wait for a silent leader.", .fallback = "15s", \
 			.min = FL_NS_PER_S, .max = 3600 * FL_NS_PER_S), \
@@ -120,7 +120,7 @@ struct fl_role_flags_of {
 			.fallback = "2s", .min = 10 * FL_NS_PER_MS, .max = 600 * FL_NS_PER_S)
 
 #define FL_ROLE_WEBHOOK_OPTIONS(type_, flags_) \
-	FL_OPT_STR(type_, flags_.webhook_listen, "webhook-listen", "Where admission webhooks are answered: TLS.", \
+	FL_OPT_STR(type_, flags_.webhook_listen, "webhook-listen", "Listen address of admission webhooks: TLS.", \
 		   .value = "ADDRESS", .fallback = "[::]:9443"), \
 	FL_OPT_PATH(type_, flags_.webhook_cert, "webhook-cert", \
 		    "Their certificate, read again when it changes; none: no webhooks."), \

@@ -96,21 +96,22 @@ static void watch_live(struct fl_scrape *scrape, void *run)
 
 static const struct fl_metric rows[] = {
 	{ "leader_election_master_status", "1 when this replica leads.", FL_GAUGE, { "name" }, .collect = leads },
-	{ "fairlead_turns_total", "Turns of the event loop.", FL_COUNTER, .collect = turns },
-	{ "fairlead_turn_longest_seconds", "The longest turn since the start.", FL_GAUGE, .collect = longest },
-	{ "fairlead_call_longest_seconds", "The longest callback of them, and what it did.", FL_GAUGE, { "callback" },
+	{ "fairlead_turns_total", "Event loop iterations.", FL_COUNTER, .collect = turns },
+	{ "fairlead_turn_longest_seconds", "Longest event loop iteration since the "
+					   "start.", FL_GAUGE, .collect = longest },
+	{ "fairlead_call_longest_seconds", "Longest callback since the start, with its name.", FL_GAUGE, { "callback" },
 	  .collect = longest_call },
-	{ "fairlead_watch_events_total", "Changes that the API server has told.", FL_COUNTER, { "kind" },
+	{ "fairlead_watch_events_total", "Watch events from the API server.", FL_COUNTER, { "kind" },
 	  .collect = watch_events },
-	{ "fairlead_watch_full_states_total", "Full states that were read.", FL_COUNTER, { "kind" },
+	{ "fairlead_watch_full_states_total", "Lists that were read.", FL_COUNTER, { "kind" },
 	  .collect = watch_full },
-	{ "fairlead_watch_failures_total", "Watches and lists that failed.", FL_COUNTER, { "kind" },
+	{ "fairlead_watch_failures_total", "Failed watches and lists.", FL_COUNTER, { "kind" },
 	  .collect = watch_failures },
-	{ "fairlead_watch_live", "1 when what is known of the kind is kept up to date.", FL_GAUGE, { "kind" },
+	{ "fairlead_watch_live", "1 when the cache of the kind is up to date.", FL_GAUGE, { "kind" },
 	  .collect = watch_live },
 	{ "fairlead_connections_evicted_total", "Connections closed at the limit to make room for others.", FL_COUNTER,
 	  { "server" }, .collect = evicted },
-	{ "fairlead_webhook_certificate_expiry_seconds", "When the certificate of the webhooks ends, since 1970.",
+	{ "fairlead_webhook_certificate_expiry_seconds", "Expiry of the webhook certificate, as Unix time.",
 	  FL_GAUGE, .collect = expires },
 };
 

@@ -313,7 +313,7 @@ func TestAdmission(t *testing.T) {
 	step(t, "a certificate that is none leaves the old one in use", func(t *testing.T) {
 		serial := shown(t, c)
 		cluster.Must(t, os.WriteFile(filepath.Join(dir, "tls.crt"), []byte("nonsense"), 0o600))
-		until(t, "a complaint", func() (bool, string) { return strings.Contains(d.said(), "cannot be loaded"), "none" })
+		until(t, "a complaint", func() (bool, string) { return strings.Contains(d.said(), "certificate not loaded"), "none" })
 		if got := shown(t, c); got != serial {
 			t.Errorf("it shows %d", got)
 		}
