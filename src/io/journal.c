@@ -442,8 +442,8 @@ static void not_begun(struct fl_journal *j)
 
 	j->disk->sealed = true;
 	(void)fl_fail(&text, FL_E_IO,
-		      "%s cannot be written now (%.100s): appends are refused until it can; make room on the disk or "
-		      "make it writable",
+		      "%s cannot be written now (%.100s): appends are refused until it can; free disk space or make "
+		      "it writable",
 		      j->disk->name, j->err.text);
 	add_fact(j, FL_JOURNAL_UNWRITABLE, &text);
 }

@@ -139,7 +139,7 @@ static int has_hope(const struct fl_supervisor *s, struct fl_err *err)
 	if (s->at_ceiling)
 		return fl_fail(err, FL_E_RETRY,
 			       "%s: %u of its processes do not die, so no other is started: they hang in the kernel; "
-			       "if the driver does not come back, restart the machine",
+			       "if the driver does not recover, reboot the node",
 			       s->config.name, s->facts.stuck);
 	return 0;
 }
@@ -277,8 +277,8 @@ static void timer_fires(struct fl_timer *timer)
 	case LEAVING:
 		s->state.abandoned++;
 		kill_kid(kid);
-		fail_current(kid, FL_E_CLOSED, "it cannot be talked to any more");
-		tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: it cannot be talked to any more",
+		fail_current(kid, FL_E_CLOSED, "its channel is broken");
+		tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: its channel is broken",
 		     s->config.name, pid_of(kid));
 		return;
 	case KILLED:
@@ -356,7 +356,7 @@ static void say_line(struct fl_supervised_ *kid)
 	struct fl_supervisor *s = kid->s;
 
 	if (kid->line_len)
-		fl_log(s->config.log, FL_WARN, "a child says", FL_KV_TEXT("child", s->config.name),
+		fl_log(s->config.log, FL_WARN, "child output", FL_KV_TEXT("child", s->config.name),
 		       FL_KV_INT("pid", pid_of(kid)), FL_KV_STR("line", ((struct fl_str){ kid->line, kid->line_len })));
 	kid->line_len = 0;
 }
@@ -441,7 +441,7 @@ static bool take_frame(struct fl_supervised_ *kid, const struct fl_frame *frame)
 	} else if (frame->type == FL_FRAME_REPLY && kid->busy && frame->id == kid->id) {
 		answered(kid, frame);
 	} else {
-		abandon(kid, "it says what nobody asked");
+		abandon(kid, "it sent an unexpected answer");
 		return false;
 	}
 	return s->kid == kid;
@@ -491,7 +491,7 @@ static bool read_sock(struct fl_supervised_ *kid)
 	return true;
 }
 
-/* false: it cannot be talked to any more. */
+/* false: its channel is broken. */
 static bool flush(struct fl_supervised_ *kid)
 {
 	struct fl_io *io = kid->s->io;
