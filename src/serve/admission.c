@@ -15,9 +15,9 @@ struct fl_webhooks {
 
 enum { ANSWERS, SECONDS, METRIC_COUNT };
 static const struct fl_metric metrics[] = {
-	[ANSWERS] = { "fairlead_admission_reviews_total", "Reviews that were answered.", FL_COUNTER,
+	[ANSWERS] = { "fairlead_admission_reviews_total", "Admission reviews answered.", FL_COUNTER,
 		      .labels = { "webhook", "operation", "outcome" } },
-	[SECONDS] = { "fairlead_admission_duration_seconds", "From a review's head to the end of its answer.",
+	[SECONDS] = { "fairlead_admission_duration_seconds", "Time from a review's headers to the end of its answer.",
 		      FL_HISTOGRAM, .labels = { "webhook" }, FL_METRIC_BUCKETS(fl_latency_buckets) },
 };
 

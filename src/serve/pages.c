@@ -226,11 +226,11 @@ static void list(struct fl_http_req *req)
 
 const struct fl_page fl_pages_common[] = {
 	{ "/", list, "This list.", .open = true },
-	{ "/healthz", healthz, "200 as long as the loop turns: a liveness probe.", true, true },
+	{ "/healthz", healthz, "200 while the event loop runs: a liveness probe.", true, true },
 	{ "/livez", healthz, "The same.", true, true },
-	{ "/readyz", readyz, "200 when all that it works with is known, else what is missing first.", true, true },
-	{ "/metrics", fl_scrape, "Numbers for Prometheus." },
-	{ "/explain", explain, "?kind=KIND&name=NAME[&namespace=NS][&output=json]: what it thinks of an object." },
+	{ "/readyz", readyz, "200 when ready, else the first thing missing.", true, true },
+	{ "/metrics", fl_scrape, "Metrics for Prometheus." },
+	{ "/explain", explain, "?kind=KIND&name=NAME[&namespace=NS][&output=json]: the state of an object." },
 	{ 0 },
 };
 

@@ -38,14 +38,14 @@ static void build(struct fl_scrape *scrape, void *process)
 }
 
 static const struct fl_metric rows[] = {
-	{ "process_cpu_seconds_total", "User and system time.", FL_COUNTER, .collect = cpu },
-	{ "process_resident_memory_bytes", "Memory that is in RAM.", FL_GAUGE, .collect = resident },
-	{ "process_virtual_memory_bytes", "Addresses in use.", FL_GAUGE, .collect = virtual_ },
-	{ "process_open_fds", "Files and sockets that are open.", FL_GAUGE, .collect = open_fds },
-	{ "process_max_fds", "How many may be.", FL_GAUGE, .collect = max_fds },
+	{ "process_cpu_seconds_total", "CPU time, user and system.", FL_COUNTER, .collect = cpu },
+	{ "process_resident_memory_bytes", "Resident memory.", FL_GAUGE, .collect = resident },
+	{ "process_virtual_memory_bytes", "Virtual memory.", FL_GAUGE, .collect = virtual_ },
+	{ "process_open_fds", "Open file descriptors.", FL_GAUGE, .collect = open_fds },
+	{ "process_max_fds", "Maximum number of open file descriptors.", FL_GAUGE, .collect = max_fds },
 	{ "process_threads", "Threads of the process.", FL_GAUGE, .collect = threads },
-	{ "process_start_time_seconds", "When it began, since 1970.", FL_GAUGE, .collect = start },
-	{ "fairlead_build_info", "Always 1; which build runs, and as what.", FL_GAUGE, { "version", "role" },
+	{ "process_start_time_seconds", "Start time of the process, as Unix time.", FL_GAUGE, .collect = start },
+	{ "fairlead_build_info", "Build and role. Always 1.", FL_GAUGE, { "version", "role" },
 	  .collect = build },
 };
 
