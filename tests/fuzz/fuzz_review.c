@@ -46,11 +46,21 @@ static void judge(const struct fl_review *review, bool allow, struct fl_verdict 
 	fl_verdict_want(verdict, review, &may, &wanted);
 }
 
+/* Has the object the label that is wanted? Then there may be nothing to change. */
+static bool is_so(const struct fl_config_map *map)
+{
+	for (uint32_t i = 0; i < map->meta.labels.len; i++)
+		if (fl_str_eq(map->meta.labels.at[i].key, FL_S("a/b")))
+			return fl_str_eq(map->meta.labels.at[i].value, FL_S("c"));
+	return false;
+}
+
 static void answer(const struct fl_review *review, bool allow, struct fl_arena *arena)
 {
 	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_REVIEW_ANSWER_MAX);
 	FL_AUTO(fl_verdict) struct fl_verdict verdict;
 	struct fl_json_space space = { 0 };
+	bool allowed, patched;
 	yyjson_val *response;
 	yyjson_doc *doc;
 
@@ -61,8 +71,11 @@ static void answer(const struct fl_review *review, bool allow, struct fl_arena *
 		must(fl_json_read(&space, fl_buf_view(&out), 0, &doc, NULL) == 0);
 		response = fl_json_get(yyjson_doc_get_root(doc), FL_S("response"));
 		must(fl_str_eq(text_of(response, FL_S("uid")), review->asked.uid));
-		must(yyjson_is_true(fl_json_get(response, FL_S("allowed"))) == allow);
-		must((fl_json_get(response, FL_S("patch")) != NULL) == allow);
+		allowed = yyjson_is_true(fl_json_get(response, FL_S("allowed")));
+		patched = fl_json_get(response, FL_S("patch")) != NULL;
+		/* What is wanted of an object can refuse it, and changes nothing else. */
+		must(allowed == allow || (allow && review->object));
+		must(patched ? allowed && review->object : !allowed || !review->object || is_so(review->object));
 	}
 	fl_json_space_free(&space);
 }
