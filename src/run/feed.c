@@ -346,20 +346,23 @@ static int put_told(struct fl_feed *source, const void *object, struct fl_err *e
 {
 	struct fl_feed *feed = source->first;
 	const struct fl_meta_names *meta = run_meta(feed, object);
+	/* The object's own texts may be those of the entry that it replaces. */
+	struct fl_str space = fl_arena_str(&feed->loop->feeding, meta->space);
+	struct fl_str name = fl_arena_str(&feed->loop->feeding, meta->name);
 	struct overlay *overlay = overlay_find(feed, meta->space, meta->name);
 	struct fl_entry *entry;
 	bool old;
 	int r = is_old(source, meta, &entry, &old);
 
-	if (r < 0)
+	if (r < 0 || !space.p || !name.p)
 		return fl_fail(err, FL_E_NOMEM, "%s: no memory for a change", feed->source.kind->kind);
 	if (!old) {
 		r = overlay ? overlay_told(source, overlay, object, err) : run_put(feed, object, NULL, err);
-		entry = fl_cache_get(&feed->cache, meta->space, meta->name);
+		entry = fl_cache_get(&feed->cache, space, name);
 	}
 	if (r == 0 && entry)
 		fl_cache_told(&feed->cache, entry, source->number);
-	await_told(feed, meta->space, meta->name);
+	await_told(feed, space, name);
 	return r;
 }
 

@@ -40,10 +40,13 @@ static const struct fl_finalizer finalizer = FL_FINALIZER(&fl_market_kind, "demo
 
 /* ---- the decision ---- */
 
-static struct fl_ref stall_ref(const struct fl_market *market, struct fl_str good, struct fl_arena *arena)
+/* *failed: there was no memory for its name. */
+static struct fl_ref stall_ref(const struct fl_market *market, struct fl_str good, struct fl_arena *arena, bool *failed)
 {
-	return (struct fl_ref){ &fl_stall_kind, FL_S(""),
-				fl_arena_printf(arena, "%.*s-%.*s", FL_ARG(market->meta.name), FL_ARG(good)) };
+	struct fl_str name = fl_arena_printf(arena, "%.*s-%.*s", FL_ARG(market->meta.name), FL_ARG(good));
+
+	*failed |= !name.p;
+	return (struct fl_ref){ &fl_stall_kind, FL_S(""), name };
 }
 
 static void want_square(const struct market_facts *facts, bool is, struct fl_plan *plan)
@@ -77,7 +80,7 @@ void market_plan(const void *facts_, struct fl_plan *plan)
 		struct fl_stall stall = { 0 };
 
 		FL_SET(FL_IN(&stall, spec), sells, market->spec.goods.at[i]);
-		fl_want_child(plan, &stalls, self, stall_ref(market, market->spec.goods.at[i], plan->arena), &stall);
+		fl_want_child(plan, &stalls, self, stall_ref(market, market->spec.goods.at[i], plan->arena, &plan->failed), &stall);
 	}
 	if (facts->taken.p)
 		fl_want_condition(plan, &market_owner, self, FL_EMIT_WARNING, "Ready", FL_CONDITION_FALSE, "StallTaken",
@@ -99,7 +102,8 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	if (!market_gather(view, key, facts))
 		return false;
 	for (uint32_t i = 0; i < facts->market->spec.goods.len && !facts->taken.p; i++) {
-		struct fl_ref stall = stall_ref(facts->market, facts->market->spec.goods.at[i], view->arena);
+		struct fl_ref stall = stall_ref(facts->market, facts->market->spec.goods.at[i], view->arena,
+						&view->failed);
 		struct fl_str by = fl_view_taken(view, &stalls, facts->market->meta.uid, stall.space, stall.name);
 
 		if (by.p)

@@ -397,8 +397,15 @@ int fake_serve(struct fake_client *client)
 		fl_write_gone(write);
 	else
 		fl_write_done(write, object);
-	if (r == 0)
-		tell(api, kind, object, name);
+	if (r == 0) {   /* what was answered is the write's, and that is over */
+		struct fl_cache *truth = truth_of(api, kind);
+		const struct fl_entry *entry = truth ? fl_cache_get(truth, FL_S(""), name) : NULL;
+
+		object = copy_of(truth, entry, &arena);
+		api->nomem |= entry && !object;
+		if (object || !entry)
+			tell(api, kind, object, name);
+	}
 	return r == -FL_E_NOMEM || api->nomem ? -FL_E_NOMEM : 0;
 }
 

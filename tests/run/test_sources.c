@@ -205,6 +205,7 @@ TEST(several_sources_fill_one_cache)
 TEST(a_write_stands_until_each_source_had_the_time_to_show_it)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_demo *seen;
 	struct fl_demo answer;
 	struct house house;
 	RIG(rig, &color);
@@ -219,7 +220,8 @@ TEST(a_write_stands_until_each_source_had_the_time_to_show_it)
 	SURE_INT(rig.started, 1);
 
 	OK(steps(&house, "A( A)"));   /* it is not A's, and B may be about to tell of it */
-	SURE(rig_see(&rig, "paint", &arena) && fl_str_eq(rig_see(&rig, "paint", &arena)->spec.color, FL_S("red")));
+	seen = rig_see(&rig, "paint", &arena);
+	SURE(seen && fl_str_eq(seen->spec.color, FL_S("red")));
 	SURE_INT(rig.started, 1);
 
 	OK(steps(&house, "C( C) B( B+paint1 B)"));   /* all asked later, and none has it: the server was set back */
