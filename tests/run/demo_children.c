@@ -80,7 +80,8 @@ void market_plan(const void *facts_, struct fl_plan *plan)
 		struct fl_stall stall = { 0 };
 
 		FL_SET(FL_IN(&stall, spec), sells, market->spec.goods.at[i]);
-		fl_want_child(plan, &stalls, self, stall_ref(market, market->spec.goods.at[i], plan->arena, &plan->failed), &stall);
+		fl_want_child(plan, &stalls, self,
+			      stall_ref(market, market->spec.goods.at[i], plan->arena, &plan->failed), &stall);
 	}
 	if (facts->taken.p)
 		fl_want_condition(plan, &market_owner, self, FL_EMIT_WARNING, "Ready", FL_CONDITION_FALSE, "StallTaken",
