@@ -282,7 +282,8 @@ TEST(keys_that_do_not_name_the_parent_are_found_out)
 	OK(fake_api_put(&api, &fl_market_kind, MARKET("m", "\"figs\"")));
 	OK(fake_api_settle(&api));
 	OK(keys_check(one.loop, &half, FL_S(""), FL_S("m"), &missed));
-	SURE(missed.p && memmem(missed.p, missed.len, "market: the end of Stall m-figs does not make the key 'm' dirty\n", 64));
+	SURE(missed.p &&
+	     memmem(missed.p, missed.len, "market: the end of Stall m-figs does not make the key 'm' dirty\n", 64));
 }
 
 /* ---- what is refused when the loop is put together ---- */
