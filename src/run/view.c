@@ -156,11 +156,13 @@ struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, cons
 
 struct fl_each fl_view_children(struct fl_view *view, const struct fl_kind *kind, struct fl_str parent_uid)
 {
-	const struct fl_index *index = feed_of(view, kind)->cache.indexes;
+	const struct fl_cache *cache = &feed_of(view, kind)->cache;
+	uint32_t index = 0;
 
-	while (index->of != fl_by_controller)
-		assert(++index < feed_of(view, kind)->cache.indexes + feed_of(view, kind)->cache.index_count);
-	return fl_view_by(view, kind, index->name, parent_uid);
+	while (index < cache->index_count && cache->indexes[index].of != fl_by_controller)
+		index++;
+	assert(index < cache->index_count);   /* the loop has refused a capability without it */
+	return fl_view_by(view, kind, cache->indexes[index].name, parent_uid);
 }
 
 uint32_t fl_view_count(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value)
