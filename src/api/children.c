@@ -1,5 +1,6 @@
 #include "api/children.h"
 #include "json/bind_in.h"
+#include <assert.h>
 
 const struct fl_owner_ref *fl_controller(const struct fl_owner_ref_list *refs)
 {
@@ -33,6 +34,7 @@ static const struct fl_field *refs_row(const struct fl_kind *kind, const struct 
 
 static void *member_of(const struct fl_field *meta, const struct fl_field *row, const void *object)
 {
+	assert(meta && row);   /* fl_children_check has seen to it */
 	return fl_member(row, fl_member(meta, object));
 }
 
@@ -107,6 +109,7 @@ int fl_children_check(const struct fl_children *children, struct fl_err *err)
 
 static void set_there(const struct fl_kind *kind, const struct fl_field *meta, const struct fl_field *row, void *object)
 {
+	assert(meta && row);
 	fl_has_set(meta->of(), fl_member(meta, object), row, true);
 	fl_has_set(kind->root(), object, meta, true);
 }
