@@ -336,7 +336,7 @@ func (r *rig) described(words string) {
 // named is how an Event names a GPU.
 func (r *rig) named(uuid string) string {
 	r.Helper()
-	return fmt.Sprintf("GPU %s (%s, %s)", r.number(uuid), uuid, r.address(uuid))
+	return fmt.Sprintf("GPU %s (%s, index %s)", r.address(uuid), uuid, r.number(uuid))
 }
 
 // condition waits until the Node has the agent's condition with a status and a reason.
