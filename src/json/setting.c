@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "json/bind_in.h"
 #include "json/name.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -133,7 +134,10 @@ int fl_setting_element(struct fl_setting_in *in, const struct fl_setting *row, b
 
 static const struct fl_names *names_of(const struct fl_setting_in *in, const struct fl_setting *row)
 {
-	return row->names ? row->names : field_of(in, row)->names;
+	const struct fl_field *f = row->names ? NULL : field_of(in, row);
+
+	assert(row->names || f);   /* else the row is wrong */
+	return f ? f->names : row->names;
 }
 
 static int read_name(const struct fl_setting_in *in, const struct fl_setting *row,

@@ -73,10 +73,11 @@ func TestAWallClockThatStepsMovesNoCard(t *testing.T) {
 	r.settled()
 	r.runs(sleeper("user", 1))
 	id := r.only("user/main")
+	r.grown()
 	for _, by := range []time.Duration{time.Hour, -time.Hour, -time.Hour, time.Hour} {
 		until(r, "an agent at rest", func() (bool, string) {
 			before := r.told()
-			time.Sleep(2500 * time.Millisecond) // a kubelet that is young is asked each 2 s who holds what
+			time.Sleep(500 * time.Millisecond)
 			after := r.told()
 			return fmt.Sprint(before) == fmt.Sprint(after), fmt.Sprint(before, after)
 		})

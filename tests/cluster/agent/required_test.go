@@ -75,9 +75,23 @@ func (r *rig) counts() map[string]float64 {
 	return all
 }
 
+// grown waits until the kubelet is so old that the agent believes what it does not tell of: until then it learns of Pods,
+// and writes what it has learnt. Its age is that of its socket, as for the agent.
+func (r *rig) grown() {
+	r.Helper()
+	r.must(r.n.Do(func() error {
+		info, err := os.Stat("/var/lib/kubelet/pod-resources/kubelet.sock")
+		if err == nil {
+			time.Sleep(time.Until(info.ModTime().Add(33 * time.Second)))
+		}
+		return err
+	}))
+}
+
 // rests waits until the agent has told nobody anything for a while.
 func (r *rig) rests() map[string]float64 {
 	r.Helper()
+	r.grown()
 	before := r.counts()
 	until(r, "an agent at rest", func() (bool, string) {
 		time.Sleep(time.Second)
