@@ -17,6 +17,7 @@
  * that takes elements out reads `next` before.
  */
 #pragma once
+#include <assert.h>
 
 #define fl_chain_add(first_, item_) \
 	do { \
@@ -31,6 +32,7 @@
 #define fl_chain_append(last_, item_) \
 	do { \
 		__typeof__(item_) append_ = (item_), *end_ = *(last_); \
+		assert(end_); \
 		append_->next = NULL; \
 		append_->from = end_; \
 		*end_ = append_; \
@@ -40,6 +42,7 @@
 #define fl_chain_take(item_) \
 	do { \
 		__typeof__(item_) take_ = (item_); \
+		assert(take_->from); \
 		*take_->from = take_->next; \
 		if (take_->next) \
 			take_->next->from = take_->from; \

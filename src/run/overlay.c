@@ -362,6 +362,7 @@ static int told_version(struct fl_feed *feed, const struct overlay *overlay, uin
  * -FL_E_NOMEM: it is done, and nobody can see it: do it again. */
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid)
 {
+	const struct fl_feed *source = feed;
 	struct fl_cache_change change = { 0 };
 	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	void *have = object || overlay->laid || overlay->seen ? NULL : shown(feed, overlay);
@@ -393,10 +394,11 @@ int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *obje
 		if (!overlay->laid)
 			return -FL_E_NOMEM;
 		overlay->slot = NULL;
-		for (const struct fl_feed *source = feed; source; source = source->next) {
+		do {
 			overlay->asked[source->number] = source->asked;
 			overlay->waits[source->number] = true;
-		}
+			source = source->next;
+		} while (source);
 		overlay->version = version;
 	}
 	fl_arena_reset(&feed->loop->feeding);

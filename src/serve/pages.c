@@ -3,6 +3,7 @@
 #include "json/write.h"
 #include "serve/query.h"
 #include "serve/scrape.h"
+#include <assert.h>
 
 struct fl_pages *fl_pages_of(const struct fl_http_req *req)
 {
@@ -172,6 +173,7 @@ static int explained(struct fl_http_req *req, bool json, struct fl_buf *out, str
 		r = find_kind(pages, fl_buf_view(&asked.kind), &kind, out, err);
 	if (r < 0)
 		return r;
+	assert(kind);
 	/* A person's kubeconfig always has a namespace; of a kind without it is not meant. */
 	r = fl_loop_explain(pages->loop, kind, kind->cluster_scoped ? FL_S("") : fl_buf_view(&asked.space),
 			    fl_buf_view(&asked.name), &lines, err);

@@ -4,6 +4,7 @@
 #include "json/bind_in.h"
 #include "json/patch.h"
 #include "rig.h"
+#include <assert.h>
 #include <stdio.h>
 
 static const uint64_t seed[2] = { 7, 8 };
@@ -385,6 +386,7 @@ int fake_serve(struct fake_client *client)
 
 	if (!write)
 		return 0;
+	assert(kind);
 	memmove(client->writes, client->writes + 1, --client->held * sizeof client->writes[0]);
 	r = object && name.p ? carry_out(api, write, &arena, object) : -FL_E_NOMEM;
 	fl_buf_printf(&api->log, "%s %s %.*s%s\n", fl_name(&fl_want_names, (int)write->what), kind->kind, FL_ARG(name),
