@@ -1,4 +1,4 @@
-/* pausing.h - letting go of the driver, so that somebody else can change it, and taking it up again.
+/* pausing.h - releasing the driver, so that it can be changed, and reopening it.
  *
  * Asked for by a label of our Node, nvidia.com/gpu.deploy.* = paused-for-..., as the GPU Operator and its MIG manager
  * set it, or by the operator's word: POST /pause (the body says what for) and POST /resume on a unix socket, which

@@ -114,8 +114,8 @@ void fl_want_no_item(struct fl_plan *plan, const struct fl_shared *shared, struc
 /* The finalizer should be there: first of all. What the plan wants after it is not written until it is, so nothing is
  * made that nobody would clean up. An object that is going gets none. */
 void fl_want_finalizer(struct fl_plan *plan, const struct fl_finalizer *finalizer, struct fl_ref ref);
-/* It should not be there: last of all. It goes when everything else that the plan wants is so and has been answered,
- * and everything that should not be (fl_want_gone, fl_want_no_others) is not there any more. */
+/* Remove the finalizer, last of all: when every other want of the plan is observed and answered, and every object that
+ * the plan deletes (fl_want_gone, fl_want_no_others) is observed to be absent. */
 void fl_want_no_finalizer(struct fl_plan *plan, const struct fl_finalizer *finalizer, struct fl_ref ref);
 
 /* Call again at this time (monotonic ns, as among the facts). The earliest counts. */

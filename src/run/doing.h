@@ -1,4 +1,4 @@
-/* doing.h - for a sink that does something and says how it went: what is wanted is so then, or is tried again.
+/* doing.h - for a sink that carries out one operation: its end is the write's, which succeeded or is retried.
  *
  *     struct linking {
  *             struct fl_doing doing;         first in the sink's room

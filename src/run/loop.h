@@ -118,7 +118,7 @@ void fl_write_done(struct fl_write *write, const void *object);
 bool fl_write_seen(struct fl_write *write, struct fl_str version);
 void fl_write_gone(struct fl_write *write);                                /* it is not there any more */
 /* FL_E_CONFLICT of a write that holds only at the version that was seen: planned again as soon as a feeder tells of the
- * object, and it counts as no failure. Anything else: again later, ever later. */
+ * object, and it counts as no failure. Anything else: retried with backoff. */
 void fl_write_failed(struct fl_write *write, const struct fl_err *why);
 
 /* ---- the loop ---- */

@@ -381,7 +381,7 @@ struct fl_setting_in fl_settings_in(struct fl_settings *settings, struct fl_aren
 				       .unknown = "no such field, and so left out, as NVIDIA's plugin does" };
 }
 
-/* Comments alone, or nothing: all defaults, as for NVIDIA's plugin. 1: it is so. */
+/* 1: the text holds comments or nothing, which NVIDIA's plugin takes for all defaults. 0: it holds more. */
 static int is_empty(struct fl_str text, struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf json = FL_BUF(FL_JSON_MAX);
