@@ -1,6 +1,9 @@
 #include "api/cdi.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_pack.h"
+
+/* A specification of 16 GPUs takes a tenth, as its file does. */
+#define FL_CDI_PACKED_MAX (1 * FL_MIB)
 
 FL_BIND(fl_cdi_node, FL_CDI_NODE)
 FL_BIND(fl_cdi_mount, FL_CDI_MOUNT)
@@ -23,7 +26,7 @@ const struct fl_kind fl_cdi_trouble_kind = {
 int64_t fl_cdi_digest(const struct fl_cdi_spec *spec)
 {
 	static const uint64_t seed[2] = { 0x6664692066696c65u, 0x206f6e206469736bu };
-	FL_AUTO(fl_buf) struct fl_buf packed = FL_BUF(FL_FOLDER_FILE_MAX);
+	FL_AUTO(fl_buf) struct fl_buf packed = FL_BUF(FL_CDI_PACKED_MAX);
 	struct fl_cdi_spec content = *spec;
 	int64_t digest;
 

@@ -25,10 +25,3 @@ const struct fl_condition *fl_condition_find(const struct fl_condition_list *con
 			return &conditions->at[i];
 	return NULL;
 }
-
-bool fl_condition_true(const struct fl_condition_list *conditions, struct fl_str type)
-{
-	const struct fl_condition *condition = fl_condition_find(conditions, type);
-
-	return condition && condition->has.status && condition->status == FL_CONDITION_TRUE;
-}

@@ -1,36 +1,44 @@
-/* node.h - what a GPU node knows of itself: kinds that live in the agent's caches, and never at an API server.
+/* node.h - the kinds of a GPU node: they live in the agent's caches, never at an API server.
  *
- * Facts, each from one feeder (src/node):
- *     Driver      one, "driver": is the vendor's driver there, which, and how do we get on with it
- *     Card        a GPU, by its PCI address, with its MIG partitions: also one that no driver knows
- *     Fault       something that a card has reported: "<address>/<what>"
- *     Holder      a container that has devices of a resource, as PodResources tells
- *     Active      one, "active": which containers of active Pods PodResources lists
- *     Runtime     one, "runtime": what the container runtime says of itself
- *     PluginSocket  a socket in the kubelet's folder, by its file name
- *     DirTrouble  a directory of the agent's that it cannot use, by its option
+ * Facts, each written by one feeder (src/node):
+ *     Driver      one, "driver": the vendor's driver, its version and its state
+ *     Card        a GPU, by its PCI address, with its MIG devices: also one without a driver
+ *     Fault       a fault that a GPU has reported: "<address>/<what>"
+ *     Holder      a container that has devices of a resource, from PodResources
+ *     Active      one, "active": the containers of active Pods, from PodResources
+ *     Runtime     one, "runtime": the container runtime, its version and CDI settings
+ *     PluginSocket a socket in the kubelet's directory, by its file name
+ *     DirTrouble  a directory that the agent cannot use, by its option
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
- *     Pause       a request to release the driver: "operator"
- *     Memo        what the API server has said, kept on the disk: "config", "claims"
- *     Inside      what was seen in the containers of a Pod: only of Pods with something to decide about
- * Wanted, each carried out by one sink:
- *     Settings    one, "settings": how this node hands out its GPUs
- *     Host        one, "host": the driver's files and device nodes, for CDI: to be looked at again
- *     Resource    a list of devices that the kubelet hands out, by its resource name
- *     Health      of a card (by address) or a partition (by UUID): kept on the disk
+ *     PauseRequest  a request to release the driver: "operator"
+ *     Memo        what was last read from the API server, kept on disk: "config", "claims"
+ *     Inside      findings in the containers of a Pod: only of Pods that have any
+ * Desired state, each applied by one sink:
+ *     Settings    one, "settings": how this node serves its GPUs
+ *     Host        one, "host": the driver's files and device nodes to scan, for CDI
+ *     Resource    the devices that the kubelet allocates, by its resource name
+ *     Health      of a GPU (by address) or a MIG device (by UUID), kept on disk
  *     CdiSpec     a file in the CDI directory (api/cdi.h)
  *     DriverPause one, "driver": whether the driver is released
- *     Booking     who was given which devices: kept on disk, and compared with what PodResources lists
+ *     Pause       who has asked for that, kept on disk until the next boot: "operator", "node"
+ *     Readiness   one, "gpus": why no GPU is served, for the log and /readyz
+ *     Booking     the devices allocated to a container: kept on disk, compared with PodResources
  *     PodWatch    one, "pods": the Pods of this node are watched at the API server
- *     Eviction    a Pod that is evicted
+ *     Eviction    a Pod to evict
  *     Mps         the MPS control daemon of a resource, by the resource's name
  *     DevLink     a link in /dev/char to a device node
- *     Inspection  one, "pods": what the containers of this node are inspected for
- *     PodFinding  what is wrong inside of a Pod
+ *     Inspection  one, "pods": what to inspect this node's containers for
+ *     PodFinding  what is wrong inside a Pod
  */
 #pragma once
 #include "api/core.h"
+
+#define FL_GPU_CARDS_MAX 64                  /* GPUs of a node: the largest have 16, hypervisors some more */
+/* Health checks in a row without a fault that are counted: no plan needs more, and an idle GPU's Card does not
+ * change. */
+#define FL_CARD_CLEAN_MAX 10
+#define FL_HOST_LOOKED_MAX 768       /* where libcuda was searched for: library directories, and the root */
 
 #define FL_LOCAL_META(X) FL_META_NAMES(X)
 FL_STRUCT(fl_local_meta, FL_LOCAL_META);
@@ -41,10 +49,10 @@ FL_STRUCT(fl_local_meta, FL_LOCAL_META);
 
 /* ---- Driver ---- */
 enum fl_driver_state {
-	FL_DRIVER_ABSENT,      /* no library, or the kernel's part is not loaded */
+	FL_DRIVER_ABSENT,      /* no library, or the kernel module is not loaded */
 	FL_DRIVER_STARTING,    /* the library is there and does not answer yet */
 	FL_DRIVER_READY,
-	FL_DRIVER_MISMATCH,    /* library and kernel's part are of two versions: an upgrade under way */
+	FL_DRIVER_MISMATCH,    /* library and kernel module differ in version: an upgrade in progress */
 	FL_DRIVER_SICK,        /* answers with errors, or children die or hang: see the message */
 	FL_DRIVER_PAUSED,      /* an operator asked for its release */
 	FL_DRIVER_STATE_COUNT_
@@ -53,47 +61,47 @@ extern const struct fl_names fl_driver_state_names;
 
 #define FL_DRIVER(X) \
 	FL_LOCAL(X) \
-	X(ENUM(fl_driver_state), state, "state", .required = true, .help = "How we get on with it.") \
+	X(ENUM(fl_driver_state), state, "state", .required = true, .help = "State of the driver.") \
 	X(STR, version, "version", .help = "550.54.15") \
-	X(I32, cuda, "cuda", .help = "The newest CUDA that it runs: 12040 is 12.4.") \
+	X(I32, cuda, "cuda", .help = "The newest CUDA version that it supports: 12040 is 12.4.") \
 	X(STR, library, "library", .help = "Path of libnvidia-ml.so.1 on the host.") \
-	X(STR, root, "root", .help = "Where the driver's files lie on the host: / or /run/nvidia/driver.") \
-	X(STR, kernel, "kernel", .help = "Version of the kernel module that is loaded; absent: none is.") \
-	X(STR, message, "message", .help = "What is wrong and what to do, for people; empty when all is well.")
+	X(STR, root, "root", .help = "Root of the driver's files on the host: / or /run/nvidia/driver.") \
+	X(STR, kernel, "kernel", .help = "Version of the loaded kernel module; absent: none.") \
+	X(STR, message, "message", .help = "What is wrong and what to do; empty when healthy.")
 FL_STRUCT(fl_driver, FL_DRIVER);
 extern const struct fl_kind fl_driver_kind;
 
 /* ---- Card ---- */
 enum fl_card_answer {
-	FL_CARD_UNASKED,       /* no driver to ask, or its turn has not come */
+	FL_CARD_UNASKED,       /* no driver, or not queried yet */
 	FL_CARD_ANSWERS,
 	FL_CARD_LOST,          /* fell off the bus, or needs a reset */
 	FL_CARD_HUNG,
-	           /* a call about it did not return: left out until a child of its own has seen it answer */
+	           /* a call about it did not return: excluded until it answers a child of its own */
 	FL_CARD_FAILS,         /* answers with errors: see the message */
 	FL_CARD_ANSWER_COUNT_
 };
 extern const struct fl_names fl_card_answer_names;
 
-/* What the driver says is to be done; the values are NVML's. */
+/* The driver's recovery action; the values are NVML's. */
 enum fl_recovery { FL_RECOVERY_NONE, FL_RECOVERY_RESET, FL_RECOVERY_REBOOT, FL_RECOVERY_DRAIN_P2P,
 		   FL_RECOVERY_DRAIN_RESET, FL_RECOVERY_IMEX, FL_RECOVERY_COUNT_ };
 extern const struct fl_names fl_recovery_names;
 
 #define FL_PARTITION(X) \
 	X(STR, uuid, "uuid", .required = true, .help = "MIG-...") \
-	X(I32, index, "index", .help = "Its place on the card, as in 0:1.") \
+	X(I32, index, "index", .help = "Its index on the GPU, as in 0:1.") \
 	X(I32, gi, "gi", .required = true, .help = "GPU instance.") \
 	X(I32, ci, "ci", .required = true, .help = "Compute instance.") \
 	X(STR, profile, "profile", .required = true, .interned = true, .help = "1g.10gb, 1g.10gb+me, 1c.3g.40gb") \
-	X(I64, memory, "memoryMiB", .help = "Its memory.") \
+	X(I64, memory, "memoryMiB", .help = "Its memory, MiB.") \
 	X(I32, gi_cap, "giCap", .help = "Minor number of the GPU instance's capability device; absent: not known.") \
 	X(I32, ci_cap, "ciCap", .help = "The compute instance's.")
 FL_STRUCT(fl_partition, FL_PARTITION);
 
-/* How near another card is. Of what both sides say, the one with the lower address has it. */
+/* How near another GPU is. Only the GPU with the lower address lists the link. */
 #define FL_CARD_LINK(X) \
-	X(STR, peer, "peer", .required = true, .help = "Address of the other card.") \
+	X(STR, peer, "peer", .required = true, .help = "Address of the other GPU.") \
 	X(I32, level, "level", \
 	  .help = "NVML's: 0 one board, 10 one switch, 20 several, 30 host bridge, 40 NUMA node, 50 system.") \
 	X(I32, nvlinks, "nvlinks", .help = "NVLinks between the two.")
@@ -101,49 +109,55 @@ FL_STRUCT(fl_card_link, FL_CARD_LINK);
 
 #define FL_FABRIC(X) \
 	X(STR, cluster, "cluster", .help = "UUID of the NVLink domain.") \
-	X(I64, clique, "clique", .help = "Within it.") \
+	X(I64, clique, "clique", .help = "Clique within the domain.") \
 	X(I32, state, "state", .help = "NVML's: 3 is completed.") \
 	X(I32, status, "status", .help = "NVML's return code of the registration.") \
-	X(I64, health, "health", .help = "NVML's mask; absent: not told.")
+	X(I64, health, "health", .help = "NVML's mask; absent: unknown.")
 FL_STRUCT(fl_fabric, FL_FABRIC);
 
-/* What the bus tells, and then what the driver tells. `clean` counts the looks in a row at which nothing was wrong with
- * it, up to FL_CARD_CLEAN_MAX: a card at rest does not change. Each Fault has a count of its own. */
+/* First the members from the bus, then those from the driver. `clean` counts the health checks in a row without a
+ * fault, up to FL_CARD_CLEAN_MAX, so that an idle GPU's Card does not change. Each Fault has its own count. */
 #define FL_CARD(X) \
 	FL_LOCAL(X) \
 	X(STR, vendor, "vendor", .interned = true, .help = "10de") \
 	X(STR, device, "device", .interned = true, .help = "2330") \
 	X(STR, pci_class, "class", .interned = true, .help = "0302") \
-	X(STR, bound, "boundTo", .interned = true, .help = "The kernel's driver that has it: nvidia, vfio-pci.") \
+	X(STR, bound, "boundTo", .interned = true, .help = "The kernel driver bound to it: nvidia, vfio-pci.") \
 	X(I32, numa, "numaNode", .help = "Absent: none.") \
 	X(STR, bus, "bus", .help = "The bridges above it, from the root on: pci0000:00/0000:00:01.0/0000:01:00.0.") \
 	X(STRS, dri, "dri", .help = "Its nodes under /dev/dri: card1, renderD128.") \
-	X(ENUM(fl_card_answer), answer, "answer", .required = true, .help = "What the driver says of it.") \
-	X(STR, message, "message", .help = "Why it does not answer, for people.") \
+	X(ENUM(fl_card_answer), answer, "answer", .required = true, .help = "Does the driver answer for it?") \
+	X(STR, message, "message", .help = "Why it does not answer.") \
 	X(STR, uuid, "uuid", .help = "GPU-...") \
-	X(I32, index, "index", .help = "Its place in the driver's list.") \
+	X(I32, index, "index", .help = "Its index in the driver's list.") \
 	X(I32, minor, "minor", .help = "Of /dev/nvidia<minor>.") \
 	X(STR, product, "product", .interned = true, .help = "NVIDIA A100-SXM4-80GB") \
-	X(I64, memory, "memoryMiB", .help = "Its memory.") \
+	X(I64, memory, "memoryMiB", .help = "Its memory, MiB.") \
 	X(I32, compute, "compute", .help = "Compute capability: 900 is 9.0, 1210 is 12.1.") \
-	X(BOOL, mig_capable, "migCapable", .help = "Can it be cut?") \
+	X(BOOL, mig_capable, "migCapable", .help = "Does it support MIG?") \
 	X(BOOL, mig, "mig", .help = "Is it in MIG mode?") \
-	X(BOOL, mig_pending, "migPending", .help = "Will it be, after a reset?") \
-	X(LIST(fl_partition), partitions, "partitions", .help = "Its parts, by GPU and compute instance.") \
-	X(LIST(fl_card_link), links, "links", .help = "To the cards with higher addresses.") \
-	X(OBJ(fl_fabric), fabric, "fabric", .help = "Its NVLink domain; absent: it knows none.") \
-	X(ENUM(fl_recovery), recovery, "recovery", .help = "What the driver says is to be done.") \
+	X(BOOL, mig_pending, "migPending", .help = "Will it be in MIG mode after a reset?") \
+	X(LIST(fl_partition), partitions, "partitions", .help = "Its MIG devices, by GPU and compute instance.") \
+	X(LIST(fl_card_link), links, "links", .help = "Links to the GPUs with higher addresses.") \
+	X(OBJ(fl_fabric), fabric, "fabric", .help = "Its NVLink domain; absent: none.") \
+	X(ENUM(fl_recovery), recovery, "recovery", .help = "The driver's recovery action.") \
 	X(I64, ecc, "eccUncorrected", .help = "Uncorrected memory errors since the driver was loaded.") \
-	X(BOOL, remap_failed, "remapFailed", .help = "A row of memory could not be replaced.") \
-	X(BOOL, remap_pending, "remapPending", .help = "A row is replaced at the next reset.") \
+	X(BOOL, remap_failed, "remapFailed", .help = "Remapping a memory row failed.") \
+	X(BOOL, remap_pending, "remapPending", .help = "A memory row will be remapped at the next reset.") \
 	X(I32, compute_mode, "computeMode", \
 	  .help = "NVML's: 1 one thread, 2 none, 3 one process; absent: any number of processes.") \
 	X(I32, mode_read, "computeModeRead", \
-	  .help = "The same as the driver told it: computeMode also shows what is being written.") \
-	X(BOOL, events, "events", .help = "Does it report its faults by itself?") \
-	X(I32, clean, "clean", .help = "Looks in a row at which nothing was wrong.")
+	  .help = "The mode last read from the driver; computeMode also shows a write in flight.") \
+	X(BOOL, events, "events", .help = "Does it send events for its faults?") \
+	X(I32, clean, "clean", .help = "Health checks in a row without a fault.")
 FL_STRUCT(fl_card, FL_CARD);
 extern const struct fl_kind fl_card_kind;
+
+/* Does another driver of the kernel have it (a virtual machine's)? Then it is none of ours. */
+static inline bool fl_card_elsewhere(const struct fl_card *card)
+{
+	return card->bound.len && !fl_str_eq(card->bound, FL_S("nvidia"));
+}
 
 /* ---- Fault ---- */
 enum fl_fault_what { FL_FAULT_XID, FL_FAULT_ECC, FL_FAULT_RECOVERY, FL_FAULT_UNAVAILABLE, FL_FAULT_WHAT_COUNT_ };
@@ -151,14 +165,14 @@ extern const struct fl_names fl_fault_what_names;
 
 #define FL_CARD_FAULT(X) \
 	FL_LOCAL(X) \
-	X(STR, card, "card", .required = true, .help = "Address of the card.") \
+	X(STR, card, "card", .required = true, .help = "Address of the GPU.") \
 	X(ENUM(fl_fault_what), what, "what", .required = true, .help = "Kind of report.") \
-	X(I64, xid, "xid", .help = "Number of the XID.") \
-	X(I32, gi, "gi", .help = "GPU instance; absent: the whole card.") \
+	X(I64, xid, "xid", .help = "XID number.") \
+	X(I32, gi, "gi", .help = "GPU instance; absent: the whole GPU.") \
 	X(I32, ci, "ci", .help = "Compute instance; absent: the whole GPU instance.") \
-	X(I64, count, "count", .help = "How often.") \
-	X(I64, last, "last", .help = "When last: ns of the loop's clock.") \
-	X(I32, clean, "clean", .help = "Looks since then at which nothing was wrong with the card, up to 10.")
+	X(I64, count, "count", .help = "Number of reports.") \
+	X(I64, last, "last", .help = "Time of the last one: ns of the loop's clock.") \
+	X(I32, clean, "clean", .help = "Health checks of the GPU without a fault since then, up to 10.")
 FL_STRUCT(fl_card_fault, FL_CARD_FAULT);
 extern const struct fl_kind fl_card_fault_kind;
 
@@ -166,72 +180,72 @@ extern const struct fl_kind fl_card_fault_kind;
 #define FL_HOLDER(X) \
 	FL_LOCAL(X) \
 	X(STR, resource, "resource", .required = true, .interned = true, .help = "nvidia.com/gpu") \
-	X(STRS, devices, "devices", .required = true, .help = "IDs as the kubelet has them, sorted.") \
+	X(STRS, devices, "devices", .required = true, .help = "The kubelet's device IDs, sorted.") \
 	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
 	X(STR, pod, "pod", .required = true, .help = "Its name.") \
 	X(STR, container, "container", .required = true, .help = "Which container.")
 FL_STRUCT(fl_holder, FL_HOLDER);
 extern const struct fl_kind fl_holder_kind;
 
-/* ---- Active: one, "active": what else PodResources told in its last answer ---- */
+/* ---- Active: one, "active": the rest of the last PodResources answer ---- */
 #define FL_ACTIVE(X) \
 	FL_LOCAL(X) \
 	X(STRS, containers, "containers", \
 	  .help = "<namespace>/<pod>/<container> of all active Pods, with devices or without, sorted.") \
-	X(I64, since, "since", .help = "When this kubelet answered first: ns of the loop's clock.") \
-	X(BOOL, settled, "settled", .help = "Is it old enough to know all of its Pods?")
+	X(I64, since, "since", .help = "When this kubelet first answered: ns of the loop's clock.") \
+	X(BOOL, settled, "settled", .help = "Has the kubelet run long enough to know all of its Pods?")
 FL_STRUCT(fl_active, FL_ACTIVE);
 extern const struct fl_kind fl_active_kind;
 
-/* ---- Booking: the book of allocations, kept on disk; named as its Holder ---- */
+/* ---- Booking: a record of an allocation, kept on disk; named as its Holder ---- */
 #define FL_BOOKING_STATUS(X) FL_CONDITIONS(X)
 FL_STRUCT(fl_booking_status, FL_BOOKING_STATUS);
 #define FL_BOOKING(X) \
 	FL_LOCAL(X) \
 	X(STR, resource, "resource", .required = true, .interned = true, .help = "nvidia.com/gpu") \
-	X(STRS, devices, "devices", .required = true, .help = "IDs that the container was given, sorted.") \
+	X(STRS, devices, "devices", .required = true, .help = "Device IDs allocated to the container, sorted.") \
 	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
 	X(STR, pod, "pod", .required = true, .help = "Its name.") \
 	X(STR, container, "container", .required = true, .help = "Which container.") \
-	X(I64, since, "since", .required = true, .help = "When it was seen first: microseconds since 1970.") \
+	X(I64, since, "since", .required = true, .help = "When it was first seen: microseconds since 1970.") \
 	X(I64, doubted, "doubted", .help = \
-	  "Since when the kubelet counts other devices for its Pod, or none: microseconds since 1970.") \
-	X(OBJ(fl_booking_status), status, "status", .help = "Does the kubelet count the same?")
+	  "Since when the kubelet lists other devices for its Pod, or none: microseconds since 1970.") \
+	X(OBJ(fl_booking_status), status, "status", .help = "Does the kubelet list the same devices?")
 FL_STRUCT(fl_booking, FL_BOOKING);
 extern const struct fl_kind fl_booking_kind;
 
-/* ---- PodWatch: one, "pods": are the Pods of this node to be watched? ---- */
+/* ---- PodWatch: one, "pods": whether to watch the Pods of this node ---- */
 #define FL_POD_WATCH(X) \
 	FL_LOCAL(X) \
-	X(BOOL, wanted, "wanted", .required = true, .help = "Is the watch to be open?") \
-	X(BOOL, failed_only, "failedOnly", .help = "Are only those to be sent whose phase is Failed?")
+	X(BOOL, wanted, "wanted", .required = true, .help = "Keep the watch open?") \
+	X(BOOL, failed_only, "failedOnly", .help = "Watch only Pods whose phase is Failed?")
 FL_STRUCT(fl_pod_watch, FL_POD_WATCH);
 extern const struct fl_kind fl_pod_watch_kind;
 
 /* ---- DevLink: a link in /dev/char, "<major>:<minor>" ---- */
 #define FL_DEV_LINK(X) \
 	FL_LOCAL(X) \
-	X(STR, target, "target", .required = true, .help = "Where it leads: ../nvidia0.")
+	X(STR, target, "target", .required = true, .help = "The link's text: ../nvidia0.")
 FL_STRUCT(fl_dev_link, FL_DEV_LINK);
 extern const struct fl_kind fl_dev_link_kind;
 
-/* ---- Inspection: one, "pods": looks into the containers of this node (node/kubelet/inside.h) ---- */
+/* ---- Inspection: one, "pods": inspects the containers of this node (node/kubelet/inside.h) ---- */
 #define FL_INSPECTION(X) \
 	FL_LOCAL(X) \
 	X(STR, version, "version", .required = true, \
-	  .help = "Of the loaded driver: libraries of another are looked for.") \
-	X(BOOL, again, "again", .help = "Look again and again? If not, once.")
+	  .help = "Version of the loaded driver: search for libraries of another one.") \
+	X(BOOL, again, "again", .help = "Repeat the inspection? If not, once.")
 FL_STRUCT(fl_inspection, FL_INSPECTION);
 extern const struct fl_kind fl_inspection_kind;
 
-/* ---- Inside: "<namespace>/<pod>"; "UID <uid>" where the name of the Pod is not known ---- */
+/* ---- Inside: "<namespace>/<pod>"; "UID <uid>" where the Pod's name is unknown ---- */
 #define FL_INSIDE(X) \
 	FL_LOCAL(X) \
-	X(STR, pod_space, "podNamespace", .interned = true, .help = "Namespace of the Pod; absent: not known.") \
+	X(STR, pod_space, "podNamespace", .interned = true, .help = "Namespace of the Pod; absent: unknown.") \
 	X(STR, pod, "pod", .help = "Its name.") \
 	X(STR, library, "library", .help = "A driver library of another version than the loaded driver's.") \
-	X(STR, process, "process", .help = "Which process uses it: python3 (pid 812); absent: it is only mounted.") \
-	X(STR, denied, "denied", .help = "A device node in a container that its cgroup does not let it open.") \
+	X(STR, process, "process", .help = "A process that uses it: python3 (pid 812); absent: it is only mounted.") \
+	X(STR, denied, "denied", .help = "A device node in a container whose cgroup denies opening it.") \
 	X(STR, unlinked, "unlinked", \
 	  .help = "A device node without a link in /dev/char, in a container whose cgroup is systemd's.")
 FL_STRUCT(fl_inside, FL_INSIDE);
@@ -255,8 +269,8 @@ FL_STRUCT(fl_eviction_status, FL_EVICTION_STATUS);
 	FL_LOCAL(X) \
 	X(STR, pod_space, "podNamespace", .required = true, .interned = true, .help = "Namespace of the Pod.") \
 	X(STR, pod, "pod", .required = true, .help = "Its name.") \
-	X(STR, uid, "uid", .required = true, .help = "Its UID: another Pod of the same name is not meant.") \
-	X(STR, card, "card", .required = true, .help = "Name of the Health that is why.") \
+	X(STR, uid, "uid", .required = true, .help = "Its UID: never evict another Pod of the same name.") \
+	X(STR, card, "card", .required = true, .help = "Name of the Health that causes it.") \
 	X(OBJ(fl_eviction_status), status, "status", .help = "Was it evicted?")
 FL_STRUCT(fl_eviction, FL_EVICTION);
 extern const struct fl_kind fl_eviction_kind;
@@ -274,18 +288,18 @@ enum fl_host_file {
 };
 extern const struct fl_names fl_host_file_names;
 
-/* A link in a container that leads to a file, directly or through another link. */
+/* A symlink in a container to a file, directly or through another symlink. */
 #define FL_HOST_LINK(X) \
 	X(STR, name, "name", .required = true, \
-	  .help = "From the file's directory: libcuda.so.1, gbm/nvidia-drm_gbm.so") \
+	  .help = "Path from the file's directory: libcuda.so.1, gbm/nvidia-drm_gbm.so") \
 	X(STR, target, "target", .required = true, .help = "The link's text: libcuda.so.550.54.15")
 FL_STRUCT(fl_host_link, FL_HOST_LINK);
 
 #define FL_HOST_PATH(X) \
-	X(ENUM(fl_host_file), what, "what", .required = true, .help = "What it is.") \
-	X(STR, path, "path", .required = true, .help = "Inside the driver's root, without symbolic links.") \
+	X(ENUM(fl_host_file), what, "what", .required = true, .help = "Kind of file.") \
+	X(STR, path, "path", .required = true, .help = "Path inside the driver's root, without symlinks.") \
 	X(STR, at, "at", .help = "Path in a container; absent: the same.") \
-	X(LIST(fl_host_link), links, "links", .list_key = "name", .help = "Links that containers get with it.")
+	X(LIST(fl_host_link), links, "links", .list_key = "name", .help = "Symlinks that containers get with it.")
 FL_STRUCT(fl_host_path, FL_HOST_PATH);
 
 #define FL_HOST_NODE(X) \
@@ -296,27 +310,27 @@ FL_STRUCT(fl_host_path, FL_HOST_PATH);
 	X(I32, gid, "gid", .help = "Its group.")
 FL_STRUCT(fl_host_node, FL_HOST_NODE);
 
-/* version, root, devRoot and layout say what is to be looked at; the rest is what was found when they were as `seen`
- * says ("<version>/<layout>"): until then a look is under way, and nothing should be made of it. One that has a message
- * and no `seen` is what is left by a look that came to nothing. */
+/* version, root, devRoot and layout select what to scan. The rest is the result of the scan for `seen`
+ * ("<version>/<layout>"). While `seen` differs, a scan is in progress: use nothing of the rest. A message without
+ * `seen` means that the scan failed. */
 #define FL_HOST(X) \
 	FL_LOCAL(X) \
-	X(STR, version, "version", .help = "The driver's, as its files are named.") \
-	X(STR, layout, "layout", .help = "A digest of the cards and partitions that there were.") \
-	X(STR, root, "root", .help = "Where the files lie, as the agent sees it.") \
-	X(STR, dev_root, "devRoot", .help = "Where /dev lies; absent: in the root if it has one, else in /.") \
-	X(STR, nodes_root, "nodesRoot", .help = "Where /dev was found.") \
+	X(STR, version, "version", .help = "The driver's version, as in its file names.") \
+	X(STR, layout, "layout", .help = "A digest of the GPUs and MIG devices.") \
+	X(STR, root, "root", .help = "Root of the files, as the agent sees it.") \
+	X(STR, dev_root, "devRoot", .help = "Root of /dev; absent: the driver's root if it has one, else /.") \
+	X(STR, nodes_root, "nodesRoot", .help = "Root under which /dev was found.") \
 	X(STR, looked, "looked", \
-	  .help = "Where libraries were looked for; absent: libcuda of this version was found.") \
-	X(STR, seen, "seen", .help = "Version and layout that the rest was found for.") \
+	  .help = "Where libraries were searched; absent: libcuda of this version was found.") \
+	X(STR, seen, "seen", .help = "Version and layout of the finished scan.") \
 	X(LIST(fl_host_path), paths, "paths", .help = "Files of the driver, sorted.") \
 	X(LIST(fl_host_node), nodes, "nodes", .help = "Device nodes of the driver, sorted by path.") \
-	X(STR, hook, "hook", .help = "Where the program of the CDI hook is to be; absent: there is to be none.") \
-	X(STR, hook_at, "hookAt", .help = "Where there is one that the container runtime can start.") \
+	X(STR, hook, "hook", .help = "Path for the CDI hook's program; absent: no hook.") \
+	X(STR, hook_at, "hookAt", .help = "Path of one that the container runtime can start.") \
 	X(STR, hook_message, "hookMessage", .help = "Why there is none.") \
-	X(BOOL, make_nodes, "makeNodes", .help = "Make unified memory's device nodes where they are missing?") \
-	X(STR, nodes_message, "nodesMessage", .help = "Why one of them could not be made.") \
-	X(STR, message, "message", .help = "What could not be looked at, and why.")
+	X(BOOL, make_nodes, "makeNodes", .help = "Make missing device nodes of unified memory?") \
+	X(STR, nodes_message, "nodesMessage", .help = "Why making one of them failed.") \
+	X(STR, message, "message", .help = "What could not be scanned, and why.")
 FL_STRUCT(fl_host, FL_HOST);
 extern const struct fl_kind fl_host_kind;
 
@@ -325,21 +339,21 @@ extern const struct fl_kind fl_host_kind;
 	FL_LOCAL(X) \
 	X(STR, runtime, "runtime", .help = "containerd") \
 	X(STR, version, "version", .help = "Its version.") \
-	X(BOOL, cdi_known, "cdiKnown", .help = "Has it said whether CDI is on?") \
-	X(BOOL, cdi, "cdi", .help = "Is CDI on? Where it is off, names of CDI devices are dropped in silence.") \
-	X(STRS, cdi_dirs, "cdiDirs", .help = "Where it looks for CDI files; absent: not told.") \
-	X(STR, dirs_from, "cdiDirsFrom", .help = "The file that says so, where one does.") \
-	X(STR, our_dir, "ourCDIDir", .help = "Where we write them.") \
-	X(STR, message, "message", .help = "Why it could not be asked.")
+	X(BOOL, cdi_known, "cdiKnown", .help = "Is it known whether CDI is on?") \
+	X(BOOL, cdi, "cdi", .help = "Is CDI on? If not, the runtime silently drops CDI device names.") \
+	X(STRS, cdi_dirs, "cdiDirs", .help = "Where it reads CDI files; absent: unknown.") \
+	X(STR, dirs_from, "cdiDirsFrom", .help = "The configuration file that sets them, if any.") \
+	X(STR, our_dir, "ourCDIDir", .help = "Where the agent writes CDI files.") \
+	X(STR, message, "message", .help = "Why querying it failed.")
 FL_STRUCT(fl_runtime, FL_RUNTIME);
 extern const struct fl_kind fl_runtime_kind;
 
-/* ---- PluginSocket: by its file name in the kubelet's folder ---- */
+/* ---- PluginSocket: by its file name in the kubelet's directory ---- */
 #define FL_PLUGIN_SOCKET(X) \
 	FL_LOCAL(X) \
-	X(BOOL, ours, "ours", .help = "Do we serve it?") \
-	X(BOOL, live, "live", .help = "Does anybody answer there?") \
-	X(I64, made, "made", .help = "When it was made: another moment is another socket.")
+	X(BOOL, ours, "ours", .help = "Does this agent serve it?") \
+	X(BOOL, live, "live", .help = "Does a process answer there?") \
+	X(I64, made, "made", .help = "When it was made: another time is another socket.")
 FL_STRUCT(fl_plugin_socket, FL_PLUGIN_SOCKET);
 extern const struct fl_kind fl_plugin_socket_kind;
 
@@ -360,8 +374,8 @@ FL_STRUCT(fl_readiness_status, FL_READINESS_STATUS);
 
 #define FL_READINESS(X) \
 	FL_LOCAL(X) \
-	X(BOOL, blocked, "blocked", .required = true, .help = "There are GPUs, and the node's set-up keeps all back.") \
-	X(STR, why, "why", .help = "Why no GPU is served, and what to do, as far as the node's set-up is why.") \
+	X(BOOL, blocked, "blocked", .required = true, .help = "GPUs exist, but the node's set-up prevents serving.") \
+	X(STR, why, "why", .help = "Why the set-up prevents serving, and what to do.") \
 	X(OBJ(fl_readiness_status), status, "status", .help = "The condition.")
 FL_STRUCT(fl_readiness, FL_READINESS);
 extern const struct fl_kind fl_readiness_kind;
@@ -370,7 +384,7 @@ extern const struct fl_kind fl_readiness_kind;
 enum fl_mig_strategy { FL_MIG_NONE, FL_MIG_SINGLE, FL_MIG_MIXED, FL_MIG_STRATEGY_COUNT_ };
 extern const struct fl_names fl_mig_strategy_names;
 
-/* How a container gets what Allocate gives it. The names are those of NVIDIA's plugin; device-specs is ours. */
+/* How a container gets its devices (device list strategy). The names are NVIDIA's; device-specs is ours. */
 enum fl_device_list { FL_BY_CDI, FL_BY_CDI_ANNOTATIONS, FL_BY_ENV, FL_BY_MOUNTS, FL_BY_NODES, FL_DEVICE_LIST_COUNT_ };
 extern const struct fl_names fl_device_list_names;
 
@@ -384,125 +398,125 @@ extern const struct fl_names fl_share_policy_names;
 enum fl_without_cdi { FL_WITHOUT_CDI_FALL_BACK, FL_WITHOUT_CDI_REFUSE, FL_WITHOUT_CDI_COUNT_ };
 extern const struct fl_names fl_without_cdi_names;
 
-/* What containers get beside their cards: NVIDIA's names of the CDI classes. */
+/* Extra devices: NVIDIA's names of the CDI classes. */
 enum fl_extra { FL_EXTRA_GDS, FL_EXTRA_MOFED, FL_EXTRA_GDRCOPY, FL_EXTRA_IMEX, FL_EXTRA_COUNT_ };
 extern const struct fl_names fl_extra_names;
 
-/* What NVIDIA's generator of CDI files does otherwise where it is asked to (CDI_FEATURE_FLAGS), by its names. */
+/* Optional behaviour of NVIDIA's generator of CDI files (CDI_FEATURE_FLAGS), by its names. */
 enum fl_cdi_flag { FL_CDI_NO_NVSANDBOXUTILS, FL_CDI_COHERENT_ANNOTATIONS, FL_CDI_NO_ADDITIONAL_GIDS,
 		   FL_CDI_NO_IPC, FL_CDI_EXPLICIT_LIBRARIES, FL_CDI_FLAG_COUNT_ };
 extern const struct fl_names fl_cdi_flag_names;
 
-/* The hooks of its CDI files, by its names (CDI_DISABLE_HOOKS): what ours does in one program. */
+/* The hooks of its CDI files, by its names (CDI_DISABLE_HOOKS): our program does all of them. */
 enum fl_hook_part { FL_HOOK_SYMLINKS, FL_HOOK_CUDA_COMPAT, FL_HOOK_LDCACHE, FL_HOOK_NO_NODE_CHANGES,
 		   FL_HOOK_APPLICATION_PROFILE, FL_HOOK_CHMOD, FL_HOOK_COUNT_ };
 extern const struct fl_names fl_hook_part_names;
 
-/* Time-slicing, or MPS: each device of a resource is handed out so often. */
+/* Time-slicing or MPS: each device of a resource has several replicas. */
 #define FL_SHARING(X) \
 	X(STR, resource, "resource", .required = true, .help = "nvidia.com/gpu, nvidia.com/mig-1g.10gb") \
-	X(STR, renamed, "renamed", .help = "What the shared ones are called; absent: the same.") \
-	X(I32, replicas, "replicas", .required = true, BETWEEN(2, 10000), .help = "How often each is handed out.")
+	X(STR, renamed, "renamed", .help = "Resource name of the replicas; absent: the same.") \
+	X(I32, replicas, "replicas", .required = true, BETWEEN(2, 10000), .help = "Replicas of each device.")
 FL_STRUCT(fl_sharing, FL_SHARING);
 
-/* A resource made of named cards. Pools come from the cluster later; these from the settings. */
+/* A resource made of named GPUs. These pools come from the settings; cluster-wide pools come later. */
 enum fl_unit_kind { FL_UNIT_CARD, FL_UNIT_MIG, FL_UNIT_KIND_COUNT_ };
 extern const struct fl_names fl_unit_kind_names;
 
 #define FL_NODE_POOL(X) \
 	X(STR, resource, "resource", .required = true, .help = "gpu.deckhouse.io/training") \
 	X(STRS, cards, "cards", .required = true, .help = "UUIDs, PCI addresses or indexes; 'all'.") \
-	X(ENUM(fl_unit_kind), unit, "unit", .help = "Whole cards, or their partitions.") \
-	X(STR, profile, "migProfile", .help = "Of which profile.") \
-	X(I32, slices, "slicesPerUnit", BETWEEN(1, 64), DEFAULT(1), .help = "How often each is handed out.")
+	X(ENUM(fl_unit_kind), unit, "unit", .help = "Whole GPUs, or their MIG devices.") \
+	X(STR, profile, "migProfile", .help = "Profile of the MIG devices.") \
+	X(I32, slices, "slicesPerUnit", BETWEEN(1, 64), DEFAULT(1), .help = "Replicas of each unit.")
 FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 
 #define FL_SETTINGS(X) \
 	FL_LOCAL(X) \
 	FL_SETTINGS_OWN(X)
 #define FL_SETTINGS_OWN(X) \
-	X(STR, node, "node", .help = "Name of the Node that this is.") \
-	X(STR, boot, "boot", .help = "The kernel's boot_id: whose clock the loop's is.") \
-	X(BOOL, unpooled, "unpooled", .help = "Serve cards of no pool as nvidia.com/gpu and nvidia.com/mig-*?") \
-	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Resources made of named cards.") \
-	X(ENUM(fl_mig_strategy), mig, "migStrategy", .help = "How partitions of no pool are called.") \
+	X(STR, node, "node", .help = "Name of this Node.") \
+	X(STR, boot, "boot", .help = "The kernel's boot_id, to which the loop's clock belongs.") \
+	X(BOOL, unpooled, "unpooled", .help = "Serve GPUs outside all pools as nvidia.com/gpu and nvidia.com/mig-*?") \
+	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Resources made of named GPUs.") \
+	X(ENUM(fl_mig_strategy), mig, "migStrategy", .help = "How MIG devices outside all pools are named.") \
 	X(LIST_OF(ENUM(fl_device_list)), device_lists, "deviceListStrategy", .help = "How containers get devices.") \
-	X(ENUM(fl_id_by), id_by, "deviceIDStrategy", .help = "What containers are told of a device.") \
+	X(ENUM(fl_id_by), id_by, "deviceIDStrategy", .help = "How containers see device IDs.") \
 	X(ENUM(fl_without_cdi), without_cdi, "withoutCDI", .help = "What to do where the runtime has CDI off.") \
-	X(BOOL, pass_nodes, "passDeviceSpecs", .help = "Device nodes beside what the ways say?") \
-	X(ENUM(fl_share_policy), share_policy, "sharedDevicesAllocationPolicy", .help = "Spread shares, or pack.") \
-	X(LIST(fl_sharing), sharing, "sharing", .list_key = "resource", .help = "Replicas: time-sliced, or by MPS.") \
-	X(BOOL, one_share, "failRequestsGreaterThanOne", .help = "Is a request for two shares a mistake?") \
-	X(BOOL, mps, "mps", .help = "Are shares clients of an MPS control daemon? If not, they are time-sliced.") \
+	X(BOOL, pass_nodes, "passDeviceSpecs", .help = "Pass device nodes in addition to deviceListStrategy?") \
+	X(ENUM(fl_share_policy), share_policy, "sharedDevicesAllocationPolicy", .help = "Spread replicas, or pack.") \
+	X(LIST(fl_sharing), sharing, "sharing", .list_key = "resource", .help = "Replicas, by time-slicing or MPS.") \
+	X(BOOL, one_share, "failRequestsGreaterThanOne", .help = "Refuse requests for two replicas?") \
+	X(BOOL, mps, "mps", .help = "Share by MPS? If not, by time-slicing.") \
 	X(STR, mps_root, "mpsRoot", .help = "Directory of MPS on the host.") \
-	X(BOOL, health, "healthChecks", .help = "Are reported faults looked at?") \
-	X(LIST_OF(I64), ignored, "ignoredXids", .help = "XIDs that are the application's own doing, sorted.") \
-	X(LIST_OF(I64), heeded, "heededXids", .help = "Those that count where no other report does, sorted.") \
-	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
-	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "What containers get beside their cards, in order.") \
-	X(BOOL, imex_required, "imexRequired", .help = "Is nothing to be handed out without the IMEX channel?") \
+	X(BOOL, health, "healthChecks", .help = "Do reported faults count?") \
+	X(LIST_OF(I64), ignored, "ignoredXids", .help = "XIDs caused by applications, sorted.") \
+	X(LIST_OF(I64), heeded, "heededXids", .help = "XIDs that count even where healthChecks is off, sorted.") \
+	X(BOOL, pre_start, "preStart", .help = "Check again before each container starts?") \
+	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "Extra devices of each container, in order.") \
+	X(BOOL, imex_required, "imexRequired", .help = "Refuse allocations without the IMEX channel?") \
 	X(STRS, look_roots, "lookRoots", .help = "Where the agent searches for the driver, in order.") \
 	X(STR, look_dev, "lookDev", \
 	  .help = "Where the agent searches for /dev; absent: the driver's root if it has one, else /.") \
 	X(STR, driver_root, "driverRoot", \
-	  .help = "The driver's root on the host, as CDI files name it; absent: where it was found.") \
+	  .help = "The driver's root on the host, for CDI files; absent: where it was found.") \
 	X(STR, dev_root, "devRoot", \
-	  .help = "Where /dev lies on the host, as CDI files name it; absent: where it was found.") \
+	  .help = "Root of /dev on the host, for CDI files; absent: where it was found.") \
 	X(LIST_OF(ENUM(fl_cdi_flag)), cdi_flags, "cdiFeatureFlags", .help = "Changes to CDI files, in order.") \
 	X(LIST_OF(ENUM(fl_hook_part)), disabled_hooks, "cdiDisableHooks", .help = "Hooks that do not run, in order.") \
 	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
 	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
 	X(STR, hook, "hook", .help = "Path of our program on the host, for the CDI hook; absent: mounts instead.") \
-	X(I64, recovery_wait, "recoveryWait", .help = "Between two returns of a card, at least: ns.") \
+	X(I64, recovery_wait, "recoveryWait", .help = "Least time between two recoveries of a GPU: ns.") \
 	X(I64, recovery_wait_max, "recoveryWaitMax", \
-	  .help = "How long a card must be well that breaks again and again, at most: ns.") \
-	X(I32, recovery_checks, "recoveryChecks", .help = "Looks without a fault before a card comes back.") \
+	  .help = "Longest healthy time required of a GPU that keeps failing: ns.") \
+	X(I32, recovery_checks, "recoveryChecks", .help = "Health checks without a fault before a GPU recovers.") \
 	X(BOOL, startup_taint, "startupTaint", .help = "Taint the Node until its GPUs are ready for the first time?") \
-	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU died, ns; absent: never.") \
+	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU failed, ns; absent: never.") \
 	X(BOOL, remove_refused, "removeRefusedPods", .help = "Delete refused Pods that have a controller?") \
-	X(BOOL, make_nodes, "makeDeviceNodes", .help = "Make unified memory's device nodes where they are missing?") \
+	X(BOOL, make_nodes, "makeDeviceNodes", .help = "Make missing device nodes of unified memory?") \
 	X(BOOL, dev_links, "devCharLinks", .help = "Keep links in /dev/char to the driver's device nodes?") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
-	X(STR, waits, "waits", .help = "What must be known before anything is served; absent: all is.") \
-	X(STR, file, "file", .help = "The configuration file that is in force; absent: none is.") \
+	X(STR, waits, "waits", .help = "What must be known before serving; absent: nothing.") \
+	X(STR, file, "file", .help = "The configuration file in force; absent: none.") \
 	X(STR, message, "message", .help = "What is wrong with the configuration.") \
-	X(STR, untaken, "untaken", .help = "What of the configuration is understood and not taken.") \
-	X(STR, no_node, "noNode", .help = "What is wrong with the Node's name: the API server has none that bears it.")
+	X(STR, untaken, "untaken", .help = "What of the configuration is recognized but not applied.") \
+	X(STR, no_node, "noNode", .help = "Set when the API server has no Node of this name: what to do.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
 extern const struct fl_kind fl_settings_kind;
 
-/* ---- what Settings are made from: what this process was started with, and files ---- */
+/* ---- what Settings are made from: this process's options, and files ---- */
 #define FL_GIVEN_OPTION(X) \
-	X(STR, name, "name", .required = true, .help = "Of an option of the command line or the environment.") \
-	X(STRS, values, "values", .help = "As they were written.")
+	X(STR, name, "name", .required = true, .help = "Name of an option of the command line or the environment.") \
+	X(STRS, values, "values", .help = "Its values, as written.")
 FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
 
 #define FL_GIVEN(X) \
 	FL_LOCAL(X) \
-	X(STR, node, "node", .help = "Name of the Node that this is.") \
+	X(STR, node, "node", .help = "Name of this Node.") \
 	X(STR, boot, "boot", .help = "The kernel's boot_id.") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, file, "file", \
-	  .help = "The one configuration file; absent: any of the folder, as the Node's label says.") \
-	X(STR, path, "path", .help = "Path of that file, or of the folder, as it was given.") \
-	X(BOOL, several, "several", .help = "Does the Node's label choose one of several files?") \
+	  .help = "The only configuration file; absent: the Node's label selects one of the directory.") \
+	X(STR, path, "path", .help = "Path of that file or of the directory, as given.") \
+	X(BOOL, several, "several", .help = "Does the Node's label select one of several files?") \
 	X(STR, fallback, "fallback", .help = "The configuration of a Node without the label.") \
-	X(LIST(fl_given_option), options, "options", .list_key = "name", .help = "Those that were given.")
+	X(LIST(fl_given_option), options, "options", .list_key = "name", .help = "The options given.")
 FL_STRUCT(fl_given, FL_GIVEN);
 extern const struct fl_kind fl_given_kind;
 
 #define FL_CONFIG_FILE(X) \
 	FL_LOCAL(X) \
-	X(STR, text, "text", .help = "What stands in it.") \
-	X(STR, why, "why", .help = "Why it could not be read.")
+	X(STR, text, "text", .help = "Its content.") \
+	X(STR, why, "why", .help = "Why reading it failed.")
 FL_STRUCT(fl_config_file, FL_CONFIG_FILE);
 extern const struct fl_kind fl_config_file_kind;
 
-/* ---- Memo: what the API server has said, kept on the disk for a start without it ---- */
+/* ---- Memo: what was last read from the API server, kept on disk for a start without it ---- */
 #define FL_MEMO(X) \
 	FL_LOCAL(X) \
-	X(STR, file, "file", .help = "Of \"config\": the configuration file that was chosen last.") \
-	X(STR, good, "good", .help = "Of \"config\": the one that was in force last.") \
+	X(STR, file, "file", .help = "Of \"config\": the configuration file last selected.") \
+	X(STR, good, "good", .help = "Of \"config\": the one last in force.") \
 	X(STRS, claimed, "claimed", .help = "Of \"claims\": resource names that DeviceClasses claim.")
 FL_STRUCT(fl_memo, FL_MEMO);
 extern const struct fl_kind fl_memo_kind;
@@ -511,93 +525,93 @@ extern const struct fl_kind fl_memo_kind;
 #define FL_PAUSE_REQUEST(X) \
 	FL_LOCAL(X) \
 	X(BOOL, pause, "pause", .help = "Release the driver; false: reopen it.") \
-	X(STR, why, "why", .help = "What for, in words.") \
-	X(I64, asked, "asked", .help = "The how-manieth that is, so that each is answered.")
+	X(STR, why, "why", .help = "The reason given.") \
+	X(I64, asked, "asked", .help = "Number of the request, so that each is answered.")
 FL_STRUCT(fl_pause_request, FL_PAUSE_REQUEST);
 extern const struct fl_kind fl_pause_request_kind;
 
-/* Named after whose it is: "operator", or "node" of a label of our Node. It outlives the process. */
+/* Named after its source: "operator", or "node" for a label of our Node. It outlives the process. */
 #define FL_PAUSE(X) \
 	FL_LOCAL(X) \
-	X(STR, why, "why", .required = true, .help = "What for, in words.")
+	X(STR, why, "why", .required = true, .help = "The reason given.")
 FL_STRUCT(fl_pause, FL_PAUSE);
 extern const struct fl_kind fl_pause_kind;
 
 #define FL_DRIVER_PAUSE(X) \
 	FL_LOCAL(X) \
-	X(BOOL, paused, "paused", .required = true, .help = "The driver is released; false: it is used.") \
-	X(STR, why, "why", .help = "At whose word.") \
-	X(I64, asked, "asked", .help = "The word that was the last one by then.")
+	X(BOOL, paused, "paused", .required = true, .help = "Is the driver released?") \
+	X(STR, why, "why", .help = "The request's source and reason.") \
+	X(I64, asked, "asked", .help = "Number of the last request by then.")
 FL_STRUCT(fl_driver_pause, FL_DRIVER_PAUSE);
 extern const struct fl_kind fl_driver_pause_kind;
 
 /* ---- Resource ---- */
 
-/* A card or a partition of a resource. Its devices are "<id>", or "<id>::0" to "<id>::<replicas-1>". */
+/* A GPU or MIG device of a resource. Its devices are "<id>", or "<id>::0" to "<id>::<replicas-1>". */
 #define FL_UNIT(X) \
 	X(STR, id, "id", .required = true, .help = "UUID.") \
-	X(I32, replicas, "replicas", .help = "How often it is handed out; absent: once, under its own name.") \
-	X(BOOL, healthy, "healthy", .help = "May it be handed out?") \
-	X(BOOL, leaving, "leaving", .help = "Listed only because somebody holds it.") \
-	X(STR, why, "why", .help = "Why it may not, and what to do: for whoever asks for it.") \
+	X(I32, replicas, "replicas", .help = "Number of replicas; absent: one device, with the unit's own ID.") \
+	X(BOOL, healthy, "healthy", .help = "May it be allocated?") \
+	X(BOOL, leaving, "leaving", .help = "Listed only because a Pod holds it.") \
+	X(STR, why, "why", .help = "Why it may not be allocated, and what to do.") \
 	X(I32, numa, "numaNode", .help = "Absent: no preference.") \
-	X(STR, shown, "shown", .help = "What containers are told: UUID or index.") \
-	X(STRS, nodes, "nodes", .help = "Its device nodes, where nodes are handed out.") \
-	X(STR, card, "card", .help = "Address of the card.") \
-	X(LIST_OF(I32), nearness, "nearness", .help = "To each unit of the list, in its order: higher is nearer.")
+	X(STR, shown, "shown", .help = "ID shown to containers: UUID or index.") \
+	X(STRS, nodes, "nodes", .help = "Its device nodes, where containers get nodes.") \
+	X(STR, card, "card", .help = "Address of the GPU.") \
+	X(LIST_OF(I32), nearness, "nearness", .help = "Nearness to each unit, in the list's order: higher is nearer.")
 FL_STRUCT(fl_unit, FL_UNIT);
 
-/* All that Allocate and GetPreferredAllocation need to know; they look at nothing else. */
+/* All that Allocate and GetPreferredAllocation read. */
 #define FL_RESOURCE(X) \
 	FL_LOCAL(X) \
 	X(LIST(fl_unit), units, "units", .help = "Sorted by id.") \
 	X(LIST_OF(ENUM(fl_device_list)), device_lists, "ways", .help = "How containers get devices.") \
-	X(STRS, nodes, "nodes", .help = "Device nodes that each container gets, where nodes are handed out.") \
-	X(STR, dev_root, "devRoot", .help = "Where they lie on the host.") \
-	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "What each container gets beside its cards.") \
+	X(STRS, nodes, "nodes", .help = "Device nodes of each container, where containers get nodes.") \
+	X(STR, dev_root, "devRoot", .help = "Root of the device nodes on the host.") \
+	X(LIST_OF(ENUM(fl_extra)), extras, "extras", .help = "Extra devices of each container.") \
 	X(STR, cdi_kind, "cdiKind", .help = "k8s.device-plugin.nvidia.com/gpu") \
 	X(STR, annotation_prefix, "cdiAnnotationPrefix", .help = "cdi.k8s.io/") \
-	X(ENUM(fl_share_policy), share_policy, "sharePolicy", .help = "Spread shares, or pack.") \
-	X(BOOL, one_share, "oneShare", .help = "Is a request for two shares a mistake?") \
-	X(BOOL, pre_start, "preStart", .help = "Ask again before each start of a container?") \
+	X(ENUM(fl_share_policy), share_policy, "sharePolicy", .help = "Spread replicas, or pack.") \
+	X(BOOL, one_share, "oneShare", .help = "Refuse requests for two replicas?") \
+	X(BOOL, pre_start, "preStart", .help = "Check again before each container starts?") \
 	X(STR, mps_root, "mpsRoot", .help = "Directory of MPS on the host; absent: not shared by MPS.") \
-	X(STR, refused, "refused", .help = "Why nothing may be handed out now; absent: it may.")
+	X(STR, refused, "refused", .help = "Why nothing may be allocated now; absent: it may.")
 FL_STRUCT(fl_resource, FL_RESOURCE);
 extern const struct fl_kind fl_resource_kind;
-/* Devices that the kubelet is told of, each share of a GPU one. */
+/* Counts the devices sent to the kubelet; each replica is one. */
 void fl_resource_count(const struct fl_resource *resource, int64_t *ret_healthy, int64_t *ret_all);
 
 /* ---- Health ---- */
 enum fl_health_state { FL_HEALTHY, FL_SUSPECT, FL_UNHEALTHY, FL_RECOVERING, FL_HEALTH_STATE_COUNT_ };
 extern const struct fl_names fl_health_state_names;
 
-/* The condition "Healthy" says it to people; an event hangs on it. */
+/* The condition "Healthy" shows the state to people; its changes become Events. */
 #define FL_HEALTH_STATUS(X) FL_CONDITIONS(X)
 FL_STRUCT(fl_health_status, FL_HEALTH_STATUS);
-/* What a card or partition was when it answered last: one that does not answer at an agent's first look says nothing of
- * itself, and its holders know it by its UUID. */
+/* The identity of a GPU or MIG device when it last answered. The agent needs it for one that does not answer at its
+ * first health check: Pods hold it by its UUID. */
 #define FL_IDENTITY(X) \
-	X(STR, uuid, "uuid", .help = "The card's.") \
-	X(I32, index, "index", .help = "The card's place in the driver's list.") \
-	X(I32, minor, "minor", .help = "Of the card's /dev/nvidia<minor>.") \
-	X(BOOL, mig, "mig", .help = "Was the card in MIG mode?") \
-	X(I64, ecc, "eccUncorrected", .help = "Its uncorrected memory errors, as they were counted last.") \
-	X(OBJ(fl_partition), part, "partition", .help = "The partition; absent: it is a card.")
+	X(STR, uuid, "uuid", .help = "The GPU's UUID.") \
+	X(I32, index, "index", .help = "The GPU's index in the driver's list.") \
+	X(I32, minor, "minor", .help = "Of the GPU's /dev/nvidia<minor>.") \
+	X(BOOL, mig, "mig", .help = "Was the GPU in MIG mode?") \
+	X(I64, ecc, "eccUncorrected", .help = "Its last count of uncorrected memory errors.") \
+	X(OBJ(fl_partition), part, "partition", .help = "The MIG device; absent: it is a GPU.")
 FL_STRUCT(fl_identity, FL_IDENTITY);
 #define FL_HEALTH(X) \
 	FL_LOCAL(X) \
-	X(STR, card, "card", .required = true, .help = "Address of the card.") \
-	X(ENUM(fl_health_state), state, "state", .required = true, .help = "Where it is.") \
+	X(STR, card, "card", .required = true, .help = "Address of the GPU.") \
+	X(ENUM(fl_health_state), state, "state", .required = true, .help = "State of its health.") \
 	X(STR, cause, "cause", .help = "In one word: Xid79, Lost, Hung.") \
-	X(I64, since, "since", .help = "When the state came: ns of the loop's clock.") \
-	X(I64, returned, "returned", .help = "When it came back last.") \
-	X(I32, breaks, "breaks", .help = "Break count; decays without breaks.") \
-	X(I32, relapses, "relapses", .help = "Breaks soon after a return; decays likewise.") \
-	X(I64, broke, "broke", .help = "When it broke last: ns of the loop's clock.") \
-	X(BOOL, well, "well", .help = "Has it been well by a look since it broke last?") \
-	X(STR, boot, "boot", .help = "The boot whose clock that is.") \
-	X(OBJ(fl_identity), identity, "identity", .help = "What it was when it answered last.") \
-	X(OBJ(fl_health_status), status, "status", .help = "The same, in words.")
+	X(I64, since, "since", .help = "When this state began: ns of the loop's clock.") \
+	X(I64, returned, "returned", .help = "When it last recovered.") \
+	X(I32, breaks, "breaks", .help = "Failure count; decays without failures.") \
+	X(I32, relapses, "relapses", .help = "Failures soon after a recovery; decays likewise.") \
+	X(I64, broke, "broke", .help = "When it last failed: ns of the loop's clock.") \
+	X(BOOL, well, "well", .help = "Has a health check found it healthy since its last failure?") \
+	X(STR, boot, "boot", .help = "The boot to which these times belong.") \
+	X(OBJ(fl_identity), identity, "identity", .help = "Its identity when it last answered.") \
+	X(OBJ(fl_health_status), status, "status", .help = "The same as a condition.")
 FL_STRUCT(fl_health, FL_HEALTH);
 extern const struct fl_kind fl_health_kind;
 
@@ -605,21 +619,21 @@ extern const struct fl_kind fl_health_kind;
 
 enum fl_mps_phase {
 	FL_MPS_OFF,            /* no daemon */
-	FL_MPS_RUNNING,        /* there is one, and its limits are not known */
+	FL_MPS_RUNNING,        /* it runs, its limits are unknown */
 	FL_MPS_READY,          /* it has the limits of `set` */
-	FL_MPS_DEAF,           /* it does not answer; never wanted */
+	FL_MPS_DEAF,           /* it does not answer; never desired */
 	FL_MPS_PHASE_COUNT_
 };
 extern const struct fl_names fl_mps_phase_names;
 
 /* How much memory of a GPU one client may pin. */
 #define FL_MPS_LIMIT(X) \
-	X(I32, index, "index", .required = true, .help = "The GPU's place in the driver's list.") \
-	X(I64, memory, "memoryMiB", .required = true, .help = "Of a client.")
+	X(I32, index, "index", .required = true, .help = "The GPU's index in the driver's list.") \
+	X(I64, memory, "memoryMiB", .required = true, .help = "Pinned memory limit of a client.")
 FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
 
-/* Up to `why` the plan's (plan/gpu/mps.h); the rest is what node/mps/mps.h has observed. A record in the journal holds
- * `cards` and `root` before the compute mode of any of them is changed, and until it is changed back: `marked`. */
+/* Up to `why` desired state (plan/gpu/mps.h); the rest is observed by node/mps/mps.h. From before a compute mode is
+ * changed until it is changed back, a journal record holds `cards` and `root`: see `marked`. */
 #define FL_MPS(X) \
 	FL_LOCAL(X) \
 	X(ENUM(fl_mps_phase), phase, "phase", .required = true, .help = "Desired state of the daemon.") \
@@ -628,12 +642,12 @@ FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
 	X(STR, libraries, "libraries", .help = "Directory of the driver's libraries; absent: the system's.") \
 	X(STRS, cards, "cards", .help = "Addresses of the GPUs whose compute mode is changed.") \
 	X(LIST(fl_mps_limit), limits, "limits", .help = "By index.") \
-	X(I32, threads, "threadPercentage", .help = "How many of a GPU's threads one client may use.") \
-	X(BOOL, healthy, "healthy", .help = "May its shares be handed out?") \
+	X(I32, threads, "threadPercentage", .help = "Per cent of a GPU's threads that one client may use.") \
+	X(BOOL, healthy, "healthy", .help = "May its replicas be allocated?") \
 	X(I64, returned, "returned", .help = "When it became healthy after a fault: ns of the loop's clock.") \
-	X(STR, why, "why", .help = "Why its shares may not be handed out, and what to do.") \
+	X(STR, why, "why", .help = "Why its replicas may not be allocated, and what to do.") \
 	X(ENUM(fl_mps_phase), is, "is", .help = "Observed state of the daemon.") \
-	X(STRS, marked, "marked", .help = "The cards that the journal holds.") \
+	X(STRS, marked, "marked", .help = "The GPUs in the journal's record.") \
 	X(STR, set, "set", .help = "The limits that the daemon has, as fl_gpu_mps_limits() prints them.") \
 	X(I32, pid, "pid", .help = "Of the daemon.") \
 	X(BOOL, fault, "fault", .help = "A server of the daemon reports a fault of a client.") \
@@ -643,16 +657,16 @@ FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
 FL_STRUCT(fl_mps, FL_MPS);
 extern const struct fl_kind fl_mps_kind;
 
-/* ---- our own Node at the API server: a part that only the agent looks at ----
+/* ---- our own Node at the API server: the fields that only the agent reads ----
  *
- * A kind of its own, not another source of fl_node_kind: sources differ in which objects they tell of, these tables in
- * what is kept of one. The agent reads whole conditions and every allocatable resource of one Node; to the controller
- * these rows would cost bytes for each Node of the cluster. So it is with Pods below. */
+ * A kind of its own, not another source of fl_node_kind: sources select objects, kinds select fields. The agent reads
+ * whole conditions and every allocatable resource of one Node. In the controller these rows would cost bytes for each
+ * Node of the cluster. The same holds for Pods below. */
 #define FL_OWN_NODE_SPEC(X) \
-	X(LIST(fl_taint), taints, "taints", .help = "Shared with others, and one value: changed by JSON patch only.")
+	X(LIST(fl_taint), taints, "taints", .help = "Shared with other writers, one value: changed by JSON patch only.")
 FL_STRUCT(fl_own_node_spec, FL_OWN_NODE_SPEC);
 #define FL_OWN_NODE_STATUS(X) \
-	X(MAP_OF(QUANTITY), allocatable, "allocatable", .help = "What Pods may take, as the kubelet counts it.") \
+	X(MAP_OF(QUANTITY), allocatable, "allocatable", .help = "The kubelet's allocatable devices.") \
 	FL_CONDITIONS(X)
 FL_STRUCT(fl_own_node_status, FL_OWN_NODE_STATUS);
 #define FL_OWN_NODE_META(X) \
@@ -674,17 +688,17 @@ extern const struct fl_kind fl_own_node_kind;
 	X(LIST(fl_owner_ref), owner_references, "ownerReferences", .list_key = "uid", .help = "Has it a controller?")
 FL_STRUCT(fl_own_pod_meta, FL_OWN_POD_META);
 #define FL_OWN_POD_RESOURCES(X) \
-	X(MAP_OF(QUANTITY), limits, "limits", .interned = true, .help = "At most.")
+	X(MAP_OF(QUANTITY), limits, "limits", .interned = true, .help = "Limits by resource name.")
 FL_STRUCT(fl_own_pod_resources, FL_OWN_POD_RESOURCES);
 #define FL_OWN_POD_CONTAINER(X) \
-	X(OBJ(fl_own_pod_resources), resources, "resources", .help = "What it asks for.")
+	X(OBJ(fl_own_pod_resources), resources, "resources", .help = "Its resource requests and limits.")
 FL_STRUCT(fl_own_pod_container, FL_OWN_POD_CONTAINER);
 #define FL_OWN_POD_SPEC(X) \
 	X(LIST(fl_own_pod_container), init_containers, "initContainers", .help = "Run before the others.") \
 	X(LIST(fl_own_pod_container), containers, "containers", .help = "Run together.")
 FL_STRUCT(fl_own_pod_spec, FL_OWN_POD_SPEC);
 #define FL_OWN_POD_STATUS(X) \
-	X(ENUM(fl_pod_phase), phase, "phase", .help = "Where in its life it is.") \
+	X(ENUM(fl_pod_phase), phase, "phase", .help = "Phase of its life.") \
 	X(STR, reason, "reason", .interned = true, .help = "Why it failed, in one word: UnexpectedAdmissionError.") \
 	X(TIME, start, "startTime", .help = "When the kubelet first saw it, by this machine's clock.")
 FL_STRUCT(fl_own_pod_status, FL_OWN_POD_STATUS);
@@ -696,15 +710,15 @@ FL_STRUCT(fl_own_pod_status, FL_OWN_POD_STATUS);
 FL_STRUCT(fl_own_pod, FL_OWN_POD);
 extern const struct fl_kind fl_own_pod_kind;
 
-/* ---- DeviceClass, as far as a device plugin must know: a resource name that it claims is not the plugin's ---- */
+/* ---- DeviceClass: a device plugin must not serve a resource name that a class claims ---- */
 #define FL_DEVICE_CLASS_SPEC(X) \
-	X(STR, resource, "extendedResourceName", .help = "Pods that ask for this resource get devices of the class.")
+	X(STR, resource, "extendedResourceName", .help = "Pods that request this resource get devices of the class.")
 FL_STRUCT(fl_device_class_spec, FL_DEVICE_CLASS_SPEC);
 #define FL_DEVICE_CLASS_META(X) FL_META_NAMES(X)
 FL_STRUCT(fl_device_class_meta, FL_DEVICE_CLASS_META);
 #define FL_DEVICE_CLASS(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_device_class_meta), meta, "metadata", .help = "Standard object metadata.") \
-	X(OBJ(fl_device_class_spec), spec, "spec", .help = "What belongs to it.")
+	X(OBJ(fl_device_class_spec), spec, "spec", .help = "Desired state.")
 FL_STRUCT(fl_device_class, FL_DEVICE_CLASS);
 extern const struct fl_kind fl_device_class_kind;

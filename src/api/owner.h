@@ -1,4 +1,4 @@
-/* owner.h - which field manager writes which fields of a kind, for those who say what they want (src/plan).
+/* owner.h - which field manager writes which fields of a kind, for plans (src/plan).
  *
  * The rules and the walkers are json/bind_owner.h.
  */

@@ -1,5 +1,4 @@
 #include "base/arena.h"
-#include "base/limits.h"
 #include <stdarg.h>
 #include <stdio.h>
 

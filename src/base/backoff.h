@@ -1,4 +1,4 @@
-/* backoff.h - how long to wait before what has failed is tried again: twice as long each time, up to a most.
+/* backoff.h - how long to wait before a retry: twice as long each time, up to a maximum.
  *
  *     wait = fl_spread(fl_backoff(&delay, FIRST, LAST), chance);
  *     ...
@@ -25,7 +25,7 @@ static inline uint64_t fl_backoff_after(uint32_t failures, uint64_t first, uint6
 	return delay < last ? delay : last;
 }
 
-/* Up to half as long again, by chance: what failed together is not tried together. */
+/* Adds up to half of the delay at random, so that what failed together is not retried together. */
 static inline uint64_t fl_spread(uint64_t delay, uint64_t chance)
 {
 	return delay + chance % (delay / 2 + 1);

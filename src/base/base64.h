@@ -13,9 +13,9 @@ enum fl_base64 {
 	FL_BASE64_URL_RAW,
 };
 
-/* Append; as ever, ask the buffer at the end whether all went in. */
+/* Append; failures stick to the buffer. */
 void fl_base64_put(struct fl_buf *buf, enum fl_base64 form, const void *bytes, size_t len);
 
 /* Append the decoded bytes. -FL_E_INVALID with the place of the first wrong character (the text itself is not shown: it
- * may be a key), or what the buffer refused with; then the buffer is as it was. */
+ * may be a key), or the buffer's failure. After a failure the buffer is unchanged. */
 int fl_base64_get(struct fl_buf *buf, enum fl_base64 form, struct fl_str text, struct fl_err *err) FL_MUSTUSE;

@@ -1,5 +1,4 @@
 #include "base/command.h"
-#include "base/limits.h"
 
 static struct fl_options options_of(const struct fl_program *program, const struct fl_command *command)
 {

@@ -10,11 +10,15 @@
  */
 #pragma once
 #include "base/option.h"
+#include "base/units.h"
+
+#define FL_HELP_COLUMNS 80          /* of a terminal of default width */
+#define FL_HELP_MAX (256 * FL_KIB)  /* the manual of all commands */
 
 struct fl_program;
 struct fl_command;
 
-/* A command line that has been understood. */
+/* A parsed command line. */
 struct fl_call {
 	const struct fl_program *program;
 	const struct fl_command *command;   /* NULL: help of the whole program was asked for */
@@ -47,8 +51,8 @@ struct fl_program {
 	uint32_t count;
 };
 
-/* -FL_E_INVALID with words that name what would have been right (exit with 2), or -FL_E_NOMEM. To be released in any
- * case. Nothing is run: that is call->command->run(call, err), unless call->help. */
+/* -FL_E_INVALID with a text that names what is valid (exit with 2), or -FL_E_NOMEM. Release it in any case. It runs
+ * nothing: call call->command->run(call, err), unless call->help. */
 int fl_call_parse(struct fl_call *ret, const struct fl_program *program, const struct fl_args *args,
 		  struct fl_err *err) FL_MUSTUSE;
 void fl_call_release(struct fl_call *call);

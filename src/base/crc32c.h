@@ -1,4 +1,4 @@
-/* crc32c.h - the checksum of what lies on a disk: CRC-32C (Castagnoli), as iSCSI and ext4 have it.
+/* crc32c.h - the checksum of our files: CRC-32C (Castagnoli), as in iSCSI and ext4.
  *
  * Start with 0; the result of one piece is the start of the next: crc(ab) = crc(crc(0, a), b). By the processor's own
  * instruction where it has one (SSE4.2, asked at run time), else by tables; both give the same.
@@ -9,5 +9,5 @@
 
 uint32_t fl_crc32c(uint32_t crc, const void *bytes, size_t len);
 
-/* The same by tables, for the tests: so that both ways are tried on every machine. */
+/* The same by tables, so that the tests cover both ways on every machine. */
 uint32_t fl_crc32c_tables(uint32_t crc, const void *bytes, size_t len);

@@ -1,5 +1,4 @@
 #include "base/command.h"
-#include "base/limits.h"
 #include "base/units.h"
 #include <inttypes.h>
 

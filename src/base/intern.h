@@ -1,9 +1,9 @@
-/* intern.h - texts that many hold, stored once.
+/* intern.h - shared texts, each stored once.
  *
  * 50,000 cached Pods share a few hundred namespaces, node names and label keys. A pool hands out one block for each
  * text, so within a pool the same text is the same pointer: equality is a comparison of pointers, a handle is eight
- * bytes, and the block (count, length, bytes, terminator) goes when its last holder lets go.
- * A pool is one thread's, owned by whoever made it; every handle must be let go of before the pool is freed.
+ * bytes, and the block (count, length, bytes, terminator) is freed when its last handle is dropped. A pool belongs to
+ * one thread; drop every handle before you free it.
  */
 #pragma once
 #include "base/hmap.h"
@@ -22,16 +22,16 @@ struct fl_interns {
 void fl_interns_init(struct fl_interns *pool, const uint64_t seed[2]);
 void fl_interns_free(struct fl_interns *pool);
 
-/* One more holder of this text; NULL when memory was refused. */
+/* A new handle of this text; NULL: allocation failed. */
 const struct fl_istr *fl_intern(struct fl_interns *pool, struct fl_str text) FL_MUSTUSE;
 
-/* The handle that others hold, without holding it; NULL: nobody does, so nothing in the pool equals this text. */
+/* An existing handle, borrowed; NULL: the pool does not hold this text. */
 const struct fl_istr *fl_intern_find(const struct fl_interns *pool, struct fl_str text);
 
-/* One more holder of what is held already; never fails. */
+/* One more reference to a handle; never fails. */
 const struct fl_istr *fl_intern_hold(const struct fl_istr *istr);
 
-/* Let go. NULL-safe; always NULL: p = fl_intern_drop(pool, p). */
+/* Drop a handle. NULL-safe; returns NULL: p = fl_intern_drop(pool, p). */
 const struct fl_istr *fl_intern_drop(struct fl_interns *pool, const struct fl_istr *istr);
 
 /* Its text, as long as it is held; of NULL the empty one. */

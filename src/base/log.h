@@ -6,17 +6,23 @@
  *     {"ts":"2025-01-02T03:04:05.678901Z","level":"info","role":"node","msg":"device list sent",
  *      "resource":"nvidia.com/gpu","devices":8,"at":"plugin.c:71"}
  *
- * Libraries return, programs log: one line a failure, at the place that knows what follows from it. A NULL log is
- * silent. Nothing here allocates or fails. Texts from outside are made safe: what is not UTF-8 is replaced, control
- * characters are escaped. A value is cut after FL_LOG_VALUE bytes and then ends in an ellipsis; a line never passes
- * FL_LOG_LINE: what finds no room is left out and the line says "cut":true.
+ * Libraries return errors, programs log them: one line a failure, where its consequence is known. A NULL log is silent.
+ * Nothing here allocates or fails. Outside texts are made safe: bytes that are not UTF-8 are replaced, control
+ * characters escaped. A value is cut after FL_LOG_VALUE bytes and then ends in an ellipsis. A line has at most
+ * FL_LOG_LINE bytes: pairs that do not fit are left out, and the line gets "cut":true.
  *
- * Each place in the code may log FL_LOG_BURST lines at once and one more each FL_LOG_EVERY; the next line that comes
- * through from there says how many were "suppressed". FL_DEBUG is exempt: whoever turns it on wants all.
+ * Each place in the code may log FL_LOG_BURST lines at once and one more each FL_LOG_EVERY. Its next line then has the
+ * count "suppressed". FL_DEBUG is not limited.
  */
 #pragma once
 #include "base/buf.h"
-#include "base/limits.h"
+#include "base/units.h"
+
+#define FL_LOG_LINE 4096        /* PIPE_BUF: a pipe takes it whole, so lines of two processes never mix */
+#define FL_LOG_VALUE 1024       /* one long text from outside leaves room for the others */
+#define FL_LOG_BURST 20         /* a line a card of the largest machine, and some to spare */
+#define FL_LOG_EVERY FL_NS_PER_S   /* one line more from the same place */
+#define FL_LOG_SITES 256        /* places that log in one process, 24 bytes each */
 
 enum fl_level { FL_DEBUG, FL_INFO, FL_WARN, FL_ERROR, FL_LEVEL_COUNT_ };
 extern const struct fl_names fl_level_names;        /* debug info warn error */
@@ -24,7 +30,7 @@ extern const struct fl_names fl_level_names;        /* debug info warn error */
 enum fl_log_format { FL_LOG_JSON, FL_LOG_TEXT, FL_LOG_FORMAT_COUNT_ };
 extern const struct fl_names fl_log_format_names;   /* json text: the latter for a person at a console */
 
-/* Where lines go and where time comes from: io/ gives the real ones. */
+/* Where lines go and where time comes from; io/log_stderr.h has the real one. */
 struct fl_log_to {
 	void (*line)(void *self, const char *line, size_t len);   /* one call a line, its line end included */
 	uint64_t (*now)(void *self);                              /* monotonic ns, for the rate */
@@ -41,7 +47,7 @@ struct fl_log_site {
 };
 
 struct fl_log {
-	enum fl_level level;   /* may be set at any time: less than this is not even put together */
+	enum fl_level level;   /* may be set at any time; lower levels cost nothing */
 	enum fl_log_format format;
 	const char *role;      /* in every line when not NULL; borrowed */
 	struct fl_log_to to;
@@ -53,7 +59,7 @@ void fl_log_init(struct fl_log *log, const struct fl_log_to *to, const char *rol
 /* One line for each place whose last lines were suppressed. Call it now and then, and at the end. */
 void fl_log_flush(struct fl_log *log);
 
-/* A text that is never shown: no FL_KV but FL_KV_SECRET takes one. Tokens, keys and passwords travel as this. */
+/* A text that is never shown: only FL_KV_SECRET takes one. For tokens, keys and passwords. */
 struct fl_secret {
 	struct fl_str hidden;
 };
@@ -86,10 +92,10 @@ struct fl_kv {
 /* Nanoseconds; prints as "1.5s". */
 #define FL_KV_DURATION(key_, ns) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_DURATION, .i = (ns) })
 #define FL_KV_SECRET(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_SECRET, .secret = (value) })
-/* As "error" (its words) and "code"; left out when NULL. */
+/* As "error" (its text) and "code"; left out when NULL. */
 #define FL_KV_ERR(value) ((struct fl_kv){ .key = "error", .type = FL_KV_TYPE_ERR, .err = (value) })
 
-/* The message is a literal: what varies is a key of its own. The values are looked at only when the level is on. */
+/* The message is a literal: put what varies into keys. The values are evaluated only when the level is on. */
 #define fl_log(log, level_, message, ...) \
 	do { \
 		struct fl_log *log_ = (log); \

@@ -1,5 +1,4 @@
 #include "base/mem.h"
-#include "base/limits.h"
 #include <stdlib.h>
 
 bool (*fl_mem_refuse)(size_t size);

@@ -1,11 +1,15 @@
-/* mem.h - memory that may be refused.
+/* mem.h - allocation that may fail.
  *
- * Every allocation of the program goes through here, those of yyjson, nghttp2 and protobuf-c included, so that tests
- * can refuse the n-th one and count what was not given back. Only the loop's thread allocates; a worker is handed what
- * it needs.
+ * Every allocation of the program goes through here, also those of yyjson, nghttp2 and protobuf-c, so that tests can
+ * make the n-th one fail and count leaks. Only the loop's thread allocates; a worker gets its memory from the loop.
  */
 #pragma once
 #include "base/err.h"
+#include "base/units.h"
+
+/* One block of memory. Nothing planned comes near (a map of 10 million objects has 256 MiB), so a larger size is an
+ * attacker's or a bug. */
+#define FL_ALLOC_MAX (1024 * FL_MIB)
 
 /* Under AddressSanitizer, what has an end of its own is a block of its own, and no block is used again by us: so that
  * an overrun and a use after the end are seen. */
@@ -20,17 +24,17 @@
 #define FL_BLOCK_A_PIECE 0
 #endif
 
-/* NULL when refused. Sizes that overflow or pass FL_ALLOC_MAX are refused, zero gives a valid pointer. */
+/* NULL: allocation failed. Sizes that overflow or exceed FL_ALLOC_MAX fail; zero gives a valid pointer. */
 void *fl_alloc(size_t size) FL_MUSTUSE;
 void *fl_zalloc(size_t size) FL_MUSTUSE;
 void *fl_zalloc_n(size_t count, size_t size) FL_MUSTUSE;
-void *fl_realloc(void *p, size_t size) FL_MUSTUSE;   /* the old block stays whole when refused */
+void *fl_realloc(void *p, size_t size) FL_MUSTUSE;   /* after a failure the old block is unchanged */
 void fl_free(void *p);                               /* NULL-safe */
 
-/* A terminated copy; NULL when refused. */
+/* A terminated copy; NULL: allocation failed. */
 char *fl_strdup(struct fl_str s) FL_MUSTUSE;
 
-/* Blocks handed out and not given back. */
+/* Blocks allocated and not freed. */
 long fl_mem_live(void);
 
 /* For tests: refuse an allocation when this says so. NULL (the rule): never. */

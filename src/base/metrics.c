@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define FL_METRIC_BUCKETS_MAX 32   /* of one histogram */
+
 FL_NAMES(fl_metric_kind_names, FL_METRIC_KIND_COUNT_,
 	 [FL_COUNTER] = "counter", [FL_GAUGE] = "gauge", [FL_HISTOGRAM] = "histogram");
 
@@ -463,11 +465,11 @@ static void put_family(struct fl_buf *buf, struct fl_family *family)
 		put_series(&scrape, family->overflow);
 }
 
-/* How often each family had to refuse a series of its own: only told when it happened. */
+/* How often each family returned its overflow series: reported only if it happened. */
 static void put_refusals(struct fl_buf *buf, const struct fl_metrics *metrics)
 {
 	static const struct fl_metric row = { "fairlead_metrics_refused_total",
-					      "Series that were counted as overflow, for want of room or memory.",
+					      "Series counted as overflow, for lack of room or memory.",
 						FL_COUNTER,
 					      .labels = { "metric" } };
 	struct fl_family self = { .row = &row, .labels = 1, .max = UINT32_MAX };

@@ -11,14 +11,20 @@
  *     series = fl_series(families[CALLS], (struct fl_str[]){ resource });         once for each set of label values
  *     fl_count(series, 1);                                                        as often as you like
  *
- * A series in hand costs an addition, no lookup and no allocation, and there always is one: what finds no memory, or
- * comes after the family's limit, is counted in the family's overflow series (each label "overflow"), and
- * fairlead_metrics_refused_total tells how often. Values may also be asked for at scrape time (`collect`), which
- * keeps nothing. One registry is one thread's.
+ * Counting in a series costs an addition: no lookup, no allocation. fl_series never fails: without memory, or beyond
+ * the family's limit, it returns the family's overflow series (each label "overflow"), and
+ * fairlead_metrics_refused_total counts it. Values may also be collected at scrape time (`collect`), which stores
+ * nothing. A registry belongs to one thread.
  */
 #pragma once
 #include "base/buf.h"
-#include "base/limits.h"
+#include "base/units.h"
+
+#define FL_METRIC_LABELS 6          /* more make a metric that nobody can query */
+#define FL_METRIC_NAME 100          /* bytes of a name; the longest of DCGM has 60 */
+#define FL_METRIC_VALUE 253         /* bytes of a label's value: a DNS name, hence any object's */
+#define FL_METRIC_SERIES 2000       /* of one family unless its row says otherwise: 16 cards × 100 Pods, some room */
+#define FL_METRICS_TEXT (16 * FL_MIB)   /* one scrape: 100,000 series of 160 bytes */
 
 #define FL_METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,7 +45,7 @@ struct fl_metric {
 	const double *buckets;                  /* histogram: upper bounds, ascending, without +Inf */
 	uint32_t bucket_count;
 	uint32_t max_series;                    /* 0: FL_METRIC_SERIES */
-	/* Counter or gauge: called at each scrape to say the values with fl_scrape_value; then it has no series. */
+	/* Counter or gauge: called at each scrape to report values with fl_scrape_value; then it has no series. */
 	void (*collect)(struct fl_scrape *scrape, void *self);
 };
 #define FL_METRIC_BUCKETS(array) .buckets = (array), .bucket_count = FL_LEN(array)
@@ -60,23 +66,23 @@ int fl_metrics_add(struct fl_metrics *metrics, const struct fl_metric *rows, uin
  * removed. What is not UTF-8 is replaced; what is longer than FL_METRIC_VALUE is cut. NULL values: no labels. */
 struct fl_series *fl_series(struct fl_family *family, const struct fl_str *values);
 
-/* A device that went away: its series is no longer told, and the handle is gone. The overflow series stays. */
+/* For a removed device: its series is no longer reported, and the handle is invalid. The overflow series stays. */
 void fl_series_remove(struct fl_series *series);
 
-/* Hot path. A counter only grows; fl_set on one is for a sum that somebody else keeps. */
+/* Hot path. A counter only grows; fl_set on one is for a sum kept elsewhere. */
 static inline void fl_count(struct fl_series *series, double more);
 static inline void fl_set(struct fl_series *series, double value);
 void fl_observe(struct fl_series *series, double value);   /* histogram only */
 
-/* From collect(): a value now, of a counter or gauge. Say each set of label values once; what comes after the family's
- * limit is left out and told. */
+/* From collect(): the present value of a counter or gauge, once for each set of label values. Those beyond the family's
+ * limit are left out and counted. */
 void fl_scrape_value(struct fl_scrape *scrape, const struct fl_str *values, double value);
 
-/* Append the text of all families; what has no sample is left out. What the buffer says at its end holds. */
+/* Append the text of all families that have samples. Failures stick to the buffer. */
 int fl_metrics_write(struct fl_metrics *metrics, struct fl_buf *buf, struct fl_err *err) FL_MUSTUSE;
 
-/* The same a family at a time, for a scrape that must not take a whole turn: begin with NULL, go on with what is
- * returned, NULL at the end. Families never go, so any time may pass in between. */
+/* The same, one family at a time, for a scrape that must not take a whole turn: start with NULL, go on with the result,
+ * NULL at the end. Families are never removed, so any time may pass in between. */
 struct fl_family *fl_metrics_next(struct fl_metrics *metrics, struct fl_family *last, struct fl_buf *buf);
 
 /* ---- inside, for the hot path ---- */

@@ -20,8 +20,8 @@ struct fl_names {
 	const struct fl_names var = { var##_at, (count) }; \
 	static const struct fl_names *const var##_listed __attribute__((used, section("fl_names_all"))) = &var
 
-/* "?" for a value outside the enum: a name is for people and must never crash a log line. */
+/* "?" for a value outside the enum, so that a log line never crashes. */
 const char *fl_name(const struct fl_names *names, int value);
 
-/* The value that bears this name, or -1. */
+/* The value with this name, or -1. */
 int fl_name_find(const struct fl_names *names, struct fl_str name);

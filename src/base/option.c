@@ -1,5 +1,4 @@
 #include "base/option.h"
-#include "base/limits.h"
 #include "base/units.h"
 #include <assert.h>
 #include <inttypes.h>

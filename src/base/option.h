@@ -1,4 +1,4 @@
-/* option.h - what a command understands, in one table: parsing, --help, environment and manual follow from it.
+/* option.h - a command's options in one table, which gives parsing, --help, environment and manual.
  *
  *     struct check { int64_t workers; const char *kubeconfig; struct fl_strs nodes; };
  *
@@ -20,6 +20,10 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
+#define FL_OPTIONS 64               /* of one command: a bit each, and more than a person reads */
+#define FL_OPTION_NAME 40           /* bytes of its name: the longest of ours have 32 */
+#define FL_OPTION_VALUES 10000      /* of a list on the command line: its shell has a limit of its own, near 2 MiB */
+
 enum fl_option_kind {
 	FL_OPTION_BOOL, FL_OPTION_INT, FL_OPTION_DURATION, FL_OPTION_SIZE, FL_OPTION_ENUM, FL_OPTION_STR,
 		FL_OPTION_PATH,
@@ -40,11 +44,11 @@ struct fl_option {
 	char letter;                    /* -w; 0: none */
 	bool operand;                   /* stands by itself; in the table's order, a list at the end */
 	bool required;
-	bool hidden;                    /* parsed, but not told */
-	bool bare;                      /* of a text that means yes or no: --name alone is "true", --no-name "false" */
+	bool hidden;                    /* parsed, but not in help */
+	bool bare;                      /* of a yes-or-no text: --name alone is "true", --no-name "false" */
 	const char *fallback;           /* the default, as one would write it; NULL: zero, false, no text */
 	const char *env;                /* NULL: the prefix and the name; "": none */
-	const char *also, *env_also;    /* a second name on the command line and in the environment, not told */
+	const char *also, *env_also;    /* second names on the command line and in the environment, not in help */
 	bool empty;                     /* an empty value in the environment counts; else it is none */
 	const char *value;              /* what help calls the value; NULL: as its kind is called */
 	const struct fl_names *names;   /* of an enum */

@@ -1,5 +1,4 @@
 #include "base/str.h"
-#include "base/limits.h"
 
 struct fl_str fl_str(const char *terminated)
 {

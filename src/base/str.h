@@ -1,12 +1,15 @@
 /* str.h - borrowed text: a pointer and a length, no terminator promised.
  *
- * The one who hands a fl_str over says how long it lives. An empty text may have any pointer, NULL included.
+ * Each function documents how long its fl_str lives. An empty text may have any pointer, NULL included.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* A misspelt name longer than this gets no "did you mean". */
+#define FL_NAME_NEAR 40
 
 struct fl_str {
 	const char *p;

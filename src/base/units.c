@@ -1,5 +1,5 @@
 #include "base/units.h"
-#include "base/limits.h"
+#include "base/buf.h"
 #include <inttypes.h>
 
 static const struct {

@@ -1,6 +1,15 @@
-/* units.h - durations, sizes and times as people and Go write them. */
+/* units.h - units of size and time, and durations, sizes and times as people and Go write them. */
 #pragma once
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FL_KIB 1024ull
+#define FL_MIB (1024ull * FL_KIB)
+#define FL_NS_PER_MS 1000000ull
+#define FL_NS_PER_S 1000000000ull
+
+struct fl_buf;
+struct fl_str;
 
 /* A Go duration: "10s", "1m30s", "500ms", "1.5h", "-2us", "0"; nanoseconds. False when it is none or does not fit. */
 bool fl_duration(struct fl_str text, int64_t *ret_ns);

@@ -1,6 +1,5 @@
 /* What the tables print: CRDs to install, and pages to read. */
 #include "api/kinds.h"
-#include "base/limits.h"
 #include "cmd/program.h"
 #include "json/yaml.h"
 

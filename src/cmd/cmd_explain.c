@@ -2,11 +2,12 @@
  * and asked through the API server. The proxy of the API server connects to the Pod in plain HTTP, and the Lease may
  * name any Pod, so the controller is shown a short-lived token that only allows to read explanations. */
 #include "api/coordination.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "cmd/program.h"
 #include "json/name.h"
 #include "kube/client.h"
 #include "serve/guard.h"
+#include "serve/pages.h"
 #include "serve/query.h"
 #include <unistd.h>
 

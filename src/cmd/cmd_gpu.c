@@ -3,12 +3,11 @@
 #include "node/gpu/child.h"
 
 struct gpu {
-	const char *library, *proc;
+	const char *proc;
 	bool cuda;
 };
 
 static const struct fl_option options[] = {
-	FL_OPT_PATH(struct gpu, library, "library", "The driver's libnvidia-ml.so.1.", .required = true, .env = ""),
 	FL_OPT_PATH(struct gpu, proc, "proc", "Where the kernel tells of its drivers.", .fallback = "/proc", .env = ""),
 	FL_OPT_BOOL(struct gpu, cuda, "cuda", "A check makes a CUDA context.", .env = ""),
 };
@@ -16,7 +15,7 @@ static const struct fl_option options[] = {
 static int gpu(const struct fl_call *call, struct fl_err *err)
 {
 	const struct gpu *config = call->config;
-	const struct fl_gpu_child_options child = { config->library, config->proc, config->cuda };
+	const struct fl_gpu_child_options child = { config->proc, config->cuda };
 	FL_AUTO(fl_io) struct fl_io *io = fl_posix_new(err);
 
 	if (!io)

@@ -1,13 +1,16 @@
 /* The agent of a GPU node. */
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "cmd/program.h"
 #include "cmd/role.h"
 #include "json/name.h"
 #include "node/agent.h"
+#include "plan/gpu/lists.h"
 #include "run/kube.h"
 #include <stdio.h>
 #include <unistd.h>
+
+#define FL_GPU_ROOTS_MAX 8           /* places where a driver may be installed */
 
 struct node {
 	struct fl_settings_given given;        /* first, as FL_SETTINGS_OPTIONS has it */
@@ -82,7 +85,7 @@ static void changed(struct fl_running *run, const struct fl_told_event *told)
 	struct running *running = run->role->self;
 
 	/* GPUsReady is Readiness's too, which needs no API server. */
-	if (told->ref.kind != &fl_own_node_kind || !fl_str_eq(told->type, FL_S("GPUsReady")))
+	if (told->ref.kind != &fl_own_node_kind || !fl_str_eq(told->type, FL_S(FL_GPUS_READY)))
 		fl_log(&run->log, told->warning ? FL_WARN : FL_INFO, "condition changed",
 		       FL_KV_TEXT("kind", told->ref.kind->kind), FL_KV_STR("name", told->ref.name),
 		       FL_KV_STR("type", told->type),
@@ -192,7 +195,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	agent->control = config->control;
 	(void)snprintf(running->fields, sizeof running->fields, "metadata.name=%.*s", FL_ARG(agent->config.node));
 	running->kinds[0] = (struct fl_role_kind){ .kind = &fl_own_node_kind, .fields = running->fields };
-	running->kinds[1] = (struct fl_role_kind){ .kind = &fl_device_class_kind };
+	running->kinds[1] = (struct fl_role_kind){ .kind = &fl_device_class_kind, .any_first = true };
 	running->role = (struct fl_role){ .name = "node", .program = &fl_program,
 					  .reports = "gpu.deckhouse.io/fairlead-node",
 					  .kinds = running->kinds, .capabilities = fl_agent_capabilities,

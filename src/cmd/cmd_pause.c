@@ -1,5 +1,5 @@
 /* What an operator asks of this node's agent: release the driver, reopen it. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "cmd/program.h"
 #include "http/client.h"
 #include "io/io.h"

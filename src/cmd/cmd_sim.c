@@ -1,5 +1,4 @@
 /* What goes wrong with the fake GPUs of ./dev up, on demand. */
-#include "base/limits.h"
 #include "cmd/program.h"
 #include "io/child.h"
 #include "io/fs.h"

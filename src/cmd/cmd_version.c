@@ -1,5 +1,4 @@
 /* What is running: asked for first in every report of a bug. */
-#include "base/limits.h"
 #include "cmd/program.h"
 #include "grpc/libraries.h"
 #include "http/libraries.h"

@@ -1,6 +1,5 @@
 /* fairlead-cdi-hook: the verb cdi-hook as a program of its own, static and small, so that any host can run it: one
  * whose C library is another among them. The agent carries it inside and installs it (node/host/hook_install.h). */
-#include "base/limits.h"
 #include "io/posix.h"
 #include "node/hook/hook.h"
 #include "node/host/hook_install.h"

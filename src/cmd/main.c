@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "cmd/program.h"
 #include <stdio.h>
 #include <unistd.h>

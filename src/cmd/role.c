@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#define FL_ROLE_EVENTS_WAIT (1 * FL_NS_PER_S)  /* at the end, for Events of what has just changed; they are no duty */
+
 static int failed(const struct fl_err *err)
 {
 	return -(int)(err && err->code ? err->code : FL_E_NOMEM);
@@ -87,12 +89,39 @@ static int reach(struct fl_running *run, const char *const *env, struct fl_err *
 	return run->kube ? 0 : failed(err);
 }
 
+static bool is_further(const struct fl_role *role, uint32_t row)
+{
+	for (uint32_t i = 0; i < row; i++)
+		if (role->kinds[i].kind == role->kinds[row].kind)
+			return true;
+	return false;
+}
+
+/* Its cache, or with a further row another source of it. */
+static int add_kind(struct fl_running *run, uint32_t row, struct fl_err *err)
+{
+	const struct fl_role_kind *kind = &run->role->kinds[row];
+	struct fl_source source = { kind->kind, kind->by, &fl_kube_sink, run->kube, kind->unpacked };
+
+	if (!is_further(run->role, row)) {
+		if (fl_loop_source(run->loop, &source, err) < 0)
+			return failed(err);
+		run->feeds[row] = fl_loop_feed(run->loop, kind->kind);
+		return 0;
+	}
+	if (!kind->source || kind->by || kind->unpacked)
+		return fl_fail(err, FL_E_INVALID, "%s: a further row of %s needs a source name, and no indexes",
+			       run->role->name, kind->kind->kind);
+	run->feeds[row] = fl_loop_feed_add(run->loop, kind->kind, kind->source, kind->optional, err);
+	return run->feeds[row] ? 0 : failed(err);
+}
+
 static int make_loop(struct fl_running *run, const uint64_t seed[2], struct fl_err *err)
 {
 	struct fl_loop_options options = { .seed = { seed[0], seed[1] }, .standby = run->flags->lead,
 					   .may_write = may_write, .event = event, .arg = run,
 					   .metrics = run->metrics, .log = &run->log };
-	uint32_t count = 0, local = 0;
+	uint32_t count = 0, local = 0, kinds = 0;
 
 	run->loop = fl_loop_new(run->io, &options, err);
 	if (!run->loop)
@@ -102,18 +131,17 @@ static int make_loop(struct fl_running *run, const uint64_t seed[2], struct fl_e
 	while (run->role->local && run->role->local[local])
 		local++;
 	run->kinds = fl_zalloc_n(count + local + 1, sizeof *run->kinds);
-	if (!run->kinds)
+	run->feeds = fl_zalloc_n(count, sizeof(struct fl_feed *));
+	if (!run->kinds || !run->feeds)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the kinds of %s", run->role->name);
-	for (uint32_t i = 0; i < local; i++)
-		run->kinds[count + i] = run->role->local[i];
 	for (uint32_t i = 0; i < count; i++) {
-		const struct fl_role_kind *kind = &run->role->kinds[i];
-		struct fl_source source = { kind->kind, kind->by, &fl_kube_sink, run->kube, kind->unpacked };
-
-		run->kinds[i] = kind->kind;
-		if (fl_loop_source(run->loop, &source, err) < 0)
+		if (add_kind(run, i, err) < 0)
 			return failed(err);
+		if (!is_further(run->role, i))
+			run->kinds[kinds++] = run->role->kinds[i].kind;
 	}
+	for (uint32_t i = 0; i < local; i++)
+		run->kinds[kinds++] = run->role->local[i];
 	return 0;
 }
 
@@ -282,10 +310,11 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 
 static int watch_all(struct fl_running *run, struct fl_err *err)
 {
-	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind; kind++) {
+	for (uint32_t i = 0; run->role->kinds[i].kind; i++) {
+		const struct fl_role_kind *kind = &run->role->kinds[i];
 		struct fl_watch_options options = { .kind = kind->kind, .labels = kind->labels, .fields = kind->fields,
-						    .to = &fl_feed_watch, .arg = fl_loop_feed(run->loop, kind->kind),
-						    .log = &run->log };
+						    .any_first = kind->any_first, .to = &fl_feed_watch,
+						    .arg = run->feeds[i], .log = &run->log };
 		struct fl_watch *watch = fl_watch_new(run->kube, &options, err);
 
 		if (!watch)
@@ -310,14 +339,11 @@ static void watch_now(struct fl_timer *timer)
 /* TLS alone keeps the processor for longer than the whole start of a role that can do without. */
 static int start_watches(struct fl_running *run, struct fl_err *err)
 {
-	for (const struct fl_role_kind *kind = run->role->kinds; kind->kind && run->role->alone; kind++) {
-		struct fl_feed *feed = fl_loop_feed(run->loop, kind->kind);
-
+	for (uint32_t i = 0; run->role->kinds[i].kind && run->role->alone; i++)
 		if (run->kube)
-			fl_feed_awaited(feed);
+			fl_feed_awaited(run->feeds[i]);
 		else
-			fl_feed_absent(feed);
-	}
+			fl_feed_absent(run->feeds[i]);
 	if (!run->kube)
 		return 0;
 	if (!run->role->alone)
@@ -503,7 +529,9 @@ void fl_role_end(struct fl_running *run)
 	run->config = fl_kube_config_free(run->config);
 	run->metrics = fl_metrics_free(run->metrics);
 	fl_free(run->kinds);
+	fl_free(run->feeds);
 	run->kinds = NULL;
+	run->feeds = NULL;
 	fl_log_flush(&run->log);
 	run->io = NULL;
 }

@@ -34,14 +34,24 @@
 #include "serve/admission.h"
 #include "serve/pages.h"
 
+#define FL_ROLE_NAME 256                       /* of who holds a Lease: a Pod's name and what makes it unique */
+/* An agent that takes over from another one waits for its port: it has ended, or does so in seconds. */
+#define FL_ROLE_LISTEN_RETRY (250 * FL_NS_PER_MS)
+#define FL_ROLE_ALONE_WAIT (50 * FL_NS_PER_MS) /* before it asks the API server: its own start takes 15 ms */
+
 /* ---- what it is ---- */
 
-/* A kind that the API server keeps: watched, cached, and written by server-side apply. */
+/* A kind that the API server keeps: watched, cached, and written by server-side apply. A kind with several rows has one
+ * cache and a watch for each row; the first row has its indexes. */
 struct fl_role_kind {
 	const struct fl_kind *kind;
 	const struct fl_index *by;             /* ends with a row without a name; NULL: none */
 	const char *labels, *fields;           /* selectors of its watch; NULL: all */
+	bool any_first;                        /* as in struct fl_watch_options */
 	const struct fl_make *unpacked;        /* as in struct fl_source */
+	/* Of this row, beside others of its kind: for /readyz, metrics and fl_view_lacks. NULL: it is the first. */
+	const char *source;
+	bool optional;                         /* as in fl_loop_feed_add; of a further row */
 };
 
 struct fl_running;
@@ -162,7 +172,8 @@ struct fl_running {
 	FL_VEC(struct fl_watch *) watches;     /* in the order of role->kinds */
 	struct fl_timer listen_later;          /* somebody else has the port still */
 	struct fl_timer watch_later;           /* until then there are none, where it goes on alone */
-	const struct fl_kind **kinds;          /* of role->kinds, for explain */
+	const struct fl_kind **kinds;          /* of role->kinds and its own, each once: for explain */
+	struct fl_feed **feeds;                /* in the order of role->kinds */
 	char identity[FL_ROLE_NAME];
 	struct fl_signals signals;
 	enum fl_role_stage stage;

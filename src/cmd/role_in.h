@@ -3,7 +3,6 @@
  * role.c has its life: begin, start, turns, end. role_ready.c what /readyz says; role_numbers.c its metrics.
  */
 #pragma once
-#include "base/limits.h"
 #include "cmd/role.h"
 
 bool role_ready(void *run, struct fl_buf *words);

@@ -52,9 +52,10 @@ static void each_watch(struct fl_scrape *scrape, const struct fl_running *run,
 {
 	for (uint32_t i = 0; i < run->watches.len; i++) {
 		struct fl_watch_info info = fl_watch_info(run->watches.at[i]);
-		struct fl_str kind = fl_str(run->role->kinds[i].kind->kind);
+		const struct fl_role_kind *row = &run->role->kinds[i];
+		struct fl_str of[] = { fl_str(row->kind->kind), fl_str(row->source ? row->source : "") };
 
-		fl_scrape_value(scrape, &kind, value(&info));
+		fl_scrape_value(scrape, of, value(&info));
 	}
 }
 
@@ -101,13 +102,13 @@ static const struct fl_metric rows[] = {
 					   "start.", FL_GAUGE, .collect = longest },
 	{ "fairlead_call_longest_seconds", "Longest callback since the start, with its name.", FL_GAUGE, { "callback" },
 	  .collect = longest_call },
-	{ "fairlead_watch_events_total", "Watch events from the API server.", FL_COUNTER, { "kind" },
+	{ "fairlead_watch_events_total", "Watch events from the API server.", FL_COUNTER, { "kind", "source" },
 	  .collect = watch_events },
-	{ "fairlead_watch_full_states_total", "Lists that were read.", FL_COUNTER, { "kind" },
+	{ "fairlead_watch_full_states_total", "Lists that were read.", FL_COUNTER, { "kind", "source" },
 	  .collect = watch_full },
-	{ "fairlead_watch_failures_total", "Failed watches and lists.", FL_COUNTER, { "kind" },
+	{ "fairlead_watch_failures_total", "Failed watches and lists.", FL_COUNTER, { "kind", "source" },
 	  .collect = watch_failures },
-	{ "fairlead_watch_live", "1 when the cache of the kind is up to date.", FL_GAUGE, { "kind" },
+	{ "fairlead_watch_live", "1 when the cache of the kind is up to date.", FL_GAUGE, { "kind", "source" },
 	  .collect = watch_live },
 	{ "fairlead_connections_evicted_total", "Connections closed at the limit to make room for others.", FL_COUNTER,
 	  { "server" }, .collect = evicted },

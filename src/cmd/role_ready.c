@@ -1,24 +1,35 @@
 /* What a role still waits for, in the words of /readyz. */
 #include "cmd/role_in.h"
 
-static const struct fl_watch *watch_of(const struct fl_running *run, const struct fl_kind *kind)
+/* "nodes", "gpupools.gpu.deckhouse.io", "configmaps (settings)". */
+static void put_plural(struct fl_buf *words, const struct fl_kind *kind, const char *source)
 {
-	for (uint32_t i = 0; i < run->watches.len; i++)
-		if (run->role->kinds[i].kind == kind)
-			return run->watches.at[i];
-	return NULL;
+	fl_buf_printf(words, "%s%s%s", kind->plural, kind->group[0] ? "." : "", kind->group);
+	if (source)
+		fl_buf_printf(words, " (%s)", source);
+}
+
+static void put_wait(struct fl_buf *words, const struct fl_kind *kind, const char *source, const struct fl_watch *watch)
+{
+	struct fl_watch_info info = watch ? fl_watch_info(watch) : (struct fl_watch_info){ 0 };
+
+	fl_buf_str(words, FL_S("waits for "));
+	put_plural(words, kind, source);
+	fl_buf_printf(words, ": %s%s%s", watch ? fl_name(&fl_watch_state_names, (int)info.state) : "not reported yet",
+		      info.err ? ": " : "", info.err ? info.err->text : "");
 }
 
 static bool known(const struct fl_running *run, const struct fl_kind *kind, struct fl_buf *words)
 {
-	const struct fl_watch *watch = watch_of(run, kind);
-	struct fl_watch_info info = watch ? fl_watch_info(watch) : (struct fl_watch_info){ 0 };
-
 	if (fl_feed_known(fl_loop_feed(run->loop, kind)))
 		return true;
-	fl_buf_printf(words, "waits for %s%s%s: %s%s%s", kind->plural, kind->group[0] ? "." : "", kind->group,
-		      watch ? fl_name(&fl_watch_state_names, (int)info.state) : "not reported yet",
-		      info.err ? ": " : "", info.err ? info.err->text : "");
+	for (uint32_t i = 0; run->role->kinds[i].kind; i++)
+		if (run->role->kinds[i].kind == kind && !fl_source_known(run->feeds[i])) {
+			put_wait(words, kind, run->role->kinds[i].source,
+				 i < run->watches.len ? run->watches.at[i] : NULL);
+			return false;
+		}
+	put_wait(words, kind, NULL, NULL);   /* of the role's own */
 	return false;
 }
 
@@ -50,11 +61,10 @@ static bool webhooks_know(const struct fl_running *run, struct fl_buf *words)
 static void tell_absent(const struct fl_running *run, struct fl_buf *words)
 {
 	for (uint32_t i = 0; i < run->watches.len; i++) {
-		const struct fl_kind *kind = run->role->kinds[i].kind;
-
-		if (fl_watch_info(run->watches.at[i]).state == FL_WATCH_ABSENT)
-			fl_buf_printf(words, "%sthe API server has no %s%s%s", words->len ? "\n" : "", kind->plural,
-				      kind->group[0] ? "." : "", kind->group);
+		if (fl_watch_info(run->watches.at[i]).state != FL_WATCH_ABSENT)
+			continue;
+		fl_buf_printf(words, "%sthe API server has no ", words->len ? "\n" : "");
+		put_plural(words, run->role->kinds[i].kind, run->role->kinds[i].source);
 	}
 }
 

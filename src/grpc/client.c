@@ -1,9 +1,12 @@
 #include "grpc/client.h"
 #include "base/chain.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "grpc/pb.h"
 #include "http/h2_conn.h"
 #include <assert.h>
+
+#define FL_GRPC_CLIENT_WINDOW (1 * FL_MIB) /* a stream's: a node's whole PodResources without waiting */
+#define FL_GRPC_CONNECT_TIMEOUT (10 * FL_NS_PER_S)   /* a unix socket answers at once or is as good as dead */
 
 /* One connection. The newest takes new calls; one that is going away lives until its calls have ended. */
 struct link {
@@ -266,7 +269,7 @@ static void lost(struct fl_h2 *h2, const struct fl_err *err)
 	struct link *link = fl_h2_arg(h2);
 	struct fl_grpc_client *client = link->client;
 
-	(void)err;   /* its streams have been told */
+	(void)err;   /* its streams have ended already */
 	link_free(link);
 	go_on(client);
 }

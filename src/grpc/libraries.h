@@ -1,4 +1,4 @@
-/* libraries.h - which libraries this folder wraps, and what version of each is loaded: for `fairlead version`. */
+/* libraries.h - the libraries that this folder wraps, with the version loaded, for `fairlead version`. */
 #pragma once
 
 void fl_grpc_libraries(void (*say)(void *self, const char *name, const char *version), void *self);

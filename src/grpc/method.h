@@ -1,4 +1,4 @@
-/* method.h - what can be called: the kubelet's services, each method a constant.
+/* method.h - a gRPC method as a constant: its path and message types.
  *
  * Client and server name a method by its constant, so that path and message types cannot disagree.
  */

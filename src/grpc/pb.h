@@ -4,13 +4,13 @@
 #include "base/buf.h"
 #include <protobuf-c/protobuf-c.h>
 
-/* Read a message into an arena: it lives as long as the arena and is never freed by itself. Fields that the message
- * does not know are skipped. -FL_E_INVALID when the bytes are none, or a text in them is not UTF-8; -FL_E_NOMEM. */
+/* Read a message into an arena: it lives as long as the arena and is not freed separately. Unknown fields are skipped.
+ * -FL_E_INVALID when the bytes are not such a message, or a text in them is not UTF-8; -FL_E_NOMEM. */
 int fl_pb_read(struct fl_arena *arena, const ProtobufCMessageDescriptor *type, struct fl_str bytes,
 	       const ProtobufCMessage **ret, struct fl_err *err) FL_MUSTUSE;
 
-/* Append a message as gRPC sends it, prefix first. -FL_E_INVALID, and nothing appended, when a text in it is not UTF-8:
- * grpc-go would refuse the whole message. Other failures stick in the buffer. */
+/* Append a message as gRPC sends it, prefix first. -FL_E_INVALID, with nothing appended, when a text in it is not
+ * UTF-8: grpc-go would refuse the whole message. Other failures stick to the buffer. */
 int fl_pb_write(struct fl_buf *out, const ProtobufCMessage *message, struct fl_err *err) FL_MUSTUSE;
 
 /* Fields that many messages of one type have in common: packed once, and sent after a message's own. */

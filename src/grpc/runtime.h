@@ -1,4 +1,4 @@
-/* runtime.h - the container runtime's service, as far as a node agent asks it. */
+/* runtime.h - the container runtime's service: the methods that a node agent calls. */
 #pragma once
 #include "grpc/method.h"
 

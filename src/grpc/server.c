@@ -1,9 +1,9 @@
 #include "grpc/server.h"
 #include "base/chain.h"
-#include "base/limits.h"
 #include "grpc/pb.h"
 #include "http/h2_conn.h"
 #include "http/listener.h"
+#include "http/server.h"
 #include "io/fs.h"
 #include <stdio.h>
 
@@ -12,7 +12,6 @@ struct peer {
 	struct fl_grpc_server *server;
 	struct fl_conn conn;
 	struct fl_h2 *h2;
-	struct fl_cred cred;
 	uint64_t since;
 	struct fl_grpc_call *calls;
 	struct peer *next, **from;
@@ -236,8 +235,8 @@ static void split_path(struct fl_str path, struct fl_str *ret_service, struct fl
 		*ret_method = rest;
 }
 
-static const struct fl_grpc_handler *find(const struct fl_grpc_server *server, struct fl_str path,
-					  bool *ret_service_known)
+static const struct fl_grpc_handler *find_handler(const struct fl_grpc_server *server, struct fl_str path,
+						  bool *ret_service_known)
 {
 	struct fl_str service, method, known;
 
@@ -319,7 +318,7 @@ static void asks(struct fl_h2 *h2, const struct fl_http_head *head, bool body_en
 			cut(call);
 		return;
 	}
-	call->handler = find(peer->server, head->target, &service_known);
+	call->handler = find_handler(peer->server, head->target, &service_known);
 	if (!call->handler)
 		refuse_unknown(call, head->target, service_known);
 	else if (encoding.len && !fl_str_eq(encoding, FL_S("identity")))
@@ -431,7 +430,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 	(void)addr;
 	if (peer)
 		peer->h2 = fl_h2_new(&config, NULL);
-	if (!peer || !peer->h2 || fl_peer_cred(server->io, fd, &peer->cred, NULL) < 0) {
+	if (!peer || !peer->h2) {
 		fl_close(server->io, fd);   /* the client dials again */
 		fl_h2_free(peer ? peer->h2 : NULL);
 		fl_free(peer);
@@ -534,16 +533,6 @@ void *fl_grpc_call_service(const struct fl_grpc_call *call)
 struct fl_arena *fl_grpc_call_arena(struct fl_grpc_call *call)
 {
 	return &call->arena;
-}
-
-struct fl_cred fl_grpc_call_peer(const struct fl_grpc_call *call)
-{
-	return call->peer->cred;
-}
-
-uint64_t fl_grpc_call_deadline(const struct fl_grpc_call *call)
-{
-	return call->deadline;
 }
 
 void fl_grpc_call_on_gone(struct fl_grpc_call *call, void (*gone)(void *arg), void *arg)

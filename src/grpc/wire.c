@@ -1,5 +1,5 @@
 #include "grpc/wire.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include <stdio.h>
 
 FL_NAMES(fl_grpc_status_names, FL_GRPC_COUNT_,

@@ -1,4 +1,4 @@
-/* chars.h - which bytes may stand where in a head; for the parsers and writers of this floor. */
+/* chars.h - which bytes may stand where in a head, for the parsers and writers of this folder. */
 #pragma once
 #include "base/str.h"
 
@@ -9,5 +9,5 @@ enum fl_http_char {
 };
 extern const uint8_t fl_http_chars[256];
 
-bool fl_http_all(struct fl_str s, enum fl_http_char kind);   /* every byte is one of those; not empty */
+bool fl_http_all(struct fl_str s, enum fl_http_char kind);   /* not empty, and every byte is of that kind */
 bool fl_http_value_valid(struct fl_str value);

@@ -1,4 +1,4 @@
-/* chunk.h - bytes that many readers are sent: made once, counted, queued by pointer. */
+/* chunk.h - bytes to send to many readers: copied once, reference-counted, queued by pointer. */
 #pragma once
 #include "base/mem.h"
 #include "base/str.h"
@@ -8,9 +8,9 @@ struct fl_chunk {
 	char bytes[];
 };
 
-/* A copy with one reference; NULL when refused. */
+/* A copy with one reference; NULL: allocation failed. */
 struct fl_chunk *fl_chunk_new(struct fl_str bytes) FL_MUSTUSE;
-void fl_chunk_free(struct fl_chunk *chunk);   /* one reference; NULL-safe */
+void fl_chunk_free(struct fl_chunk *chunk);   /* drops one reference; NULL-safe */
 
 static inline struct fl_chunk *fl_chunk_ref(struct fl_chunk *chunk)
 {
@@ -18,14 +18,14 @@ static inline struct fl_chunk *fl_chunk_ref(struct fl_chunk *chunk)
 	return chunk;
 }
 
-/* What waits to be sent to one reader. Zeroed is empty; an empty one holds no memory. */
+/* The chunks that wait for one reader. A zeroed queue is empty; an empty one holds no memory. */
 struct fl_chunk_queue {
 	struct fl_chunk **at;
 	uint32_t first, len, cap;
-	uint32_t sent;             /* bytes of the first one that are gone */
+	uint32_t sent;             /* bytes of the first one already sent */
 	size_t bytes;
 };
 
-int fl_chunk_push(struct fl_chunk_queue *queue, struct fl_chunk *chunk) FL_MUSTUSE;   /* takes a reference of its own */
-size_t fl_chunk_pull(struct fl_chunk_queue *queue, void *room, size_t len);           /* how many bytes */
+int fl_chunk_push(struct fl_chunk_queue *queue, struct fl_chunk *chunk) FL_MUSTUSE;   /* takes its own reference */
+size_t fl_chunk_pull(struct fl_chunk_queue *queue, void *room, size_t len);           /* returns bytes copied */
 void fl_chunk_clear(struct fl_chunk_queue *queue);

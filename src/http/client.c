@@ -17,7 +17,7 @@ static int split_host(struct fl_http_client *client, struct fl_str rest, uint16_
 	if (fl_str_starts(host, FL_S("["))) {
 		colon = fl_str_find(host, ']');
 		if (colon < 0)
-			return fl_fail(err, FL_E_INVALID, "an address without its ']'");
+			return fl_fail(err, FL_E_INVALID, "an IPv6 address without its ']'");
 		rest = fl_str_sub(host, (uint32_t)colon + 1, host.len);
 		host = fl_str_sub(host, 1, (uint32_t)colon - 1);
 		colon = rest.len ? 0 : -1;
@@ -220,7 +220,7 @@ int64_t fl_call_pull(struct fl_http_call *call, void *room, size_t len, bool *re
 	return piece.len;
 }
 
-/* ---- what a call is told ---- */
+/* ---- events of a call ---- */
 
 void fl_call_off(struct fl_http_call *call)
 {
@@ -244,7 +244,7 @@ static void forget_answer(struct fl_http_call *call)
 	fl_buf_free(&call->reply);
 }
 
-/* Off the connection, which is told: a stream is reset, an HTTP/1.1 connection is of no more use. */
+/* Take it off the connection: reset its stream, or close an HTTP/1.1 connection. */
 static void detach(struct fl_http_call *call)
 {
 	struct fl_cconn *conn = call->conn;
@@ -419,7 +419,7 @@ static int put_on(struct fl_cconn *conn, struct fl_http_call *call, struct fl_er
 	return 0;
 }
 
-/* The next waiting call onto a connection; false: none has room. */
+/* Put the next waiting call on a connection; false: none has room. */
 static bool place(struct fl_http_client *client)
 {
 	struct fl_http_call *call = client->waiting;

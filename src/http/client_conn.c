@@ -1,8 +1,11 @@
-/* From a name to an open connection: look it up, try its addresses one after the other, shake hands, see what is
- * spoken. */
+/* Opening a connection: look up the name, try its addresses one after the other, do the handshake, see which protocol
+ * was negotiated. */
 #include "http/client_in.h"
 #include "base/chain.h"
 #include <stdio.h>
+
+/* For an idle connection: shorter than the server's own limit. */
+#define FL_HTTP_CLIENT_IDLE (90 * FL_NS_PER_S)
 
 static void try_next(struct fl_cconn *conn);
 
@@ -23,7 +26,7 @@ void fl_cconn_drop(struct fl_cconn *conn)
 	fl_free(conn);
 }
 
-/* No connection came of it. If there is no other that calls could wait for, they fail of the same. */
+/* The attempt failed. If calls have no other connection to wait for, they fail with the same error. */
 static void dial_failed(struct fl_cconn *conn, const struct fl_err *why)
 {
 	struct fl_http_client *client = conn->client;
@@ -31,7 +34,7 @@ static void dial_failed(struct fl_cconn *conn, const struct fl_err *why)
 	bool hope = false;
 
 	fl_wrap(&err, "%.*s", FL_ARG(client->options.url));
-	/* Refused, unreachable, unknown: it may be there later. */
+	/* Refused, unreachable or unknown: it may work later. */
 	if (err.code == FL_E_CLOSED || err.code == FL_E_IO || err.code == FL_E_NOTFOUND || err.code == FL_E_AGAIN)
 		err.code = FL_E_RETRY;
 	fl_cconn_drop(conn);

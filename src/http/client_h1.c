@@ -44,7 +44,7 @@ static void happened(struct fl_cconn *conn, int event)
 		fl_call_data(call, conn->h1.data);
 	else if (event == FL_H1_END && conn->h1.head.headers.len)
 		fl_call_trailers(call, &conn->h1.head);
-	/* Any of these may have ended the call. */
+	/* Each callback may have ended the call. */
 	if (event == FL_H1_END && conn->calls == call)
 		over(conn);
 }
@@ -64,7 +64,7 @@ static size_t take(struct fl_conn *c, const char *bytes, size_t len)
 			happened(conn, event);
 	}
 	if (in.len && !conn->calls && !conn->broken) {
-		fl_fail(&err, FL_E_INVALID, "the server speaks without being asked");
+		fl_fail(&err, FL_E_INVALID, "the server sent bytes without a request");
 		lose(conn, false, &err);
 	}
 	return conn->calls ? len - in.len : len;
@@ -100,7 +100,7 @@ void fl_cconn_h1_consumed(struct fl_cconn *conn)
 
 /* ---- what goes ---- */
 
-/* Some of the request's body into the room, in a chunk's frame where its length is not known. */
+/* Put some of the request's body into the room, as a chunk where its length is not known. */
 static size_t put_body(struct fl_cconn *conn, struct fl_http_call *call, char *room, size_t len)
 {
 	bool chunked = fl_call_length(call) < 0, end = false;

@@ -18,7 +18,7 @@ static void on_data(struct fl_h2_stream *stream, struct fl_str bytes)
 	fl_call_data(of(stream), bytes);
 }
 
-/* An answer that comes before we have said all is an answer. */
+/* An answer that comes before our request has ended counts. */
 static void on_end(struct fl_h2_stream *stream)
 {
 	struct fl_http_call *call = of(stream);
@@ -72,7 +72,7 @@ static void on_change(struct fl_h2 *h2)
 	fl_client_pump(conn->client);
 }
 
-/* Its streams go on; new ones need another connection. */
+/* Its streams go on; new calls need another connection. */
 static void on_goaway(struct fl_h2 *h2, int32_t last, enum fl_h2_code code)
 {
 	struct fl_cconn *conn = fl_h2_arg(h2);

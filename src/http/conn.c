@@ -1,14 +1,12 @@
-/* Everything happens in one of three places: when the socket is ready, when the wake timer fires, when the write timer
- * fires. Each enters, works, and settles: asks the loop for what is wanted next, or tells that it is over. Callbacks
- * may close the connection, which shows in `gone`: after each of them it is looked at, and nothing is touched any
- * more. */
+/* Everything happens in one of three places: the socket is ready, the wake timer fires, the write timer fires. Each
+ * enters, works, and settles: it asks the loop for the next events, or reports the end. Callbacks may close the
+ * connection, which sets `gone`: check it after each of them, and touch nothing more. */
 #include "http/conn.h"
-#include "base/limits.h"
 
-/* What is read or sealed at a time lies on the stack: idle connections hold no buffers, and all share these pages. */
+/* One read or sealed record lies on the stack: idle connections hold no buffers, and all share these pages. */
 #define READ_BYTES (64 * 1024)
 #define RECORD_BYTES (16 * 1024)
-#define TURN_RECORDS 64        /* then the others have a turn */
+#define TURN_RECORDS 64        /* then other connections get a turn */
 
 #if __has_attribute(uninitialized)
 #define FL_SCRATCH __attribute__((uninitialized))
@@ -97,7 +95,7 @@ static void tell_closed(struct fl_conn *conn)
 
 /* ---- what comes ---- */
 
-/* Give bytes to the owner; what it does not take is kept in `in`. */
+/* Pass bytes to the owner; `in` keeps what it does not take. */
 static void deliver(struct fl_conn *conn, const char *bytes, size_t len, const bool *gone)
 {
 	while (len && !conn->paused && !conn->finishing && !conn->in.len) {
@@ -114,7 +112,7 @@ static void deliver(struct fl_conn *conn, const char *bytes, size_t len, const b
 	if (len && !conn->finishing)
 		fl_buf_put(&conn->in, bytes, len);
 	if (conn->in.failed)
-		fail(conn, FL_E_NOMEM, "no memory for what came");
+		fail(conn, FL_E_NOMEM, "no memory for received bytes");
 }
 
 static void deliver_kept(struct fl_conn *conn, const bool *gone)
@@ -122,7 +120,7 @@ static void deliver_kept(struct fl_conn *conn, const bool *gone)
 	while (conn->in.len && !conn->paused && !conn->failed && !conn->finishing) {
 		struct fl_buf kept = conn->in;
 
-		/* The owner looks at bytes that do not move, whatever it does meanwhile. */
+		/* The owner must see bytes that do not move, whatever it does meanwhile. */
 		conn->in = FL_BUF(kept.max);
 		deliver(conn, kept.p, kept.len, gone);
 		fl_buf_free(&kept);
@@ -190,7 +188,7 @@ static void came(struct fl_conn *conn, const char *bytes, size_t len, const bool
 }
 
 /* A handshake is read a record at a time: verifying, deriving and signing are a millisecond each with RSA keys, and
- * come in one flight. Each has a turn of its own. */
+ * come in one flight. Each gets a turn of its own. */
 static size_t shaking_room(const struct fl_conn *conn, size_t most)
 {
 	size_t room = conn->record_rest ? conn->record_rest : sizeof conn->record - conn->record_len;
@@ -212,7 +210,7 @@ static void shaking_read(struct fl_conn *conn, const char *bytes, size_t len)
 	conn->record_len = 0;
 }
 
-/* Once a turn: then what follows from it is sent, and the others are looked at. */
+/* Once a turn: then replies are sent, and other connections get their turn. */
 static void read_socket(struct fl_conn *conn, const bool *gone)
 {
 	bool shaking = conn->tls && !conn->ready;
@@ -254,7 +252,7 @@ static void watch_progress(struct fl_conn *conn, bool moved)
 	conn->watched = unsent;
 }
 
-/* How many bytes the socket took; the rest waits. */
+/* Returns how many bytes the socket took; the rest waits. */
 static size_t write_some(struct fl_conn *conn, const char *bytes, size_t len)
 {
 	size_t done = 0;
@@ -274,14 +272,14 @@ static size_t write_some(struct fl_conn *conn, const char *bytes, size_t len)
 	return done;
 }
 
-/* true: nothing waits any more. */
+/* true: all is sent. */
 static bool send_queue(struct fl_conn *conn)
 {
 	struct fl_buf *out = queue(conn);
 	size_t sent;
 
 	if (out->failed)
-		fail(conn, FL_E_NOMEM, "no memory for what is to be sent");
+		fail(conn, FL_E_NOMEM, "no memory for bytes to send");
 	if (conn->failed)
 		return false;
 	if (!out->len)
@@ -310,7 +308,7 @@ static void send_plain(struct fl_conn *conn, const char *bytes, size_t len)
 	watch_progress(conn, sent > 0);
 }
 
-/* Our last words are with the socket: end our side, and give the peer a while to end its own. */
+/* The socket has all our bytes: end our side, and give the peer time to end its own. */
 static void shut(struct fl_conn *conn)
 {
 	if (conn->tls && !conn->shut) {
@@ -343,7 +341,7 @@ static void flush(struct fl_conn *conn, const bool *gone)
 		send_plain(conn, room, len);
 	}
 	if (!conn->shut)
-		fl_timer_set(conn->io, &conn->wake, fl_now(conn->io)); /* the others first */
+		fl_timer_set(conn->io, &conn->wake, fl_now(conn->io)); /* other connections first */
 }
 
 /* ---- where it happens ---- */
@@ -366,7 +364,7 @@ static void settle(struct fl_conn *conn)
 		later(conn);
 }
 
-/* A TLS alert that says why. Nobody waits for it to arrive. */
+/* Send a TLS alert with the reason, without waiting for it to arrive. */
 static void last_words(struct fl_conn *conn)
 {
 	struct fl_buf *out = queue(conn);
@@ -405,7 +403,7 @@ static void on_wake(struct fl_timer *timer)
 	work(fl_container(timer, struct fl_conn, wake), false);
 }
 
-/* Whatever came meanwhile is read without asking whether it did. */
+/* Read without a readiness event: bytes may have come meanwhile. */
 static void on_rest(struct fl_timer *timer)
 {
 	struct fl_conn *conn = fl_container(timer, struct fl_conn, rest);
@@ -444,7 +442,7 @@ void fl_conn_last_words(struct fl_conn *conn)
 
 /* ---- the beginning ---- */
 
-static void start(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls *tls)
+static void start_conn(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls *tls)
 {
 	const struct fl_conn_user *user = conn->user;
 	void *arg = conn->arg;
@@ -460,7 +458,7 @@ static void start(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls 
 
 void fl_conn_start(struct fl_io *io, struct fl_conn *conn, int fd)
 {
-	start(io, conn, fd, NULL);
+	start_conn(io, conn, fd, NULL);
 }
 
 int fl_conn_start_tls(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_tls_context *context,
@@ -472,10 +470,10 @@ int fl_conn_start_tls(struct fl_io *io, struct fl_conn *conn, int fd, struct fl_
 		fl_close(io, fd);
 		return -FL_E_NOMEM;
 	}
-	start(io, conn, fd, tls);
+	start_conn(io, conn, fd, tls);
 	if (!server_name)
 		fl_timer_set(io, &conn->slow, fl_now(io) + FL_HTTP_HANDSHAKE_PATIENCE);
-	/* A client speaks first: its hello goes out with the first flush. */
+	/* A client sends first: its hello goes out with the first flush. */
 	if (server_name && fl_tls_handshake(tls, err) < 0) {
 		fl_conn_close(conn);
 		return -FL_E_NOMEM;

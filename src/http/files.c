@@ -1,8 +1,11 @@
 #include "http/files.h"
 #include "base/hmap.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/tls_prepare.h"
 #include "io/io.h"
+
+#define FL_FILES_TEXT_MAX (256 * FL_KIB)            /* a CA bundle of a hundred certificates */
+#define FL_FILES_RETRY (5 * FL_NS_PER_S)            /* after a failure, unless a change comes before */
 
 static void read_next(struct fl_files *files);
 
@@ -11,7 +14,7 @@ static void again(struct fl_files *files, uint64_t after)
 	fl_timer_set(files->io, &files->timer, fl_now(files->io) + after);
 }
 
-/* Keys do not linger in freed memory. */
+/* Wipes the texts: no key stays in freed memory. */
 static void wipe(struct fl_files *files)
 {
 	for (uint32_t i = 0; i < FL_FILES_MOST; i++) {
@@ -25,14 +28,14 @@ static void fail(struct fl_files *files)
 {
 	wipe(files);
 	again(files, FL_FILES_RETRY);
-	if (files->told == files->err.code)
+	if (files->reported == files->err.code)
 		return;
-	files->told = files->err.code;
+	files->reported = files->err.code;
 	if (files->failed)
 		files->failed(files, &files->err);
 }
 
-static void tell(struct fl_files *files)
+static void report_texts(struct fl_files *files)
 {
 	static const uint64_t seed[2] = { 0x66696c65, 0x73 };
 	struct fl_str texts[FL_FILES_MOST];
@@ -43,14 +46,14 @@ static void tell(struct fl_files *files)
 		texts[i] = fl_buf_view(&files->texts[i]);
 		seen = seen * 31 + fl_siphash13(seed, texts[i].p, texts[i].len);
 	}
-	files->told = FL_OK;
+	files->reported = FL_OK;
 	again(files, FL_FILES_POLL);
 	if (seen == files->seen) {
 		wipe(files);
 		return;
 	}
 	files->seen = seen;
-	/* changed() may stop and free us: the texts are held here meanwhile. */
+	/* changed() may stop and free us: hold the texts here meanwhile. */
 	memcpy(held, files->texts, sizeof held);
 	memset(files->texts, 0, sizeof files->texts);
 	files->changed(files, texts);
@@ -86,13 +89,13 @@ static void read_next(struct fl_files *files)
 		fl_file_read(files->io, &files->read);
 		return;
 	}
-	/* Something moved while they were read: what we have may be half of each. */
+	/* A file changed during the read: the texts may not belong together. */
 	if (files->changing) {
 		wipe(files);
 		again(files, FL_FILES_SETTLE);
 		return;
 	}
-	tell(files);
+	report_texts(files);
 }
 
 static void on_timer(struct fl_timer *timer)
@@ -104,7 +107,7 @@ static void on_timer(struct fl_timer *timer)
 	read_next(files);
 }
 
-/* Which of the files it is does not matter: in projected volumes the names that change are not theirs. */
+/* The changed name does not matter: in projected volumes it is never a file's own. */
 static void on_change(struct fl_notify *notify, const char *name)
 {
 	struct fl_files *files = fl_container(notify, struct fl_files_dir, notify)->files;
@@ -144,7 +147,7 @@ int fl_files_start(struct fl_io *io, struct fl_files *files, struct fl_err *err)
 	files->io = io;
 	files->started = true;
 	files->seen = 0;
-	files->told = FL_OK;
+	files->reported = FL_OK;
 	files->timer = (struct fl_timer){ .fire = on_timer };
 	files->read = (struct fl_file_read){ 0 };
 	memset(files->dirs, 0, sizeof files->dirs);
@@ -207,7 +210,7 @@ static void tls_changed(struct fl_files *base, const struct fl_str *texts)
 		return;
 	}
 	fl_wrap(&err, "'%s'", files->cert ? files->cert : files->ca);
-	/* Want of memory passes: the same texts are to be told again. */
+	/* A failed allocation passes: report the same texts again. */
 	if (err.code == FL_E_NOMEM) {
 		base->seen = 0;
 		fl_timer_set(base->io, &base->timer, fl_now(base->io) + FL_FILES_RETRY);
@@ -232,7 +235,8 @@ int fl_tls_files_start(struct fl_io *io, struct fl_tls_files *files, struct fl_e
 	r = fl_files_start(io, &files->files, err);
 	if (r < 0)
 		return r;
-	/* In the lane of files, behind the first of them: a server has two, so it is over before a context is made. */
+	/* Runs in the lane of files, behind the first of them: a server has two, so it ends before a context is
+	 * made. */
 	files->prepare = (struct fl_op){ .done = prepared };
 	fl_tls_prepare(io, &files->prepare, FL_S(""));
 	return 0;

@@ -1,9 +1,10 @@
 /* The parser; h1_write.c writes. */
 #include "http/h1.h"
-#include "base/limits.h"
 #include "http/chars.h"
 
-/* Where in a message we are. */
+#define FL_H1_LINE_MAX 256                  /* chunk size with extensions, which no known peer sends */
+
+/* The parser's place in a message. */
 enum {
 	S_HEAD,
 	S_LENGTH,       /* `left` bytes of body */
@@ -12,7 +13,7 @@ enum {
 	S_CHUNK_END,    /* its CR LF */
 	S_TRAILERS,
 	S_UNTIL_CLOSE,
-	S_END,          /* to be told */
+	S_END,          /* END must be returned */
 	S_BROKEN,
 };
 
@@ -36,10 +37,10 @@ void fl_h1_expect(struct fl_h1 *h1, bool head_request)
 
 bool fl_h1_idle(const struct fl_h1 *h1)
 {
-	return h1->state == S_END || (h1->state == S_HEAD && (h1->told || h1->text.len == 0));
+	return h1->state == S_END || (h1->state == S_HEAD && (h1->viewed || h1->text.len == 0));
 }
 
-/* Remembers what to answer; the words are said by the caller. */
+/* Stores the status to answer with; the caller adds the text. */
 static enum fl_code refuse(struct fl_h1 *h1, int status, enum fl_code code)
 {
 	h1->refusal = h1->kind == FL_H1_REQUEST ? status : 0;
@@ -61,7 +62,7 @@ static int check_line_end(struct fl_h1 *h1, size_t lf, struct fl_err *err)
 	return 0;
 }
 
-/* Collect bytes in `text` up to a line end, or up to an empty line; bytes behind it stay in *in. 1: complete. */
+/* Collect bytes in `text` up to a line end, or up to an empty line; later bytes stay in *in. 1: complete. */
 static int gather(struct fl_h1 *h1, struct fl_str *in, bool block, size_t max, struct fl_err *err)
 {
 	while (in->len) {
@@ -101,7 +102,7 @@ static void empty_text(struct fl_h1 *h1)
 	h1->head = (struct fl_http_head){ 0 };
 }
 
-/* Nothing of the message is needed any more: a connection that waits holds no memory. */
+/* The message is no longer needed: an idle connection holds no memory. */
 static void forget(struct fl_h1 *h1)
 {
 	fl_h1_free(h1);
@@ -126,14 +127,14 @@ static int add_field(struct fl_h1 *h1, struct fl_header field, uint32_t *count, 
 	return 0;
 }
 
-/* "Name: value" without its line end; the name is made lower case in place. */
+/* "Name: value" without its line end; puts the name into lower case in place. */
 static int parse_field(struct fl_h1 *h1, char *line, uint32_t len, struct fl_header *ret, struct fl_err *err)
 {
 	struct fl_str all = { line, len }, name;
 	int64_t colon = fl_str_find(all, ':');
 
 	if (len && (line[0] == ' ' || line[0] == '\t'))
-		return fl_fail(err, BAD(h1), "a folded header line, which nobody sends any more");
+		return fl_fail(err, BAD(h1), "a folded header line, which HTTP/1.1 forbids");
 	if (colon < 0)
 		return fl_fail(err, BAD(h1), "a header line without a colon");
 	name = fl_str_sub(all, 0, (uint32_t)colon);
@@ -196,7 +197,7 @@ static int parse_version(struct fl_h1 *h1, struct fl_str text, struct fl_err *er
 	return 0;
 }
 
-/* "http://host/path": a client that believes us to be a proxy; the host in it goes before the field. */
+/* "http://host/path": sent to a proxy; its host wins over the field. */
 static int parse_absolute(struct fl_h1 *h1, struct fl_str rest, struct fl_str scheme, struct fl_err *err)
 {
 	int64_t slash;
@@ -241,7 +242,7 @@ static int parse_request_line(struct fl_h1 *h1, struct fl_str line, struct fl_er
 		return fl_fail(err, BAD(h1), "a request line without a version");
 	h1->head.method = fl_str_sub(line, 0, (uint32_t)first);
 	if (!fl_http_all(h1->head.method, FL_CH_TOKEN) || h1->head.method.len > 32)
-		return fl_fail(err, BAD(h1), "no method that HTTP knows");
+		return fl_fail(err, BAD(h1), "a malformed method");
 	result = parse_version(h1, fl_str_sub(rest, (uint32_t)second + 1, rest.len), err);
 	if (result < 0)
 		return result;
@@ -257,7 +258,7 @@ static int parse_status_line(struct fl_h1 *h1, struct fl_str line, struct fl_err
 
 	if (result < 0)
 		return result;
-	/* The blank before an empty reason is often forgotten. */
+	/* The blank before an empty reason is often missing. */
 	if (line.len < 12 || line.p[8] != ' ' || (line.len > 12 && line.p[12] != ' ') ||
 	    !fl_str_i64(fl_str_sub(line, 9, 3), &status) || status < 100 || status > 599 ||
 	    !fl_http_value_valid(fl_str_sub(line, 12, line.len)))
@@ -335,7 +336,7 @@ static int finish_response(struct fl_h1 *h1, struct fl_err *err)
 	if (result < 0)
 		return result;
 	if (status == 101)
-		return fl_fail(err, BAD(h1), "the server switches to another protocol, which nobody has asked for");
+		return fl_fail(err, BAD(h1), "the server switches to another protocol without a request to");
 	if (status < 200) {
 		h1->state = S_HEAD;
 		h1->has_body = false;
@@ -373,7 +374,7 @@ static int next_head(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)
 	return h1->kind == FL_H1_REQUEST ? finish_request(h1, err) : finish_response(h1, err);
 }
 
-/* Up to `left` bytes of what is at hand. */
+/* Up to `left` bytes of the input. */
 static int next_data(struct fl_h1 *h1, struct fl_str *in, uint8_t then)
 {
 	h1->data = fl_str_sub(*in, 0, h1->left < in->len ? (uint32_t)h1->left : in->len);
@@ -400,7 +401,7 @@ static int next_size(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)
 	len = (uint32_t)h1->text.len - 2;
 	for (h1->left = 0; digits < len && hex_digit(h1->text.p[digits]) >= 0; digits++)
 		h1->left = h1->left << 4 | (uint64_t)hex_digit(h1->text.p[digits]);
-	/* 15 digits: whatever adds such lengths up stays clear of 64 bits. */
+	/* 15 digits: sums of such lengths stay within 64 bits. */
 	if (digits == 0 || digits > 15 || (digits < len && h1->text.p[digits] != ';') ||
 	    !fl_http_value_valid((struct fl_str){ h1->text.p + digits, len - digits }))
 		return fl_fail(err, BAD(h1), "a chunk without a proper size");
@@ -422,7 +423,7 @@ static int next_chunk_end(struct fl_h1 *h1, struct fl_str *in, struct fl_err *er
 	return 1;
 }
 
-/* Fields that would change how the message is read must come before it. */
+/* Trailers must not hold fields that change how the message is read. */
 static const struct fl_str no_trailers[] = {
 	FL_S_INIT("content-length"), FL_S_INIT("transfer-encoding"), FL_S_INIT("host"), FL_S_INIT("connection"),
 	FL_S_INIT("authorization"), FL_S_INIT("content-type"),
@@ -473,16 +474,16 @@ int fl_h1_next(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)
 	int result = 1;
 
 	h1->data = (struct fl_str){ 0 };
-	if (h1->told && h1->state == S_HEAD)
+	if (h1->viewed && h1->state == S_HEAD)
 		forget(h1);
-	if (h1->told)
+	if (h1->viewed)
 		empty_text(h1);
-	h1->told = false;
+	h1->viewed = false;
 	while (result == 1 && (h1->state == S_SIZE || h1->state == S_CHUNK_END))
 		result = h1->state == S_SIZE ? next_size(h1, in, err) : next_chunk_end(h1, in, err);
 	if (result == 1) {
 		result = step(h1, in, err);
-		h1->told = result == FL_H1_HEAD || (result == FL_H1_END && h1->text.len);
+		h1->viewed = result == FL_H1_HEAD || (result == FL_H1_END && h1->text.len);
 	}
 	if (result < 0)
 		h1->state = S_BROKEN;

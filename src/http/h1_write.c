@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "http/chars.h"
 #include "http/h1.h"
 

@@ -1,7 +1,6 @@
-/* The session's calls; h2_events.c has what nghttp2 calls. The calls with ssize_t, which newer versions of nghttp2
- * rename, are in these two files and nowhere else. */
+/* The session's calls; h2_events.c has what nghttp2 calls. Only these two files use nghttp2's calls with ssize_t, which
+ * newer versions rename. */
 #include "base/chain.h"
-#include "base/limits.h"
 #include "http/chars.h"
 #include "http/conn.h"
 #include "http/h2_in.h"
@@ -18,8 +17,8 @@ FL_NAMES(fl_h2_code_names, FL_H2_CODE_COUNT_, [FL_H2_NO_ERROR] = "NO_ERROR", [FL
 
 /* ---- memory ---- */
 
-/* A session's blocks hang together and go all at once: nghttp2 1.52 frees some items twice or never after an allocation
- * was refused (its priority queue growing under a stream's item, for one), so it is not asked to free a session. */
+/* All blocks of a session are freed together, without nghttp2: version 1.52 frees some items twice or never after a
+ * failed allocation (for one, when its priority queue grows under a stream's item). */
 struct hoarded {
 	struct hoarded *next, **from;
 	_Alignas(max_align_t) char bytes[];
@@ -232,7 +231,7 @@ static int failed(struct fl_h2 *h2, int result, struct fl_err *err)
 	if (result == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
 		return fl_fail(err, FL_E_INVALID, "this is not HTTP/2");
 	if (result == NGHTTP2_ERR_FLOODED)
-		return fl_fail(err, FL_E_INVALID, "the peer floods the connection and does not read");
+		return fl_fail(err, FL_E_INVALID, "the peer sends a flood of frames and does not read");
 	return fl_fail(err, FL_E_INVALID, "HTTP/2: %s", h2->why[0] ? h2->why : nghttp2_strerror(result));
 }
 
@@ -449,7 +448,7 @@ uint32_t fl_h2_room(const struct fl_h2 *h2)
 
 	if (h2->going)
 		return 0;
-	if (most == UINT32_MAX) /* not said, or not yet: what nghttp2 assumes, too */
+	if (most == UINT32_MAX) /* no SETTINGS yet: nghttp2's own assumption */
 		most = 100;
 	return most > h2->open_count ? most - h2->open_count : 0;
 }
@@ -488,12 +487,4 @@ void fl_h2_leave(struct fl_h2 *h2)
 {
 	h2->noticed = true;
 	fl_h2_shutdown(h2);
-}
-
-void fl_h2_abort(struct fl_h2 *h2, enum fl_h2_code code, const char *why)
-{
-	h2->going = true;
-	(void)snprintf(h2->why, sizeof h2->why, "%s", why);
-	fl_h2_check(h2, nghttp2_session_terminate_session(h2->ng, (uint32_t)code));
-	fl_h2_touch(h2);
 }

@@ -1,5 +1,5 @@
 #include "http/h2_conn.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/h2_in.h"
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ static size_t fill(struct fl_conn *conn, void *room, size_t len)
 	int64_t got = fl_h2_send(h2, room, len, &err);
 
 	if (got == -FL_E_CLOSED)
-		return 0; /* both were ended from within */
+		return 0; /* a callback freed both */
 	if (got < 0)
 		fl_conn_fail(conn, &err);
 	else if (got == 0 && fl_h2_over(h2))
@@ -50,7 +50,7 @@ static void closed(struct fl_conn *conn, const struct fl_err *err)
 	h2->conn = NULL;
 	if (why.code == FL_E_CLOSED && h2->aborted)
 		fl_fail(&why, FL_E_INVALID, "HTTP/2: %s", h2->why[0] ? h2->why : "the peer breaks the protocol");
-	h2->inside++; /* closed() may free the session; lost() shall be told only if it did not */
+	h2->inside++; /* closed() may free the session; call lost() only if it did not */
 	fl_h2_lose(h2, &why);
 	if (!h2->doomed)
 		h2->user->lost(h2, &why);

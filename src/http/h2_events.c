@@ -1,5 +1,4 @@
-/* What nghttp2 calls. Failures that it knows no words for are left in the session and found after the call. */
-#include "base/limits.h"
+/* What nghttp2 calls. Failures that nghttp2 has no code for stay in the session until the call returns. */
 #include "http/chars.h"
 #include "http/h2_in.h"
 #include <stdio.h>
@@ -112,8 +111,8 @@ static bool field_allowed(const struct fl_header *field)
 	return fl_header_valid(field);
 }
 
-/* From the block to a head; false: malformed. What nghttp2 has checked is checked again, because it may have been told
- * not to, and because a list of pseudo-fields costs nothing to check. */
+/* Make a head of the header block; false: malformed. It repeats nghttp2's checks, because no_http_messaging turns those
+ * off, and because checking a list of pseudo-fields costs nothing. */
 static bool make_head(struct fl_h2 *h2, struct fl_http_head *head)
 {
 	uint32_t pseudo = 0;
@@ -142,7 +141,7 @@ static bool request_head(struct fl_h2 *h2, struct fl_http_head *head)
 	return head->scheme.p != NULL;
 }
 
-/* The head of a request was too long: say so, and no more. */
+/* The head of a request was too long: answer with that only. */
 static void answer_too_big(struct fl_h2 *h2, int32_t id)
 {
 	nghttp2_nv nv = { (uint8_t *)(uintptr_t)":status", (uint8_t *)(uintptr_t)"431", 7, 3, NGHTTP2_NV_FLAG_NONE };
@@ -188,7 +187,7 @@ static void told_head(struct fl_h2 *h2, struct fl_h2_stream *stream, bool end)
 
 	stream->reached = true;
 	if (h2->block_too_big) {
-		lose_stream(stream, FL_H2_INTERNAL_ERROR, "a head over the limit");
+		lose_stream(stream, FL_H2_INTERNAL_ERROR, "a head over the size limit");
 		return;
 	}
 	if (good && !stream->got_head)
@@ -260,7 +259,7 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
 	case NGHTTP2_GOAWAY:
 		h2->going = true;
 		if (frame->goaway.error_code)
-			(void)snprintf(h2->why, sizeof h2->why, "the peer says GOAWAY, %s: '%.*s'",
+			(void)snprintf(h2->why, sizeof h2->why, "the peer sent GOAWAY, %s: '%.*s'",
 				       fl_name(&fl_h2_code_names, (int)frame->goaway.error_code),
 				       (int)(frame->goaway.opaque_data_len < 80 ? frame->goaway.opaque_data_len : 80),
 				       frame->goaway.opaque_data_len ? (const char *)frame->goaway.opaque_data : "");
@@ -340,7 +339,7 @@ ssize_t fl_h2_read_body(nghttp2_session *ng, int32_t id, uint8_t *room, size_t l
 	(void)ng;
 	(void)source;
 	if (!stream)
-		return NGHTTP2_ERR_DEFERRED; /* it was reset, and the frame that says so is on its way */
+		return NGHTTP2_ERR_DEFERRED; /* it was reset, and the RST_STREAM is in flight */
 	got = h2->user->pull(stream, room, len, &end);
 	if (find(h2, id) != stream)
 		return NGHTTP2_ERR_DEFERRED;

@@ -16,18 +16,18 @@ struct fl_h2 {
 	struct hoarded *hoard;             /* all memory of `ng` */
 	const struct fl_h2_user *user;
 	void *arg;
-	struct fl_h2_stream *streams;      /* open ones, the youngest first */
+	struct fl_h2_stream *streams;      /* open ones, newest first */
 	uint32_t open_count;
 	uint32_t max_head;
 	bool server, lenient;
 	bool going;                        /* a GOAWAY was sent or has come */
-	bool noticed;                      /* the polite GOAWAY was sent */
-	bool aborted;                      /* our GOAWAY said why: the end is a failure */
-	bool fatal;                        /* no memory where nothing could be said: the next call fails */
-	bool doomed;                       /* freed from within */
+	bool noticed;                      /* the first GOAWAY was sent */
+	bool aborted;                      /* we sent a GOAWAY with an error: the end is a failure */
+	bool fatal;                        /* an allocation failed inside a callback: the next call fails */
+	bool doomed;                       /* freed from within a callback */
 	unsigned inside;                   /* calls of nghttp2 that are running */
 
-	/* The header block that is coming in: views into shared buffers of nghttp2's, held until it is told. */
+	/* The incoming header block: views into nghttp2's shared buffers, held until the callback. */
 	FL_VEC(struct fl_header) fields;
 	FL_VEC(struct fl_h2_block_field) held;
 	size_t block_size;
@@ -37,7 +37,7 @@ struct fl_h2 {
 
 	const uint8_t *unsent;             /* of a frame that did not fit into the room */
 	size_t unsent_len;
-	char why[160];                     /* the last complaint of nghttp2's */
+	char why[160];                     /* nghttp2's last error text */
 
 	/* h2_conn.c */
 	struct fl_conn *conn;
@@ -58,6 +58,6 @@ void fl_h2_drop_block(struct fl_h2 *h2);
 /* h2.c */
 void fl_h2_bind(struct fl_h2 *h2, struct fl_h2_stream *stream, int32_t id);
 void fl_h2_unbind(struct fl_h2_stream *stream);
-void fl_h2_touch(struct fl_h2 *h2);                 /* there is something to send */
-void fl_h2_check(struct fl_h2 *h2, int result);     /* a call that may only fail for want of memory */
-void fl_h2_lose(struct fl_h2 *h2, const struct fl_err *err);   /* tell every stream; the session is of no more use */
+void fl_h2_touch(struct fl_h2 *h2);                 /* there are bytes to send */
+void fl_h2_check(struct fl_h2 *h2, int result);     /* of a call that fails only without memory */
+void fl_h2_lose(struct fl_h2 *h2, const struct fl_err *err);   /* close every stream; only free it afterwards */

@@ -1,5 +1,4 @@
 #include "http/head.h"
-#include "base/limits.h"
 #include "http/chars.h"
 
 const uint8_t fl_http_chars[256] = {

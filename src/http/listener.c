@@ -1,7 +1,9 @@
 #include "http/listener.h"
-#include "base/limits.h"
+#include "base/units.h"
 
-/* Taken at a time: then those that are here have a turn. */
+#define FL_HTTP_ACCEPT_PAUSE (100 * FL_NS_PER_MS)   /* until the next try when accept fails, for lack of fds */
+
+/* Accepted in one turn: then open connections get their turn. */
 #define TAKE 32
 
 static void want(struct fl_listener *listener)

@@ -1,18 +1,18 @@
-/* listener.h - take connections as they come, and none when there are too many. */
+/* listener.h - accept connections as they come, or none while held. */
 #pragma once
 #include "io/io.h"
 
 struct fl_listener {
-	/* The owner's. Called for each connection; the fd is the owner's from here on. */
+	/* The owner's. Called for each connection; the owner closes the fd. */
 	void (*accepted)(struct fl_listener *listener, int fd, const struct fl_addr *peer);
 	void (*failed)(struct fl_listener *listener,
-		const struct fl_err *err);   /* may be NULL; it goes on by itself */
+		const struct fl_err *err);   /* may be NULL; the listener goes on by itself */
 
 	struct fl_io *io;
 	int fd;                    /* -1: not started */
 	bool held;
 	struct fl_poll poll;
-	struct fl_timer again;     /* after a failure: a while later */
+	struct fl_timer again;     /* after a failure: the next try */
 	bool *gone;
 };
 
@@ -21,5 +21,5 @@ int fl_listener_start(struct fl_io *io, struct fl_listener *listener, const stru
 		      struct fl_err *err) FL_MUSTUSE;
 void fl_listener_stop(struct fl_listener *listener);   /* from anywhere; a unix socket's path stays */
 
-/* Take none for now; those that come wait in the kernel. */
+/* Accept none while held; connections wait in the kernel. */
 void fl_listener_hold(struct fl_listener *listener, bool hold);

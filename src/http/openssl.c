@@ -28,7 +28,7 @@ int fl_openssl_fill(struct fl_openssl *ret, void *(*find)(void *library, const c
 				       names[i]);
 		memcpy((char *)&got + i * sizeof at, &at, sizeof at);
 	}
-	/* 0xMNN00PP0. Within a major version OpenSSL takes nothing away and changes no meaning; an older minor one may
+	/* 0xMNN00PP0. Within a major version OpenSSL removes nothing and changes no meaning; an older minor version may
 	 * lack a flag that the headers have. */
 	version = got.OpenSSL_version_num();
 	if (version >> 28 != OPENSSL_VERSION_MAJOR || version >> 20 < (unsigned long)OPENSSL_VERSION_NUMBER >> 20)

@@ -1,6 +1,6 @@
 /* openssl_calls.h - the functions of OpenSSL that this folder calls, for openssl.h.
  *
- * FL_OPENSSL_CALLS(X) yields X(name) for each. A call of one that is missing here fails to link: the program is not
+ * FL_OPENSSL_CALLS(X) yields X(name) for each. A call of any other function fails to link, because the program is not
  * linked with OpenSSL.
  */
 #pragma once

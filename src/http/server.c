@@ -1,5 +1,4 @@
 #include "base/chain.h"
-#include "base/limits.h"
 #include "http/server_in.h"
 
 uint64_t fl_http_or(uint64_t given, uint64_t otherwise)
@@ -28,7 +27,7 @@ void fl_sconn_wait(struct fl_sconn *conn)
 	uint64_t head = fl_http_or(options->head_timeout, FL_HTTP_HEAD_TIMEOUT);
 	uint64_t idle = conn->served ? fl_http_or(options->idle_timeout, FL_HTTP_IDLE_TIMEOUT) : head;
 
-	/* A head has its time from its first byte on, however often it goes on. */
+	/* A head's deadline runs from its first byte, however many pieces follow. */
 	if (waits == FL_WAIT_NOTHING)
 		fl_timer_stop(conn->conn.io, &conn->timer);
 	else if (waits != conn->waits || !fl_timer_is_set(&conn->timer))
@@ -73,7 +72,7 @@ void fl_sconn_drop(struct fl_sconn *conn)
 	fl_sconn_unpark(conn);
 	fl_h1_free(&conn->h1);
 	fl_buf_free(&conn->out);
-	fl_sconn_paced(conn);
+	fl_sconn_shaken(conn);
 	fl_chain_take(conn);
 	fl_http_origin_leave(conn);
 	server->conn_count--;
@@ -90,7 +89,7 @@ static void on_open(struct fl_conn *conn)
 	struct fl_err err = { 0 };
 
 	sconn->shaking = false;
-	fl_sconn_paced(sconn);
+	fl_sconn_shaken(sconn);
 	fl_http_hold_or_go_on(sconn->server);
 	if (!fl_conn_h2(conn))
 		fl_sconn_h1_start(sconn);
@@ -120,7 +119,7 @@ static void on_closed(struct fl_conn *conn, const struct fl_err *err)
 /* Until the handshake has chosen the protocol. */
 static const struct fl_conn_user undecided = { .open = on_open, .fill = no_bytes, .closed = on_closed };
 
-/* Counted only when it has begun: one that cannot begin frees nobody's turn. */
+/* Counted only once it has begun: one that cannot begin frees no place. */
 void fl_sconn_shake(struct fl_sconn *conn, int fd)
 {
 	struct fl_http_server *server = conn->server;
@@ -133,7 +132,7 @@ void fl_sconn_shake(struct fl_sconn *conn, int fd)
 		fl_sconn_pace(conn);
 }
 
-static void begin(struct fl_http_place *place, struct fl_sconn *conn, int fd)
+static void begin_conn(struct fl_http_place *place, struct fl_sconn *conn, int fd)
 {
 	struct fl_http_server *server = place->server;
 
@@ -187,7 +186,7 @@ static void accepted(struct fl_listener *listener, int fd, const struct fl_addr 
 	conn->timer = (struct fl_timer){ .fire = on_timer };
 	fl_chain_add(&server->conns, conn);
 	server->conn_count++;
-	begin(place, conn, fd);
+	begin_conn(place, conn, fd);
 	fl_http_hold_or_go_on(server);
 }
 
@@ -252,7 +251,7 @@ struct fl_http_server *fl_http_server_free(struct fl_http_server *server)
 {
 	if (!server)
 		return NULL;
-	server->draining = true;   /* who goes makes no room */
+	server->draining = true;   /* a connection that closes makes no room */
 	for (uint32_t i = 0; i < server->place_count; i++)
 		fl_listener_stop(&server->places[i].listener);
 	while (server->conns)
@@ -271,7 +270,7 @@ int fl_http_server_listen(struct fl_http_server *server, const struct fl_addr *a
 	int result;
 
 	if (server->place_count == FL_LEN(server->places))
-		return fl_fail(err, FL_E_TOOBIG, "over %d places to listen at", FL_HTTP_LISTENERS_MAX);
+		return fl_fail(err, FL_E_TOOBIG, "more than %d addresses to listen on", FL_HTTP_LISTENERS_MAX);
 	*place = (struct fl_http_place){ .listener.accepted = accepted, .server = server, .kind = addr->kind,
 					 .tls = tls != NULL };
 	result = fl_listener_start(server->io, &place->listener, addr, mode, err);

@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "http/server_in.h"
 
 static struct fl_sconn *of(struct fl_conn *conn)
@@ -8,8 +7,8 @@ static struct fl_sconn *of(struct fl_conn *conn)
 
 /* ---- what comes ---- */
 
-/* The connection cannot go on: say why, if nothing else was said yet, and close. */
-static void refuse(struct fl_sconn *conn, int status, const char *why)
+/* The connection cannot go on: send the reason, unless an answer has begun, and close. */
+static void refuse_conn(struct fl_sconn *conn, int status, const char *why)
 {
 	struct fl_http_head head = { .status = status,
 		.headers = FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }) };
@@ -29,7 +28,7 @@ static void refuse(struct fl_sconn *conn, int status, const char *why)
 
 void fl_sconn_h1_late(struct fl_sconn *conn)
 {
-	refuse(conn, 408, "the head of the request comes too slowly");
+	refuse_conn(conn, 408, "the head of the request comes too slowly");
 }
 
 static void begin_request(struct fl_sconn *conn)
@@ -40,7 +39,7 @@ static void begin_request(struct fl_sconn *conn)
 	conn->last = conn->last || !conn->h1.keep_alive || fl_sconn_extra(conn);
 	req = fl_http_req_new(conn, &conn->h1.head);
 	if (!req) {
-		refuse(conn, 503, "no memory for a request");
+		refuse_conn(conn, 503, "no memory for a request");
 		return;
 	}
 	fl_http_req_start(req, !conn->h1.has_body);
@@ -48,14 +47,14 @@ static void begin_request(struct fl_sconn *conn)
 		fl_buf_str(&conn->out, FL_S("HTTP/1.1 100 Continue\r\n\r\n"));
 }
 
-/* Is there more to be asked of the parser now? Not while an answer is going out, nor while its handler is too slow. */
+/* May the parser be called now? Not while an answer is going out, nor while its handler is too slow. */
 static bool wants_more(struct fl_sconn *conn)
 {
 	return !conn->conn.finishing && !conn->conn.failed &&
 	       (!conn->reqs || (!conn->reqs->got_end && conn->reqs->unconsumed < FL_HTTP_UNCONSUMED));
 }
 
-/* A client that knows us to speak HTTP/2 without being asked: its preface is no request that HTTP/1.1 has. */
+/* A client may start HTTP/2 without negotiation: its preface is not a valid HTTP/1.1 request. */
 static bool starts_h2(struct fl_sconn *conn, struct fl_str in)
 {
 	return !conn->served && !conn->conn.tls && fl_h1_idle(&conn->h1) && fl_str_starts(in, FL_S("PRI "));
@@ -83,7 +82,7 @@ static size_t take(struct fl_conn *c, const char *bytes, size_t len)
 	while (event > 0 && wants_more(conn)) {
 		event = fl_h1_next(&conn->h1, &in, &err);
 		if (event < 0)
-			refuse(conn, conn->h1.refusal, err.text);
+			refuse_conn(conn, conn->h1.refusal, err.text);
 		else if (event == FL_H1_HEAD)
 			begin_request(conn);
 		else if (event == FL_H1_DATA && conn->reqs)
@@ -96,7 +95,7 @@ static size_t take(struct fl_conn *c, const char *bytes, size_t len)
 	return c->finishing ? len : len - in.len;
 }
 
-/* The parser stands between two messages when it has told END of a request without a body, too. */
+/* The parser is between two messages also after the END of a request without a body. */
 static void eof(struct fl_conn *c)
 {
 	struct fl_sconn *conn = of(c);
@@ -106,11 +105,11 @@ static void eof(struct fl_conn *c)
 		fl_conn_finish(c);
 		return;
 	}
-	/* Whether it still reads, nobody can tell. What is answered already goes out; for the rest it has left, as
-	 * others (Go, nginx) see it, too. */
+	/* The client may still read, which is unknown. A complete answer goes out; else treat it as disconnected, as Go
+	 * and nginx do. */
 	if (conn->reqs->got_end && conn->reqs->ended)
 		return;
-	refuse(conn, 400, "the connection was closed in the middle of a message");
+	refuse_conn(conn, 400, "the connection was closed in the middle of a message");
 }
 
 void fl_sconn_h1_consumed(struct fl_sconn *conn)
@@ -128,7 +127,7 @@ static void over(struct fl_sconn *conn, struct fl_http_req *req)
 	struct fl_err err = { 0 };
 
 	fl_http_req_free(req);
-	/* An idle connection holds no memory: the end of a request without a body is told to nobody. */
+	/* An idle connection holds no memory: take the END of a request without a body, and ignore it. */
 	if (!last && fl_h1_idle(&conn->h1) && fl_h1_next(&conn->h1, &none, &err) < 0)
 		fl_conn_fail(&conn->conn, &err);
 	if (last)
@@ -137,7 +136,7 @@ static void over(struct fl_sconn *conn, struct fl_http_req *req)
 		fl_conn_resume(&conn->conn);
 }
 
-/* Some of the body into the room, with a chunk's frame around it where the length is not known. */
+/* Put some of the body into the room, as a chunk where the length is not known. */
 static size_t put_body(struct fl_http_req *req, char *room, size_t len)
 {
 	size_t most = req->queue.bytes, before = 0;
@@ -154,7 +153,7 @@ static size_t put_body(struct fl_http_req *req, char *room, size_t len)
 	return before + most + 2;
 }
 
-/* The framing's end; whether there is any. */
+/* Write the framing's end; returns whether there is any. */
 static bool put_end(struct fl_sconn *conn, struct fl_http_req *req)
 {
 	struct fl_err err = { 0 };

@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "http/server_in.h"
 
 static struct fl_http_req *of(struct fl_h2_stream *stream)
@@ -12,7 +11,7 @@ static void on_request(struct fl_h2 *h2, const struct fl_http_head *head, bool e
 	struct fl_http_req *req = fl_http_req_new(conn, head);
 
 	if (!req)
-		return; /* refused: it may come again */
+		return; /* refused: the client may retry */
 	fl_h2_accept(h2, &req->stream);
 	if (fl_sconn_extra(conn))
 		fl_h2_drain(h2, fl_now(conn->conn.io) + 2 * FL_HTTP_GOAWAY_WAIT);
@@ -21,7 +20,7 @@ static void on_request(struct fl_h2 *h2, const struct fl_http_head *head, bool e
 
 static void on_head(struct fl_h2_stream *stream, enum fl_h2_block block, const struct fl_http_head *head)
 {
-	/* Trailers of a request: nobody has asked for them. */
+	/* Trailers of a request: no handler uses them. */
 	(void)stream;
 	(void)block;
 	(void)head;

@@ -1,5 +1,5 @@
-/* What one peer address has of the server's places: a record that its connections share, kept while there are any.
- * Whose address is not known has none, and no share. */
+/* One peer address's share of the server's places: a record shared by its connections, kept while there are any. A peer
+ * without a known address has no record and no share. */
 #include "http/server_in.h"
 
 static struct fl_str key(const struct fl_origin *origin)

@@ -1,7 +1,13 @@
 #include "base/chain.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/server_in.h"
 #include <stdio.h>
+
+/* How far one reader of a streamed answer may lag: some hundred watch events. Beyond that it is cut and lists again. */
+#define FL_HTTP_QUEUE_MAX (1 * FL_MIB)
+#define FL_HTTP_BODIES_MAX (64 * FL_MIB)    /* collected bodies of all requests: eight of the largest */
+#define FL_HTTP_BODY_PACE 1024              /* least bytes of a body in each FL_HTTP_BODY_TIMEOUT, or it is cut */
+#define FL_HTTP_WRITE_PACE 1024             /* least bytes of an answer taken in each FL_HTTP_WRITE_TIMEOUT */
 
 /* ---- its life ---- */
 
@@ -61,14 +67,14 @@ void fl_http_req_gone(struct fl_http_req *req)
 	const struct fl_http_req_user *user = req->ended ? NULL : req->user;
 	void *arg = req->arg;
 
-	/* The stream no longer knows of it, and the handler is told when nothing of it is left. */
+	/* Reset the stream first, and call the handler only when the request is freed. */
 	fl_h2_reset(&req->stream, FL_H2_CANCEL);
 	fl_http_req_free(req);
 	if (user && user->gone)
 		user->gone(arg);
 }
 
-/* From inside a call of the handler's: what it holds must stay until it returns. */
+/* For use inside a handler's call: what the handler holds must stay until it returns. */
 static void cut_later(struct fl_http_req *req)
 {
 	req->doomed = true;
@@ -140,7 +146,7 @@ static void handle(struct fl_http_req *req)
 		fl_http_req_say(req, 500, "the handler gave no answer");
 }
 
-/* Cut, and its handler is told. */
+/* Cut it, and call its handler's gone(). */
 static void give_up(struct fl_http_req *req)
 {
 	const struct fl_http_req_user *user = req->ended ? NULL : req->user;
@@ -157,7 +163,7 @@ static uint64_t taken(const struct fl_http_req *req)
 	return req->sent - req->queue.bytes;
 }
 
-/* From now on it is the peer's turn: to take what is queued, or the answer's end. */
+/* From now on the peer must take the queue, or the answer's end. */
 static void owe(struct fl_http_req *req)
 {
 	struct fl_sconn *conn = req->conn;
@@ -205,11 +211,12 @@ static void collect(struct fl_http_req *req)
 
 	req->body = FL_BUF(most);
 	if (length.p && fl_str_u64(length, &bytes) && bytes > most) {
-		fl_http_req_say(req, 413, "a body of %llu bytes; at most %zu are taken", (unsigned long long)bytes,
+		fl_http_req_say(req, 413, "a body of %llu bytes; at most %zu are accepted", (unsigned long long)bytes,
 				most);
 		return;
 	}
-	/* What is announced costs nothing before it comes, but for the usual sizes, which are allocated once. */
+	/* An announced length allocates nothing before its bytes come, except for the usual sizes, which are allocated
+	 * once. */
 	if (bytes && !fl_buf_room(&req->body, bytes < 64 * FL_KIB ? bytes : 64 * FL_KIB))
 		req->body.failed = FL_E_NOMEM;
 	req->collecting = true;
@@ -226,11 +233,11 @@ void fl_http_req_start(struct fl_http_req *req, bool end)
 	req->got_end = end;
 	req->route = find_route(req, &path_known);
 	if (req->conn->extra && !(req->route && req->route->probe))
-		fl_http_req_say(req, 503, "all places for connections are taken: close some, or ask again later");
+		fl_http_req_say(req, 503, "all connections are in use: close some, or retry later");
 	else if (!req->route && path_known)
-		fl_http_req_say(req, 405, "%.*s is not done here", FL_ARG(req->head->method));
+		fl_http_req_say(req, 405, "method %.*s is not supported here", FL_ARG(req->head->method));
 	else if (!req->route)
-		fl_http_req_say(req, 404, "there is no %.*s here", FL_ARG(fl_http_req_path(req)));
+		fl_http_req_say(req, 404, "no route for %.*s", FL_ARG(fl_http_req_path(req)));
 	else if (end || req->route->streams)
 		handle(req);
 	else
@@ -249,11 +256,11 @@ void fl_http_req_came(struct fl_http_req *req, struct fl_str bytes)
 	}
 	fl_http_req_consume(req, bytes.len);
 	if (!req->collecting)
-		return; /* answered already: what still comes is for nobody */
+		return; /* answered already: ignore what still comes */
 	if (server->collected + bytes.len > FL_HTTP_BODIES_MAX) {
 		drop_body(req);
 		req->collecting = false;
-		fl_http_req_say(req, 503, "too many bodies at once");
+		fl_http_req_say(req, 503, "too many request bodies at once: retry later");
 		return;
 	}
 	fl_buf_put(&req->body, bytes.p, bytes.len);
@@ -263,7 +270,7 @@ void fl_http_req_came(struct fl_http_req *req, struct fl_str bytes)
 	}
 	req->collecting = false;
 	if (req->body.failed == FL_E_TOOBIG)
-		fl_http_req_say(req, 413, "a body of more than the %zu bytes that are taken", req->body.max);
+		fl_http_req_say(req, 413, "a body of more than the %zu bytes that are accepted", req->body.max);
 	else
 		fl_http_req_say(req, 503, "no memory for the body");
 }
@@ -357,8 +364,8 @@ static void wake(struct fl_http_req *req)
 		fl_conn_wake(&req->conn->conn);
 }
 
-/* 0, or it will be cut. */
-static int begin(struct fl_http_req *req, int status, struct fl_headers headers, int64_t length)
+/* 0; else the request will be cut. */
+static int begin_answer(struct fl_http_req *req, int status, struct fl_headers headers, int64_t length)
 {
 	struct fl_err err = { 0 };
 	int result;
@@ -375,7 +382,7 @@ static int begin(struct fl_http_req *req, int status, struct fl_headers headers,
 
 void fl_http_req_begin(struct fl_http_req *req, int status, struct fl_headers headers, int64_t length)
 {
-	(void)begin(req, status, headers, length);
+	(void)begin_answer(req, status, headers, length);
 }
 
 void fl_http_req_send_chunk(struct fl_http_req *req, struct fl_chunk *chunk)
@@ -384,7 +391,7 @@ void fl_http_req_send_chunk(struct fl_http_req *req, struct fl_chunk *chunk)
 
 	if (req->doomed || req->no_body)
 		return;
-	/* One piece may be of any size; what piles up may not. */
+	/* One piece may have any size; the queue may not. */
 	if ((req->queue.bytes && req->queue.bytes + chunk->len > most) || fl_chunk_push(&req->queue, chunk) < 0) {
 		cut_later(req);
 		return;
@@ -418,7 +425,7 @@ void fl_http_req_end(struct fl_http_req *req, struct fl_headers trailers)
 		if (!req->trailers)
 			cut_later(req);
 	}
-	/* Less or more than was promised: the connection cannot go on as if nothing were. */
+	/* Fewer or more bytes than announced: the connection cannot be used any more. */
 	if (!req->doomed && !req->no_body && req->length >= 0 && req->sent != (uint64_t)req->length)
 		cut_later(req);
 	wake(req);
@@ -426,12 +433,12 @@ void fl_http_req_end(struct fl_http_req *req, struct fl_headers trailers)
 
 void fl_http_req_answer(struct fl_http_req *req, int status, struct fl_headers headers, struct fl_str body)
 {
-	if (begin(req, status, headers, body.len) == 0)
+	if (begin_answer(req, status, headers, body.len) == 0)
 		fl_http_req_send(req, body);
 	fl_http_req_end(req, FL_NO_HEADERS);
 }
 
-/* Without the half of a character at the end of what was cut. */
+/* Drop a partial character at the end of a cut text. */
 static struct fl_str whole_characters(struct fl_str text)
 {
 	struct fl_str shorter = text;
@@ -441,14 +448,14 @@ static struct fl_str whole_characters(struct fl_str text)
 	return fl_str_utf8(shorter) ? shorter : text;
 }
 
-/* The line with its end. `text` has room for one more byte. */
+/* Send the line with its line end. `text` has room for one more byte. */
 static void say_line(struct fl_http_req *req, int status, struct fl_str text)
 {
 	((char *)(uintptr_t)text.p)[text.len++] = '\n';
 	fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("text/plain; charset=utf-8") }), text);
 }
 
-/* Without memory for a long text its beginning is sent: more than nothing. */
+/* Without memory for a long text, send its beginning. */
 void fl_http_req_say(struct fl_http_req *req, int status, const char *fmt, ...)
 {
 	char room[512];

@@ -1,15 +1,15 @@
-/* Who has a place, and who makes room. At the limit the connection that has been idle for longest goes; then, of those
- * that have waited for their peer for too long, the one whose peer has given no sign for longest; then one that has
- * waited for less, of the peer address that has the most, if that is more than the newcomer's. A connection waits for
- * its peer when all that is open on it does: a handshake, a head or a body that has not come whole, an answer that has
- * not been taken. What a handler works at stays. Beyond the limit a few connections are accepted for probes alone.
- * One peer address has a share of both, and makes room for itself. Of addresses that have as many places of a kind, the
- * one gives up a place that has more of all.
+/* Who has a place, and who makes room. At the limit the connection that has been idle for longest goes, of the peer
+ * addresses that have the most; then, of all that have waited for their peer for too long, the one whose peer has
+ * given no sign for longest; then one that has waited for less, of the peer address that has the most, if that is more
+ * than the newcomer's. A connection waits for its peer when all that is open on it does: a handshake, a head or a body
+ * that has not come whole, an answer that has not been taken. What a handler works at stays. Beyond the limit a few
+ * connections are accepted for probes alone. One peer address has a share of both, and makes room for itself. Of
+ * addresses that have as many places of a kind, the one gives up a place that has more of all.
  *
  * Handshakes have a limit of their own, which only paces them: one that takes too long stops counting against it and
- * keeps its place. So silent peers do not hold up the others, and a slow one on a busy machine is not cut off. Of that
- * limit too one address has a share; what it brings beyond is parked until one of its own is over. */
-#include "base/limits.h"
+ * keeps its place, so a slow one on a busy machine is not cut off. Of that limit too one address has a share. What
+ * comes beyond either is accepted and parked. Each turn goes to the address that has the fewest handshakes that are
+ * not over, slow ones included: so silent peers hold up each other. */
 #include "http/server_in.h"
 
 static uint32_t max_conns(const struct fl_http_server *server)
@@ -138,18 +138,40 @@ static struct fl_sconn *of_the_greediest(const struct fl_http_server *server, ui
 	return best;
 }
 
-/* Which ordinary place is to be given up; NULL: none. */
+/* Can it give up an ordinary place? */
+static bool has_one_that_waits(const struct fl_http_origin *origin)
+{
+	for (const struct fl_sconn *conn = origin->conns; conn; conn = conn->next_same)
+		if (!conn->extra && waits_since(conn) != FL_NEVER)
+			return true;
+	return false;
+}
+
+/* The ordinary places of an address that has the most, of those that can give one up. */
+static uint32_t most_places(const struct fl_http_server *server)
+{
+	const struct fl_http_origin *origin;
+	uint32_t most = 0, at = 0;
+
+	while ((origin = fl_hmap_next(&server->origins, &at)))
+		if (count(origin, false) > most && has_one_that_waits(origin))
+			most = count(origin, false);
+	return most;
+}
+
+/* Which ordinary place is to be given up, of all or of one address; NULL: none. */
 static struct fl_sconn *victim(const struct fl_http_server *server, const struct fl_http_origin *origin)
 {
+	uint32_t most = origin ? 0 : most_places(server);
 	struct fl_sconn *longest_idle = NULL, *slow = NULL;
 	uint64_t now = fl_now(server->io);
 
 	for (struct fl_sconn *conn = first(server, origin); conn; conn = after(conn, origin)) {
 		if (conn->extra)
 			continue;
-		if (idle(conn))
+		if (idle(conn) && count(conn->origin, false) >= most)
 			earlier(&longest_idle, conn);
-		else if (now >= slow_from(conn) && (!slow || last_sign(conn) < last_sign(slow)))
+		else if (!idle(conn) && now >= slow_from(conn) && (!slow || last_sign(conn) < last_sign(slow)))
 			slow = conn;
 	}
 	return longest_idle ? longest_idle : slow;
@@ -235,18 +257,19 @@ static uint32_t max_handshakes(const struct fl_http_server *server)
 	return (uint32_t)fl_http_or(server->options.max_handshakes, FL_HTTP_HANDSHAKES_MAX);
 }
 
-static bool handshake_share_taken(const struct fl_sconn *conn)
+static bool may_shake(const struct fl_http_server *server, const struct fl_http_origin *origin)
 {
-	uint32_t most = max_handshakes(conn->server) / 4;
+	uint32_t share = max_handshakes(server) / 4;
 
-	return conn->origin && conn->origin->shaking >= (most ? most : 1);
+	return server->shaking < max_handshakes(server) && origin->shaking < (share ? share : 1);
 }
 
 bool fl_sconn_park(struct fl_sconn *conn, int fd)
 {
-	if (!handshake_share_taken(conn))
+	if (!conn->origin || may_shake(conn->server, conn->origin))
 		return false;
 	conn->parked = fd;
+	conn->server->parked++;
 	conn->origin->parked++;
 	fl_timer_set(conn->server->io, &conn->timer, fl_now(conn->server->io) + FL_HTTP_HANDSHAKE_PATIENCE);
 	return true;
@@ -254,8 +277,10 @@ bool fl_sconn_park(struct fl_sconn *conn, int fd)
 
 void fl_sconn_unpark(struct fl_sconn *conn)
 {
-	if (conn->parked >= 0)
-		conn->origin->parked--;
+	if (conn->parked < 0)
+		return;
+	conn->server->parked--;
+	conn->origin->parked--;
 	conn->parked = -1;
 }
 
@@ -263,41 +288,67 @@ static struct fl_sconn *oldest_parked(const struct fl_http_origin *origin)
 {
 	struct fl_sconn *oldest = NULL;
 
-	if (!origin->parked)
-		return NULL;
 	for (struct fl_sconn *conn = origin->conns; conn; conn = conn->next_same)
 		if (conn->parked >= 0)
 			earlier(&oldest, conn);
 	return oldest;
 }
 
+/* Whose turn it is; NULL: nobody's. */
+static struct fl_sconn *next_parked(const struct fl_http_server *server)
+{
+	const struct fl_http_origin *origin;
+	struct fl_sconn *best = NULL;
+	uint32_t at = 0;
+
+	while (server->parked && (origin = fl_hmap_next(&server->origins, &at))) {
+		struct fl_sconn *oldest;
+
+		if (!origin->parked || !may_shake(server, origin) || (best && origin->begun > best->origin->begun))
+			continue;
+		oldest = oldest_parked(origin);
+		if (!best || origin->begun < best->origin->begun || (oldest && oldest->since < best->since))
+			best = oldest;
+	}
+	return best;
+}
+
 void fl_sconn_pace(struct fl_sconn *conn)
 {
-	conn->paced = true;
+	conn->begun = conn->paced = true;
 	conn->server->shaking++;
-	if (conn->origin)
+	if (conn->origin) {
 		conn->origin->shaking++;
+		conn->origin->begun++;
+	}
 	fl_timer_set(conn->server->io, &conn->timer, fl_now(conn->server->io) + FL_HTTP_ROOM_AFTER);
 }
 
 void fl_sconn_paced(struct fl_sconn *conn)
 {
-	struct fl_http_origin *origin = conn->origin;
+	struct fl_http_server *server = conn->server;
 	struct fl_sconn *next;
 
 	if (!conn->paced)
 		return;
 	conn->paced = false;
-	conn->server->shaking--;
-	if (!origin)
-		return;
-	origin->shaking--;
-	while (!conn->server->draining && !handshake_share_taken(conn) && (next = oldest_parked(origin))) {
+	server->shaking--;
+	if (conn->origin)
+		conn->origin->shaking--;
+	while (!server->draining && (next = next_parked(server))) {
 		int fd = next->parked;
 
 		fl_sconn_unpark(next);
 		fl_sconn_shake(next, fd);
 	}
+}
+
+void fl_sconn_shaken(struct fl_sconn *conn)
+{
+	if (conn->begun && conn->origin)
+		conn->origin->begun--;
+	conn->begun = false;
+	fl_sconn_paced(conn);
 }
 
 /* Who comes may have nothing yet, and then takes the place of whoever waits for its peer. */
@@ -324,7 +375,7 @@ void fl_http_hold_or_go_on(struct fl_http_server *server)
 
 	if (server->draining)
 		return;
-	hold = server->shaking >= max_handshakes(server) || !place_room(server);
+	hold = !place_room(server);
 	if (hold == server->held)
 		return;
 	server->held = hold;

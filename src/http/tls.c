@@ -1,5 +1,4 @@
-/* The engine of one connection. OpenSSL reads from what was fed and writes into a buffer, through a BIO of ours. */
-#include "base/limits.h"
+/* The engine of one connection. OpenSSL reads the fed bytes and writes into a buffer, through our own BIO. */
 #include "http/tls_in.h"
 
 static int bio_read(BIO *bio, char *into, size_t len, size_t *ret)
@@ -50,8 +49,8 @@ BIO_METHOD *fl_tls_bio_method(void)
 	return method;
 }
 
-/* Whom a client expects: an address is looked for among the addresses of the certificate, a name among the names, and
- * only a name is told to the server. */
+/* Set the server that a client expects: an address is compared with the certificate's addresses, a name with its names.
+ * Only a name is sent to the server. */
 static int expect_server(struct fl_tls *tls, const char *name)
 {
 	ASN1_OCTET_STRING *ip = a2i_IPADDRESS(name);
@@ -137,7 +136,7 @@ static int broken(struct fl_tls *tls, struct fl_err *err)
 	tls->broken = true;
 	if (tls->out.failed) {
 		ERR_clear_error();
-		return fl_fail(err, FL_E_NOMEM, "no memory for what is to be sent");
+		return fl_fail(err, FL_E_NOMEM, "no memory for bytes to send");
 	}
 	return fl_tls_fail_handshake(tls, err);
 }
@@ -155,8 +154,8 @@ int fl_tls_handshake(struct fl_tls *tls, struct fl_err *err)
 	return broken(tls, err);
 }
 
-/* What stands in the queue would be taken for the reason of the next failure. To ask takes a tenth of clearing, and
- * mostly there is nothing. */
+/* An old entry in the queue would be reported as the next failure's reason. Checking takes a tenth of the time of
+ * clearing, and the queue is mostly empty. */
 static void forget_errors(void)
 {
 	if (ERR_peek_error())
@@ -240,7 +239,7 @@ int fl_tls_peer_subject(struct fl_tls *tls, const struct fl_tls_subject **ret, s
 
 		if (!subject)
 			return fl_fail(err, FL_E_NOMEM, "no memory for a certificate's subject");
-		/* One that was not verified proves nothing, so it is as if there were none. */
+		/* An unverified certificate proves nothing: treat it as none. */
 		if (cert && tls->context->peer != FL_TLS_PEER_TRUST && SSL_get_verify_result(tls->ssl) == X509_V_OK) {
 			tls->subject_name = X509_NAME_dup(X509_get_subject_name(cert));
 			if (!tls->subject_name) {

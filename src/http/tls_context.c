@@ -1,7 +1,6 @@
-#include "base/limits.h"
 #include "http/tls_in.h"
 
-/* What our ALPN says, longest first; a server takes the first of them that the client offers. */
+/* Our ALPN list; a server takes the first of them that the client offers. */
 static const unsigned char both[] = "\x02h2\x08http/1.1";
 static const unsigned char old[] = "\x08http/1.1";
 
@@ -11,7 +10,7 @@ static int no_password(char *buf, int size, int writing, void *arg)
 	(void)size;
 	(void)writing;
 	(void)arg;
-	return 0; /* a key with a password cannot be asked for one here */
+	return 0; /* there is no way to ask for a password */
 }
 
 static BIO *bio_of(struct fl_str text)
@@ -53,7 +52,7 @@ static int use_cert(struct fl_tls_context *context, struct fl_str pem, int64_t w
 	int result = 0;
 
 	if (!cert)
-		result = fl_tls_fail(err, FL_E_INVALID, "the certificate is no PEM");
+		result = fl_tls_fail(err, FL_E_INVALID, "the certificate is not PEM");
 	else if (!SSL_CTX_use_certificate(context->ssl, cert))
 		result = fl_tls_fail(err, FL_E_INVALID, "the certificate cannot be used");
 	else
@@ -82,7 +81,7 @@ static int use_key(struct fl_tls_context *context, struct fl_str pem, struct fl_
 	int result = 0;
 
 	if (!key)
-		result = fl_tls_fail(err, FL_E_INVALID, "the private key is no PEM, or has a password");
+		result = fl_tls_fail(err, FL_E_INVALID, "the private key is not PEM, or has a password");
 	else if (!SSL_CTX_use_PrivateKey(context->ssl, key) || !SSL_CTX_check_private_key(context->ssl)) {
 		ERR_clear_error();
 		result = fl_fail(err, FL_E_INVALID, "the private key belongs to another certificate");
@@ -109,7 +108,7 @@ int fl_tls_context_step(struct fl_tls_context *context, struct fl_err *err)
 
 		if (!cert) {
 			if (!context->ca_count || ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
-				result = fl_tls_fail(err, FL_E_INVALID, "the CA certificates are no PEM");
+				result = fl_tls_fail(err, FL_E_INVALID, "the CA certificates are not PEM");
 			ERR_clear_error();
 			BIO_free(context->ca);
 			context->ca = NULL;
@@ -133,7 +132,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 
 	(void)ssl;
 	if (SSL_select_next_proto(&chosen, out_len, ours, len, in, in_len) != OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_NOACK; /* something else: it gets HTTP/1.1, as if it had said nothing */
+		return SSL_TLSEXT_ERR_NOACK; /* unknown protocols: HTTP/1.1, as without ALPN */
 	*out = chosen;
 	return SSL_TLSEXT_ERR_OK;
 }
@@ -178,7 +177,7 @@ static int set_up(struct fl_tls_context *context, const struct fl_tls_config *co
 	SSL_CTX_set_options(context->ssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 						  SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set_num_tickets(context->ssl, 0);
-	/* A server may have many that say nothing; a client has few, and would take and give back 16 KiB a record. */
+	/* A server may have many idle connections. A client has few, and would allocate and free 16 KiB a record. */
 	SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | (config->server ? SSL_MODE_RELEASE_BUFFERS : 0));
 	if (config->server)
 		SSL_CTX_set_alpn_select_cb(context->ssl, choose_protocol, protocols);

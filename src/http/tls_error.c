@@ -136,7 +136,7 @@ int fl_tls_fail_handshake(struct fl_tls *tls, struct fl_err *err)
 	if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE)
 		return fl_tls_fail(err, FL_E_DENIED, "the client showed no certificate");
 	if (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST)
-		return fl_tls_fail(err, FL_E_INVALID, "plain HTTP where TLS is spoken");
+		return fl_tls_fail(err, FL_E_INVALID, "the client sent plain HTTP to a TLS port");
 	if (reason == SSL_R_WRONG_VERSION_NUMBER)
 		return fl_tls_fail(err, FL_E_INVALID, "the peer does not speak TLS");
 	if (refuses_us(reason))

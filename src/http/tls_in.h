@@ -5,8 +5,8 @@
 
 struct fl_tls_context {
 	SSL_CTX *ssl;
-	BIO_METHOD *bio;           /* ours: reads from what was fed, writes into `out` */
-	BIO *ca;                   /* what is left of the CAs while the context is being made */
+	BIO_METHOD *bio;           /* ours: reads the fed bytes, writes into `out` */
+	BIO *ca;                   /* the CAs still to be read while the context is being made */
 	uint32_t ca_count;
 	int64_t expires;
 	uint32_t refs;
@@ -22,27 +22,26 @@ struct fl_tls {
 	struct fl_buf out;
 	struct fl_tls_subject *subject;
 	X509_NAME *subject_name;   /* what `subject` points into */
-	X509 *refused;             /* the peer's certificate, or the one above it, that did not verify */
+	X509 *refused;             /* the certificate in the peer's chain that did not verify */
 	int refused_depth;
-	char *server_name;         /* whom a client expects; NULL: a server */
+	char *server_name;         /* the server that a client expects; NULL: a server */
 	bool ended, broken;
 };
 
-/* Empty OpenSSL's queue of errors into words: "<what>: <reason>". The code is FL_E_NOMEM where memory was the
- * reason. */
+/* Empty OpenSSL's error queue into `err`: "<what>: <reason>". The code is FL_E_NOMEM if an allocation failed. */
 int fl_tls_fail(struct fl_err *err, enum fl_code code, const char *what);
 
-/* Why a handshake failed, with what the certificates say. */
+/* Why a handshake failed, with the certificates' details. */
 int fl_tls_fail_handshake(struct fl_tls *tls, struct fl_err *err);
 
 /* "1 Jan 2026 12:00:00 GMT" of an ASN.1 time; lives in buf. */
 const char *fl_tls_time_text(const ASN1_TIME *time, char buf[static 64]);
 int64_t fl_tls_time_seconds(const ASN1_TIME *time);
 
-/* OpenSSL's question about each certificate of the peer's: remembers the one that is refused. */
+/* OpenSSL's callback for each certificate of the peer: stores the refused one. */
 int fl_tls_on_verify(int good, X509_STORE_CTX *store);
 
-/* The caller frees it; NULL: it is no PEM, has a password, or there is no memory. The queue of errors says. */
+/* The caller frees it. NULL: not PEM, with a password, or no memory: see OpenSSL's error queue. */
 EVP_PKEY *fl_tls_read_key(struct fl_str pem);
 
 BIO_METHOD *fl_tls_bio_method(void);

@@ -1,4 +1,4 @@
-/* One handshake with ourselves, by a worker: so OpenSSL is called here directly, and nothing of base allocates. */
+/* One handshake with ourselves, in a worker: so this calls OpenSSL directly, and nothing of base that allocates. */
 #include "http/tls_prepare.h"
 #include "http/tls_in.h"
 #include "io/job.h"
@@ -17,7 +17,7 @@ static X509 *self_signed(EVP_PKEY *key)
 	return NULL;
 }
 
-/* There and back as text, as certificates come. */
+/* Written and read as text, as certificates come. */
 static void trust(SSL_CTX *client, X509 *cert)
 {
 	BIO *text = BIO_new(BIO_s_mem());
@@ -38,7 +38,7 @@ static void shake_hands(SSL *client, SSL *server)
 		SSL_set_bio(server, there, back);
 		SSL_set_connect_state(client);
 		SSL_set_accept_state(server);
-		for (int i = 0; i < 3; i++) {   /* flights; whatever comes of it */
+		for (int i = 0; i < 3; i++) {   /* flights; failures do not matter */
 			(void)SSL_do_handshake(client);
 			(void)SSL_do_handshake(server);
 		}

@@ -15,7 +15,7 @@ int fl_addr_unix(struct fl_addr *ret, struct fl_str path, struct fl_err *err)
 	return 0;
 }
 
-/* "%2" after a link-local address; interface names are for those who ask the kernel. */
+/* "%2" after a link-local address. Interface names are not accepted: only the kernel can resolve them. */
 static bool cut_scope(struct fl_str *ip, uint32_t *ret)
 {
 	int64_t at = fl_str_find(*ip, '%');
@@ -47,7 +47,7 @@ int fl_addr_parse_ip(struct fl_addr *ret, struct fl_str ip, uint16_t port, struc
 			addr.kind = FL_ADDR_IP6;
 	}
 	if (addr.kind == FL_ADDR_NONE)
-		return fl_fail(err, FL_E_INVALID, "'%.*s' is no IP address", FL_ARG(ip));
+		return fl_fail(err, FL_E_INVALID, "'%.*s' is not an IP address", FL_ARG(ip));
 	*ret = addr;
 	return 0;
 }
@@ -73,9 +73,9 @@ int fl_addr_parse(struct fl_addr *ret, struct fl_str text, struct fl_err *err)
 		port = fl_str_sub(text, host.len, text.len);
 	}
 	if (!fl_str_starts(port, FL_S(":")) || !fl_str_u64(fl_str_sub(port, 1, port.len), &number) || number > 65535)
-		return fl_fail(err, FL_E_INVALID, "'%.*s': want IP:PORT, [IP6]:PORT or unix:PATH", FL_ARG(text));
+		return fl_fail(err, FL_E_INVALID, "'%.*s': expected IP:PORT, [IP6]:PORT or unix:PATH", FL_ARG(text));
 	if ((fl_str_find(host, ':') >= 0) != (text.p[0] == '['))
-		return fl_fail(err, FL_E_INVALID, "'%.*s': brackets belong around an IPv6 address", FL_ARG(text));
+		return fl_fail(err, FL_E_INVALID, "'%.*s': only an IPv6 address stands in brackets", FL_ARG(text));
 	if (fl_addr_parse_ip(ret, host, (uint16_t)number, err) < 0)
 		return fl_wrap(err, "'%.*s'", FL_ARG(text));
 	return 0;
@@ -104,23 +104,6 @@ struct fl_str fl_addr_print(const struct fl_addr *addr, char buf[static FL_ADDR_
 		break;
 	}
 	return fl_str(buf);
-}
-
-bool fl_addr_eq(const struct fl_addr *a, const struct fl_addr *b)
-{
-	if (a->kind != b->kind)
-		return false;
-	switch (a->kind) {
-	case FL_ADDR_NONE:
-		return true;
-	case FL_ADDR_IP4:
-		return a->port == b->port && memcmp(a->ip, b->ip, 4) == 0;
-	case FL_ADDR_IP6:
-		return a->port == b->port && a->scope == b->scope && memcmp(a->ip, b->ip, 16) == 0;
-	case FL_ADDR_UNIX:
-		return strcmp(a->path, b->path) == 0;
-	}
-	return false;
 }
 
 bool fl_addr_local(const struct fl_addr *addr)

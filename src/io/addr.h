@@ -1,4 +1,4 @@
-/* addr.h - where a socket is. Pure: no i/o, no name lookup (fl_lookup of io/io.h does that). */
+/* addr.h - socket addresses. Pure: no I/O and no name lookup (see fl_lookup in io/io.h). */
 #pragma once
 #include "base/err.h"
 
@@ -15,23 +15,21 @@ struct fl_addr {
 /* "1.2.3.4:80", "[::1]:80", "unix:/path", "unix:///path", "unix:@abstract". Names are refused with FL_E_INVALID. */
 int fl_addr_parse(struct fl_addr *ret, struct fl_str text, struct fl_err *err) FL_MUSTUSE;
 
-/* A bare "1.2.3.4", "::1" or "fe80::1%2"; the port is set to what is given. */
+/* A bare "1.2.3.4", "::1" or "fe80::1%2"; the port is set to `port`. */
 int fl_addr_parse_ip(struct fl_addr *ret, struct fl_str ip, uint16_t port, struct fl_err *err) FL_MUSTUSE;
 
 /* FL_E_TOOBIG over 107 bytes, FL_E_INVALID with a NUL inside or when empty. */
 int fl_addr_unix(struct fl_addr *ret, struct fl_str path, struct fl_err *err) FL_MUSTUSE;
 
 /* As fl_addr_parse reads it; lives in buf. FL_ADDR_NONE prints as "nowhere". */
-#define FL_ADDR_TEXT 120
+#define FL_ADDR_TEXT 120   /* the longest is the path of a unix socket, of 107 bytes */
 struct fl_str fl_addr_print(const struct fl_addr *addr, char buf[static FL_ADDR_TEXT]);
-
-bool fl_addr_eq(const struct fl_addr *a, const struct fl_addr *b);
 
 /* Does it stay on this machine? Loopback (also IPv4 mapped into IPv6) and unix sockets. */
 bool fl_addr_local(const struct fl_addr *addr);
 
-/* Whom a peer counts as where each has a share: an IPv4 address, also one that is mapped into IPv6, or the 64 bits of
- * an IPv6 network, of which one machine may use any address. */
+/* What counts as one peer where each gets a share: an IPv4 address, also one mapped into IPv6, or an IPv6 /64 network,
+ * since one machine may use any address in it. */
 struct fl_origin {
 	enum fl_addr_kind kind;
 	uint32_t scope;

@@ -5,15 +5,18 @@
 #include <errno.h>
 #include <signal.h>
 
+/* How often to poll a dying child that the kernel could not watch for lack of memory. */
+#define FL_REAP_RETRY (100 * FL_NS_PER_MS)
+
 struct fl_child {
 	struct fl_io *io;
 	int pid;
 	struct fl_poll process, started;      /* started.fd -1: the program runs */
-	struct fl_child_start *start;         /* NULL: it has been told */
-	struct fl_child_wait *wait;           /* NULL: nobody waits */
+	struct fl_child_start *start;         /* NULL: it has ended */
+	struct fl_child_wait *wait;           /* NULL: none */
 	bool ended;
 	struct fl_exit exit;
-	struct fl_timer again;                /* undead, and the kernel would not watch it */
+	struct fl_timer again;                /* undead, and the kernel could not watch it */
 	struct fl_child *next, **from;        /* among the undead */
 	char path[];
 };
@@ -172,7 +175,7 @@ void fl_child_start(struct fl_io *io, struct fl_child_start *start, const struct
 	r = io->sys->spawn(io->sys, how, &spawned);
 	if (r < 0) {
 		fl_free(child);
-		fl_op_refuse(&start->op, io, fl_code_of_errno(-r), "start '%s': no new process: %s", how->path,
+		fl_op_refuse(&start->op, io, fl_code_of_errno(-r), "start '%s': cannot create a process: %s", how->path,
 			     strerrordesc_np(-r));
 		return;
 	}
@@ -189,7 +192,7 @@ void fl_child_start(struct fl_io *io, struct fl_child_start *start, const struct
 
 /* ---- in between ---- */
 
-static void tell(struct fl_child *child)
+static void end_wait(struct fl_child *child)
 {
 	struct fl_child_wait *wait = child->wait;
 
@@ -206,7 +209,7 @@ static void ended(struct fl_poll *poll, unsigned what)
 	if (!reap(child))
 		return;
 	fl_poll_stop(child->io, poll);
-	tell(child);
+	end_wait(child);
 }
 
 static void drop_wait(struct fl_op *op)
@@ -228,7 +231,7 @@ void fl_child_wait(struct fl_child *child, struct fl_child_wait *wait)
 	wait->op.held = child;
 	child->wait = wait;
 	if (reap(child)) {
-		tell(child);
+		end_wait(child);
 	} else if (fl_poll_set(child->io, &child->process, FL_READABLE, &err) < 0) {
 		child->wait = NULL;
 		fl_op_fail_sys(&wait->op, err.sys, "wait for '%s'", child->path);

@@ -1,10 +1,13 @@
 /* child.h - child processes.
  *
- * A start ends when the program runs or could not: a hanging exec (a sick disk) hangs the child, not the loop. The
- * child gets exactly the fds that are named, the environment that is given, and signals as a fresh program has them.
+ * A start ends when the program runs or has failed to: an exec that hangs (on a failing disk) hangs the child, not the
+ * loop. The child gets exactly the named fds, the given environment and default signal handling.
  */
 #pragma once
 #include "io/op.h"
+
+/* fds handed to a child: stdin, stdout, stderr and a few pipes. */
+#define FL_SPAWN_FDS 16
 
 struct fl_fd_map {
 	int fd;                       /* of ours */
@@ -22,7 +25,7 @@ struct fl_spawn {
 	int death_signal;             /* sent to it when our thread ends; 0: none */
 };
 
-/* How it ended: by exit(code), or by a signal; neither when the process table does not know any more. */
+/* How it ended: by exit(code) or by a signal. Neither is set when the kernel has no record of it any more. */
 struct fl_exit {
 	int code;                     /* 0-255; -1: not by exit */
 	int signo;                    /* 0: not by a signal */
@@ -37,7 +40,7 @@ struct fl_child_start {
 /* *how is used until this returns. */
 void fl_child_start(struct fl_io *io, struct fl_child_start *start, const struct fl_spawn *how);
 
-/* result: 0 when it has ended, now or long ago. One waits at a time. A deadline ends the waiting, not the child. */
+/* result: 0 when it has ended, now or long ago. Only one wait at a time. A deadline ends the wait, not the child. */
 struct fl_child_wait {
 	struct fl_op op;
 	struct fl_exit exit;
@@ -46,18 +49,18 @@ void fl_child_wait(struct fl_child *child, struct fl_child_wait *wait);
 
 int fl_child_pid(const struct fl_child *child);
 
-/* FL_E_NOTFOUND when it has ended. Never hits another process, however old the child is. */
+/* FL_E_NOTFOUND when it has ended. Never signals another process that has got the same pid since. */
 int fl_child_signal(struct fl_child *child, int signo, struct fl_err *err) FL_MUSTUSE;
 
-/* One that still runs is killed, and reaped by the loop whenever it dies (a hung driver may keep it for ever); its wait
- * must have been cancelled. NULL-safe. */
+/* Kills a child that still runs; the loop reaps it whenever it dies (a hung driver may keep it for ever). Cancel its
+ * wait first. NULL-safe. */
 struct fl_child *fl_child_free(struct fl_child *child);
 
 /* A process that is not our child, by its number: an fd, readable when it has ended. FL_E_NOTFOUND: there is none. */
 int fl_process_open(struct fl_io *io, int pid, struct fl_err *err) FL_MUSTUSE;
 int fl_process_signal(struct fl_io *io, int fd, int signo, struct fl_err *err) FL_MUSTUSE;
 
-/* How many freed children have not died yet: the ceiling on abandoned ones is the caller's. */
+/* How many freed children have not died yet. The caller limits how many it abandons. */
 unsigned fl_child_undead(const struct fl_io *io);
 
 static inline void fl_child_auto_(struct fl_child **child)

@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 enum { PATH_SIZE = 1024 };
+#ifndef MS_NOSYMFOLLOW
+#define MS_NOSYMFOLLOW 256     /* an older kernel ignores it */
+#endif
 
 /* ---- a cgroup of its own ---- */
 
@@ -108,7 +111,7 @@ static void leave_cgroup(const char *name)
 
 /* ---- the daemon ---- */
 
-/* Only system calls from here to the exec; what failed is told by its number. */
+/* Only system calls from here to the exec. A failure is reported by its errno and a text. */
 __attribute__((noreturn)) static void become(const struct fl_detach *how, int status)
 {
 	const char *what = "begin a session";
@@ -171,12 +174,13 @@ int fl_detach(const struct fl_detach *how, struct fl_err *err)
 
 /* ---- of the host ---- */
 
-int fl_detach_tmpfs(const char *path, struct fl_err *err)
+int fl_detach_tmpfs(const char *path, const char *options, bool links, struct fl_err *err)
 {
+	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | (links ? 0 : MS_NOSYMFOLLOW);
 	struct statfs is;
 
 	if (statfs(path, &is) < 0)
-		return fl_fail_sys(err, errno, "look at '%s'", path);
+		return fl_fail_sys(err, errno, "stat '%s'", path);
 	{
 		char above[PATH_SIZE];
 		struct stat here, parent;
@@ -187,8 +191,15 @@ int fl_detach_tmpfs(const char *path, struct fl_err *err)
 		    is.f_type == TMPFS_MAGIC)
 			return 0;
 	}
-	if (mount("shm", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=1777,size=50%") < 0)
+	if (mount("fairlead", path, "tmpfs", flags, options) < 0)
 		return fl_fail_sys(err, errno, "mount a tmpfs on '%s'", path);
+	return 0;
+}
+
+int fl_detach_unmount(const char *path, struct fl_err *err)
+{
+	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT)
+		return fl_fail_sys(err, errno, "unmount '%s'", path);
 	return 0;
 }
 

@@ -3,17 +3,17 @@
 #include "io/loop.h"
 #include <errno.h>
 
-/* Run again and again, with a larger buffer each time, as a worker does not allocate. */
+/* Runs again with a larger buffer each time, because a worker must not allocate. */
 struct read_job {
 	struct fl_job job;
 	int fd;               /* -1: not open yet */
 	char *bytes;          /* room for cap, one of them for a terminator */
 	size_t len, cap, max;
-	uint64_t size;        /* what the file system says; /proc says 0 */
+	uint64_t size;        /* as stat reports it; 0 in /proc */
 	char path[];
 };
 
-/* Reads until the end or until the buffer is full, which is told as -ENOBUFS. */
+/* Reads to the end of the file; -ENOBUFS when the buffer is full before. */
 static int64_t fill(struct read_job *read, const struct fl_fs *fs)
 {
 	struct fl_stat stat;
@@ -21,7 +21,7 @@ static int64_t fill(struct read_job *read, const struct fl_fs *fs)
 	int r;
 
 	if (read->fd < 0) {
-		/* O_NONBLOCK: a FIFO in its place shall not hold up the lane. */
+		/* O_NONBLOCK: a FIFO in its place must not block the lane. */
 		r = fs->open(fs, AT_FDCWD, read->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 		if (r < 0)
 			return r;
@@ -51,8 +51,8 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 	}
 }
 
-/* 0, or why there is no larger buffer. The last byte of the largest one is never kept: it only shows that there was one
- * too many. */
+/* 0, or why there is no larger buffer. The last byte of the largest one is never kept: it only shows that the file is
+ * too long. */
 static enum fl_code grow(struct read_job *read)
 {
 	size_t cap = read->cap * 2;

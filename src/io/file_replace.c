@@ -16,7 +16,7 @@ struct replace_job {
 	char bytes[];                   /* what the pointers point to */
 };
 
-/* ".NAME.0123456789abcdef.tmp": what a crash left of an earlier writing. The number tells it from ".NAME.more". */
+/* ".NAME.0123456789abcdef.tmp": left by a write that crashed. The number distinguishes it from ".NAME.more". */
 static bool is_leftover(const struct replace_job *replace, const char *name)
 {
 	size_t len = strlen(replace->name);
@@ -25,7 +25,7 @@ static bool is_leftover(const struct replace_job *replace, const char *name)
 	       strspn(name + 2 + len, "0123456789abcdef") == 16 && strcmp(name + 18 + len, ".tmp") == 0;
 }
 
-/* A sweep that fails is no reason not to write: the next one tries again. */
+/* A failed sweep does not fail the write: the next one tries again. */
 static void sweep(const struct replace_job *replace, const struct fl_fs *fs, int dir)
 {
 	char buf[2048];
@@ -65,7 +65,7 @@ static int write_temporary(struct replace_job *replace, const struct fl_fs *fs, 
 	return r;
 }
 
-/* A second name for the content that is there. The file itself is never without a name. */
+/* A second name for the present content, so that the file itself is never without a name. */
 static int keep_old(struct replace_job *replace, const struct fl_fs *fs, int dir)
 {
 	int r = fs->unlink(fs, dir, replace->old, 0);

@@ -1,6 +1,5 @@
 #include "io/frame.h"
 #include "base/bytes.h"
-#include "base/limits.h"
 
 static const char greeting[] = "fairlead child ";
 
@@ -61,7 +60,7 @@ int fl_frame_check_hello(const struct fl_frame *frame, struct fl_err *err)
 
 	if (frame->type != FL_FRAME_HELLO || frame->payload.len != sizeof greeting + 3 ||
 	    memcmp(frame->payload.p, greeting, sizeof greeting - 1) != 0)
-		return fl_fail(err, FL_E_INVALID, "did not say hello");
+		return fl_fail(err, FL_E_INVALID, "sent no hello");
 	if ((uint32_t)fl_bytes_get(version, 4) != FL_FRAME_VERSION)
 		return fl_fail(err, FL_E_UNSUPPORTED,
 			       "speaks version %u, this program speaks %d: the program was replaced; restart it",

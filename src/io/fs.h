@@ -1,13 +1,13 @@
-/* fs.h - what may block: files, directories, name lookup.
+/* fs.h - calls that may block: files, directories, name lookup.
  *
- * A table of primitives that returns when it is done, however long that takes. Straight-line code over it is allowed
- * where waiting is: at start-up, in commands, in child programs (fl_io_fs), and inside a job (job.h). From the loop
- * itself never: use the operations of file.h.
+ * A table of calls that return when they are done, however long that takes. Use it where blocking is allowed: at
+ * start-up, in commands, in child programs (fl_io_fs) and inside a job (job.h). Never on the loop: use the operations
+ * of file.h there.
  *
- * Every call returns what the kernel's does, and a negated errno on failure (not a negated enum fl_code): words are
- * made from it with fl_fail_sys. EINTR is never returned. Reads and writes may be short. `dir` is an fd or AT_FDCWD;
- * flags are the kernel's (O_*, AT_*, RESOLVE_*, RENAME_*, LOCK_*). Fds are the seam's and are never inherited by a
- * child. Nothing here allocates with fl_alloc or touches the loop, so all of it may be called from a worker.
+ * Every call returns what the system call does, and a negated errno on failure (not a negated enum fl_code):
+ * fl_fail_sys makes an error of it. EINTR is never returned. Reads and writes may be short. `dir` is an fd or AT_FDCWD;
+ * flags are the kernel's (O_*, AT_*, RESOLVE_*, RENAME_*, LOCK_*). Fds belong to the seam; no child inherits them.
+ * Nothing here allocates with fl_alloc or touches the loop, so a worker may call all of it.
  */
 #pragma once
 #include "io/addr.h"
@@ -15,6 +15,8 @@
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+#define FL_OPEN_RACES_MAX 64         /* path walks that a rename or mount raced with; normally one is enough */
 
 #define FL_NAME_MAX 255   /* bytes of one name in a directory, as everywhere on Linux */
 
@@ -34,7 +36,7 @@ struct fl_fs {
 	int64_t (*write)(const struct fl_fs *fs, int fd, const void *bytes, size_t len);
 	int64_t (*pread)(const struct fl_fs *fs, int fd, void *bytes, size_t len, uint64_t at);
 	int64_t (*pwrite)(const struct fl_fs *fs, int fd, const void *bytes, size_t len, uint64_t at);
-	/* Once one of these has failed, what was written before may be lost although a later one succeeds. */
+	/* Once one of these has failed, earlier writes may be lost although a later sync succeeds. */
 	int (*fsync)(const struct fl_fs *fs, int fd);
 	int (*fdatasync)(const struct fl_fs *fs, int fd);
 	int (*truncate)(const struct fl_fs *fs, int fd, uint64_t size);
@@ -54,30 +56,31 @@ struct fl_fs {
 
 	/* ST_* of the mount that the fd lies on (statvfs): ST_NOEXEC, ST_RDONLY. */
 	int64_t (*mount_flags)(const struct fl_fs *fs, int fd);
-	/* Mount a read-only file with these bytes over the file NAME in the directory, for the caller's mount namespace
-	 * alone. Only in /proc: -EXDEV elsewhere. Changes the process's working directory: for programs of one duty. */
+	/* Mount a read-only file with these bytes over the file NAME in the directory, in the caller's mount namespace
+	 * only. Only in /proc: -EXDEV elsewhere. Changes the process's working directory: for single-purpose
+	 * programs. */
 	int (*cover)(const struct fl_fs *fs, int dir, const char *name, const void *bytes, size_t len);
 
-	/* Some of the names in a directory opened with O_DIRECTORY, going on where the last call ended; 0 at the end.
-	 * Walk them with fl_list_next. len >= FL_LIST_MIN. Neither "." nor ".." is among them. */
+	/* Some of the names in a directory opened with O_DIRECTORY, from where the last call ended; 0 at the end. Walk
+	 * them with fl_list_next. len >= FL_LIST_MIN. Neither "." nor ".." is among them. */
 	int64_t (*list)(const struct fl_fs *fs, int fd, char *buf, size_t len);
 
-	/* flock: LOCK_SH, LOCK_EX or LOCK_UN. Never waits: -EWOULDBLOCK when somebody else holds it. */
+	/* flock: LOCK_SH, LOCK_EX or LOCK_UN. Never waits: -EWOULDBLOCK when another process holds it. */
 	int (*lock)(const struct fl_fs *fs, int fd, int how);
 
 	/* Addresses of a host in the order in which to try them, ports 0; how many. -ENOENT: there is no such name;
-	 * -EAGAIN: no name server answers now. */
+	 * -EAGAIN: no name server answered. */
 	int (*lookup)(const struct fl_fs *fs, const char *host, struct fl_addr *ret, unsigned max);
 
-	/* Watch a directory with what the loop's notify_open (io/sys.h) gave: a number >= 0, the same one for the same
-	 * directory. -ENOSPC: no more watches. */
+	/* Watch a directory with the fd of the loop's notify_open (io/sys.h). Returns a number >= 0, the same one for
+	 * the same directory. -ENOSPC: no more watches. */
 	int (*notify_add)(const struct fl_fs *fs, int notify_fd, const char *path);
 };
 
-#define FL_LIST_MIN 512
+#define FL_LIST_MIN 512   /* least size of list()'s buffer: the longest name fits */
 
-/* The next name of what list() put into `buf`: start with *at = 0; NULL at the end. *ret_type (may be NULL) is a DT_*,
- * DT_UNKNOWN where the file system does not say. */
+/* The next name in the buffer that list() filled: start with *at = 0; NULL at the end. *ret_type (may be NULL) is a
+ * DT_*, DT_UNKNOWN where the file system does not say. */
 const char *fl_list_next(const char *buf, size_t len, size_t *at, unsigned char *ret_type);
 
 /* Whole transfers over the table: 0 or a negated errno. fl_fs_read_all stops at the end or when `len` is full and
@@ -85,10 +88,9 @@ const char *fl_list_next(const char *buf, size_t len, size_t *at, unsigned char 
 int fl_fs_write_all(const struct fl_fs *fs, int fd, const void *bytes, size_t len) FL_MUSTUSE;
 int64_t fl_fs_read_all(const struct fl_fs *fs, int fd, void *bytes, size_t len) FL_MUSTUSE;
 
-/* Removes all that is in a directory that others may write to, and not the directory. Links are not followed. It
- * removes
- * *most names at most, and counts them down: 0, or a negated errno, -E2BIG where more are left or folders are deeper
- * than FL_EMPTY_DEPTH_MAX, -EBUSY at a mount. */
+/* Remove the content of a directory that others may write to, but not the directory. Symlinks are not followed, and
+ * directories may be nested to any depth. It removes or moves at most `*most` names and counts them down. 0, or a
+ * negated errno: -E2BIG when names are left, -EXDEV at a mount. What is removed stays removed after a failure. */
 int fl_fs_empty(const struct fl_fs *fs, int dir, uint32_t *most) FL_MUSTUSE;
 
 struct fl_io;

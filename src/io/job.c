@@ -25,14 +25,14 @@ static void let_go(struct fl_op *op)
 {
 	struct fl_job *job = op->held;
 
-	if (op->state == FL_OP_ENDED)   /* the job is no more, and this one's result holds nothing */
+	if (op->state == FL_OP_ENDED)   /* the job is gone, and its result holds nothing */
 		return;
 	job->op = NULL;
 	if (job->io->sys->job_drop(job->io->sys, job))
 		land(job);
 }
 
-/* To the implementation; false when it does not take it, which has been told. */
+/* Hand it to the implementation; false: refused, and the operation has failed. */
 static bool submit(struct fl_job *job)
 {
 	int r;

@@ -6,11 +6,18 @@
 #include <errno.h>
 #include <stdio.h>
 
+/* Facts found at the open: one for each file, and one for a full disk. */
+#define FL_JOURNAL_FACTS_MAX 9
+/* Retries of the lock: soon at first, so that a hand-over takes a few ms; then rarely, so that a standby costs
+ * nothing. */
+#define FL_LOCK_RETRY_FIRST (5 * FL_NS_PER_MS)
+#define FL_LOCK_RETRY_LAST (100 * FL_NS_PER_MS)
+
 /* One append: waiting, being written, and then a member of the live set. */
 struct fl_journal_record_ {
 	struct fl_journal_item item;
-	enum fl_journal_what what;               /* MARK: a snapshot is asked for */
-	struct fl_journal_append *append;        /* NULL: nobody waits any more */
+	enum fl_journal_what what;               /* MARK: a snapshot */
+	struct fl_journal_append *append;        /* NULL: cancelled or late */
 	struct fl_journal_record_ *queued;       /* next in the queue or the batch */
 	struct fl_journal_record_ *next, *prev;  /* in the live set */
 	char bytes[];
@@ -34,7 +41,7 @@ struct fl_journal {
 	struct fl_journal_record_ *queue, **queue_last;
 	size_t queue_bytes;
 	uint32_t queue_count;
-	struct fl_journal_record_ *batch;        /* being written, or failed and not yet told */
+	struct fl_journal_record_ *batch;        /* being written, or failed and not yet reported */
 	bool batch_failed;
 	struct fl_err batch_err;
 	uint64_t rotate_at;                      /* size of the file at which the next try is due */
@@ -167,7 +174,7 @@ static void job_over(struct fl_job *job)
 		disk_free(disk);
 }
 
-static void start(struct fl_journal *j, enum fl_journal_step step)
+static void start_step(struct fl_journal *j, enum fl_journal_step step)
 {
 	struct fl_journal_disk *disk = j->disk;
 
@@ -245,7 +252,7 @@ static int rotate(struct fl_journal *j)
 				&(struct fl_journal_record){ .what = FL_JOURNAL_MARK, .seq = j->seq + 1 });
 	if (fl_buf_check(out, "new generation", &j->err) < 0)
 		return -(int)j->err.code;
-	start(j, FL_JOURNAL_ROTATE);
+	start_step(j, FL_JOURNAL_ROTATE);
 	return 0;
 }
 
@@ -301,16 +308,16 @@ static void say_why(const struct fl_journal_disk *disk, char why[static 80])
 	if (v->state == FL_JOURNAL_DAMAGED)
 		(void)snprintf(why, 80, "damaged at byte %zu", v->good);
 	else if (v->state == FL_JOURNAL_FOREIGN && v->version)
-		(void)snprintf(why, 80, "of version %u, this program reads %d", v->version, FL_JOURNAL_VERSION);
+		(void)snprintf(why, 80, "of version %u (this program reads %d)", v->version, FL_JOURNAL_VERSION);
 	else if (v->state == FL_JOURNAL_FOREIGN)
-		(void)snprintf(why, 80, "no journal");
+		(void)snprintf(why, 80, "not a journal");
 	else if (disk->read_errno)
 		(void)snprintf(why, 80, "not readable (%.50s)", strerrordesc_np(disk->read_errno));
 	else
-		(void)snprintf(why, 80, "%s", v->state == FL_JOURNAL_EMPTY ? "empty" : "no file of a possible size");
+		(void)snprintf(why, 80, "%s", v->state == FL_JOURNAL_EMPTY ? "empty" : "too large for a journal");
 }
 
-/* One file was looked at: what is to be told of it? */
+/* Judge the file that was read, and add a fact unless it is whole. */
 static void note(struct fl_journal *j, const char *used)
 {
 	struct fl_journal_disk *disk = j->disk;
@@ -326,16 +333,16 @@ static void note(struct fl_journal *j, const char *used)
 	say_why(disk, why);
 	if (v->state == FL_JOURNAL_TORN)
 		(void)fl_fail(&text, FL_E_CORRUPT,
-			      "%s ends with a torn write at byte %zu of %llu, as after a crash: it was cut; nothing "
-			      "acknowledged is missing",
+			      "%s ends with a torn write at byte %zu of %llu, as after a crash: cut it; no "
+			      "acknowledged record is lost",
 			      name, v->good, (unsigned long long)file->size);
 	else
-		(void)fl_fail(&text, FL_E_CORRUPT, "%s is %s: %s; it is kept as %s.%s; check the disk", name, why, used,
-			      name, fl_name(&fl_journal_state_names, (int)v->state));
+		(void)fl_fail(&text, FL_E_CORRUPT, "%s is %s: %s, kept the file as %s.%s: check the disk", name, why,
+			      used, name, fl_name(&fl_journal_state_names, (int)v->state));
 	add_fact(j, v->state, &text);
 }
 
-/* A slice of the file; 1: there is more. */
+/* Replay one slice of the file; 1: there is more. */
 static int replay(struct fl_journal *j)
 {
 	size_t until = j->replayed + FL_JOURNAL_SLICE;
@@ -352,7 +359,7 @@ static int replay(struct fl_journal *j)
 					 NULL :
 					 record_new(got.what, got.kind, got.key, got.value);
 			if (!record)
-				return fl_fail(&j->err, FL_E_NOMEM, "read the records");
+				return fl_fail(&j->err, FL_E_NOMEM, "no memory for the records");
 			record->item.seq = got.seq;
 			live_put(j, record);
 		}
@@ -363,8 +370,8 @@ static int replay(struct fl_journal *j)
 	return 0;
 }
 
-/* Read the next candidate; with none left, what is known by now is the live set. It is written anew in any case: what
- * was read may be in the kernel's memory only, and a tail that was cut must not be met again. */
+/* Read the next candidate. With none left, the records read so far are the live set. It is always written as a new
+ * generation: what was read may be in the kernel's cache only, and a cut tail must not be found again. */
 static int read_next(struct fl_journal *j)
 {
 	struct fl_journal_disk *disk = j->disk;
@@ -376,13 +383,13 @@ static int read_next(struct fl_journal *j)
 		if (file->size <= FL_JOURNAL_FILE_MAX) {
 			disk->in = fl_alloc((size_t)file->size);
 			if (!disk->in)
-				return fl_fail(&j->err, FL_E_NOMEM, "read a file");
-			start(j, FL_JOURNAL_READ);
+				return fl_fail(&j->err, FL_E_NOMEM, "no memory for a file");
+			start_step(j, FL_JOURNAL_READ);
 			return 0;
 		}
 		disk->verdict = (struct fl_journal_verdict){ .state = FL_JOURNAL_UNREADABLE };
 		disk->read_errno = 0;
-		note(j, "it was not read");
+		note(j, "did not read it");
 	}
 	return rotate(j);
 }
@@ -422,28 +429,28 @@ static int file_read(struct fl_journal *j)
 	if (!disk->verdict.usable) {
 		bool another = disk->at + 1 < disk->file_count;
 
-		note(j, another ? "the one before it was tried" : "nothing of it could be used");
+		note(j, another ? "read the one before it" : "could use nothing of it");
 		disk->at++;
 		return read_next(j);
 	}
-	note(j, "what was written before that place was used, what came after it is lost");
+	note(j, "used the records before that byte, lost those after it");
 	return replay_all(j);
 }
 
 static void look_again(struct fl_timer *timer)
 {
-	start(fl_container(timer, struct fl_journal, retry), FL_JOURNAL_LOOK);
+	start_step(fl_container(timer, struct fl_journal, retry), FL_JOURNAL_LOOK);
 }
 
-/* A journal that cannot be written is open all the same: what it holds is worth knowing, and appends try again. */
+/* A journal that cannot be written opens all the same: its records are needed, and appends try again. */
 static void not_begun(struct fl_journal *j)
 {
 	struct fl_err text = { 0 };
 
 	j->disk->sealed = true;
 	(void)fl_fail(&text, FL_E_IO,
-		      "%s cannot be written now (%.100s): appends are refused until it can; free disk space or make "
-		      "it writable",
+		      "write %s: %.100s: appends fail until this succeeds: free disk space or make the directory "
+		      "writable",
 		      j->disk->name, j->err.text);
 	add_fact(j, FL_JOURNAL_UNWRITABLE, &text);
 }
@@ -510,7 +517,7 @@ void fl_journal_open(struct fl_io *io, struct fl_journal_open *open)
 	j->retry.fire = look_again;
 	fl_hmap_init(&j->live, key_of, seed);
 	open->journal = j;
-	start(j, FL_JOURNAL_LOOK);
+	start_step(j, FL_JOURNAL_LOOK);
 }
 
 /* ---- appending ---- */
@@ -547,7 +554,7 @@ static struct fl_journal_record_ *take_queue(struct fl_journal *j)
 	return all;
 }
 
-/* Move what can go in one write from the queue to the batch: up to a snapshot that is asked for. */
+/* Move what can go in one write from the queue to the batch: up to a requested snapshot. */
 static void take_batch(struct fl_journal *j)
 {
 	struct fl_journal_record_ **last = &j->batch;
@@ -584,7 +591,7 @@ static int write_batch(struct fl_journal *j)
 	}
 	if (fl_buf_check(out, "append", &j->err) < 0)
 		return -(int)j->err.code;
-	start(j, FL_JOURNAL_APPEND);
+	start_step(j, FL_JOURNAL_APPEND);
 	return 0;
 }
 
@@ -634,18 +641,18 @@ static void rotate_failed(struct fl_journal *j)
 
 	(void)fl_wrap(&j->err, "journal %s: new file", j->disk->name);
 	if (was_append)
-		(void)fl_wrap(&j->batch_err, "may or may not be found after a restart");
+		(void)fl_wrap(&j->batch_err, "may or may not be there after a restart");
 	else
 		j->batch_err = j->err;
 	j->rotate_at = j->disk->size + FL_JOURNAL_LOG_MAX;
 	if (batch)
 		tell_batch(j);
-	/* Nothing can be appended: whoever waits is told, and the next one tries again. */
+	/* Nothing can be appended: all that wait fail, and the next append tries again. */
 	if (j->disk->sealed || is_full(j))
 		fail_all(take_queue(j), &j->err);
 }
 
-/* The file is in doubt: only a new generation says for certain that what failed is not there. */
+/* The file is in doubt: only a new generation makes certain that the failed records are not in it. */
 static void append_failed(struct fl_journal *j)
 {
 	batch_fails(j);
@@ -736,8 +743,9 @@ static int check(const struct fl_journal *j, enum fl_journal_what what, struct f
 	return 0;
 }
 
-static void begin(struct fl_journal *j, struct fl_journal_append *append, enum fl_journal_what what, uint8_t kind,
-		  struct fl_str key, struct fl_str value)
+static void begin_append(struct fl_journal *j, struct fl_journal_append *append, enum fl_journal_what what,
+			 uint8_t kind,
+			 struct fl_str key, struct fl_str value)
 {
 	struct fl_journal_record_ *record;
 	struct fl_err err = { 0 };
@@ -768,15 +776,15 @@ static void begin(struct fl_journal *j, struct fl_journal_append *append, enum f
 void fl_journal_put(struct fl_journal *j, struct fl_journal_append *append, uint8_t kind, struct fl_str key,
 		    struct fl_str value)
 {
-	begin(j, append, FL_JOURNAL_PUT, kind, key, value);
+	begin_append(j, append, FL_JOURNAL_PUT, kind, key, value);
 }
 
 void fl_journal_delete(struct fl_journal *j, struct fl_journal_append *append, struct fl_str key)
 {
-	begin(j, append, FL_JOURNAL_DELETE, 0, key, FL_S(""));
+	begin_append(j, append, FL_JOURNAL_DELETE, 0, key, FL_S(""));
 }
 
 void fl_journal_snapshot(struct fl_journal *j, struct fl_journal_append *append)
 {
-	begin(j, append, FL_JOURNAL_MARK, 0, FL_S(""), FL_S(""));
+	begin_append(j, append, FL_JOURNAL_MARK, 0, FL_S(""), FL_S(""));
 }

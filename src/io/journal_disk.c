@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* A generation has at most so many digits: its successor is still a number. */
+/* Most digits of a generation: its successor is still a number. */
 enum { DIGITS_MAX = 18, READ_TRIES = 3 };
 static const char temporary[] = ".new";
 
@@ -19,7 +19,7 @@ static int failed(struct fl_journal_disk *disk, const char *what, int r)
 	return r;
 }
 
-/* ---- looking ---- */
+/* ---- listing ---- */
 
 /* "NAME.12" or "NAME.12.rest": the number, and where the rest begins. */
 static bool parse(const struct fl_journal_disk *disk, const char *file, uint64_t *ret_generation, const char **ret_rest)
@@ -36,7 +36,7 @@ static bool parse(const struct fl_journal_disk *disk, const char *file, uint64_t
 	       (**ret_rest == 0 || **ret_rest == '.') && strlen(file) < FL_JOURNAL_PATH;
 }
 
-/* Keep the newest ones. One that finds no room stays on the disk and is seen by a later start. */
+/* Keep the newest ones. One that finds no room stays on the disk for a later open. */
 static void found_file(struct fl_journal_disk *disk, uint64_t generation)
 {
 	unsigned i = disk->file_count;
@@ -49,7 +49,7 @@ static void found_file(struct fl_journal_disk *disk, uint64_t generation)
 	disk->file_count += disk->file_count < FL_JOURNAL_FILES;
 }
 
-/* Oldest first; with no room left the oldest goes from the disk. */
+/* Oldest first; with no room left the oldest is removed from the disk. */
 static void found_aside(struct fl_journal_disk *disk, const struct fl_fs *fs, uint64_t generation, const char *name)
 {
 	unsigned i;
@@ -107,8 +107,8 @@ static int look(struct fl_journal_disk *disk, const struct fl_fs *fs)
 	int r;
 
 	if (disk->dir < 0) {
-		/* Others pass through, and see nothing: the CDI hook's program lies below, and a container with users
-		 * of its own has nobody's rights to start it. */
+		/* Other users may pass through but not list it: the CDI hook's program lies below, and a container with
+		 * a user namespace starts it as an unprivileged user. */
 		r = fs->mkdir(fs, AT_FDCWD, disk->dir_path, 0711);
 		if (r < 0 && r != -EEXIST && r != -EROFS)
 			return failed(disk, "make the directory", r);
@@ -129,7 +129,7 @@ static int look(struct fl_journal_disk *disk, const struct fl_fs *fs)
 		fl_journal_file_name(disk, disk->files[i].generation, "", name);
 		r = fs->stat(fs, disk->dir, name, AT_SYMLINK_NOFOLLOW, &stat);
 		if (r < 0)
-			return failed(disk, "look at a file", r);
+			return failed(disk, "stat a file", r);
 		disk->files[i].size = S_ISREG(stat.mode) ? stat.size : UINT64_MAX;
 	}
 	return 0;
@@ -149,8 +149,8 @@ static int64_t read_once(struct fl_journal_disk *disk, const struct fl_fs *fs, c
 	return n;
 }
 
-/* A disk that does not give a file is asked again before the file is given up, since an older one has less in it. What
- * this machine lacks for the moment is no reason to give it up at all. */
+/* A file that cannot be read is tried again before it is given up, since an older one holds less. A passing shortage of
+ * this machine is no reason to give it up at all. */
 static int read_file(struct fl_journal_disk *disk, const struct fl_fs *fs)
 {
 	char name[FL_JOURNAL_PATH];
@@ -170,7 +170,7 @@ static int read_file(struct fl_journal_disk *disk, const struct fl_fs *fs)
 
 /* ---- writing ---- */
 
-/* What was found bad gets another name, so that nobody reads it again; the oldest of those go. */
+/* Rename bad files, so that no later open reads them; remove the oldest of those. */
 static void set_aside(struct fl_journal_disk *disk, const struct fl_fs *fs)
 {
 	char from[FL_JOURNAL_PATH], to[FL_JOURNAL_PATH];
@@ -197,7 +197,7 @@ static void set_aside(struct fl_journal_disk *disk, const struct fl_fs *fs)
 	}
 }
 
-/* The current generation and the one before stay. What cannot be removed is tried again next time. */
+/* The current generation and the one before stay. A failed removal is tried again next time. */
 static void tidy(struct fl_journal_disk *disk, const struct fl_fs *fs)
 {
 	char name[FL_JOURNAL_PATH];
@@ -218,7 +218,7 @@ static int write_new(struct fl_journal_disk *disk, const struct fl_fs *fs, const
 	static const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 	int fd = fs->open(fs, disk->dir, name, flags, 0600), r;
 
-	if (fd == -EEXIST) {   /* of an attempt that could not even take it away again */
+	if (fd == -EEXIST) {   /* left by a failed attempt that could not remove it either */
 		r = fs->unlink(fs, disk->dir, name, 0);
 		fd = r < 0 ? r : fs->open(fs, disk->dir, name, flags, 0600);
 	}
@@ -249,7 +249,7 @@ static int rotate(struct fl_journal_disk *disk, const struct fl_fs *fs)
 	r = write_new(disk, fs, from, &fd);
 	if (r < 0)
 		return r;
-	/* From here on a crash may leave the new file in force, so the old one must not get anything more. */
+	/* From here on the new file may be the valid one after a crash, so append nothing more to the old one. */
 	disk->sealed = true;
 	disk->highest = generation;
 	r = fs->rename(fs, disk->dir, from, disk->dir, to, 0);
@@ -292,8 +292,8 @@ static int write_at(const struct fl_fs *fs, int fd, const char *bytes, size_t le
 	return 0;
 }
 
-/* What could not be written whole is taken away again, for good: otherwise a part of what was refused might be found
- * after a crash. A failed sync leaves nobody knowing what is there: that file gets nothing more. */
+/* Durably remove what could not be written whole: otherwise a crash might bring back part of a failed append. After a
+ * failed sync the file's content is unknown: append nothing more to it. */
 static int append(struct fl_journal_disk *disk, const struct fl_fs *fs)
 {
 	int r = write_at(fs, disk->fd, disk->out.p, disk->out.len, disk->size);

@@ -1,18 +1,20 @@
-/* journal_disk.h - a journal's files: the straight-line half, which runs in a job. For io/journal.c only.
+/* journal_disk.h - a journal's files: the blocking half, which runs in a job. For io/journal.c only.
  *
- * Each step is one job; what it needs is put into the struct before, what it found is in it afterwards. The steps
- * decide nothing about records: they move whole buffers.
+ * Each step is one job. The struct holds its input before and its result afterwards. The steps decide nothing about
+ * records: they move whole buffers.
  */
 #pragma once
-#include "base/limits.h"
 #include "io/job.h"
 #include "io/journal_format.h"
 
+/* Damaged files kept for people to look at. Beyond that the oldest is removed. */
+#define FL_JOURNAL_ASIDE_MAX 8
+
 enum fl_journal_step {
-	FL_JOURNAL_LOOK,             /* open and lock the directory, see which files there are */
+	FL_JOURNAL_LOOK,             /* open and lock the directory, list its files */
 	FL_JOURNAL_READ,             /* read files[at] into `in`, and judge it */
-	FL_JOURNAL_ROTATE,           /* `out` becomes a new generation; then tidy up */
-	FL_JOURNAL_APPEND,           /* `out` goes to the end of the current one */
+	FL_JOURNAL_ROTATE,           /* write `out` as a new generation; then tidy up */
+	FL_JOURNAL_APPEND,           /* append `out` to the current generation */
 };
 
 enum { FL_JOURNAL_FILES = 8, FL_JOURNAL_ASIDE = FL_JOURNAL_ASIDE_MAX + FL_JOURNAL_FILES, FL_JOURNAL_PATH = 160 };
@@ -20,7 +22,7 @@ enum { FL_JOURNAL_FILES = 8, FL_JOURNAL_ASIDE = FL_JOURNAL_ASIDE_MAX + FL_JOURNA
 struct fl_journal_file {
 	uint64_t generation;
 	uint64_t size;
-	enum fl_journal_state bad;   /* not WHOLE: to be set aside at the next chance */
+	enum fl_journal_state bad;   /* not WHOLE: to be renamed aside at the next chance */
 };
 
 struct fl_journal_aside {
@@ -36,9 +38,9 @@ struct fl_journal_disk {
 	char *dir_path, *name;
 
 	int dir, fd;                 /* -1: not open */
-	uint64_t size;               /* of the current file, as far as it is whole */
+	uint64_t size;               /* of the whole part of the current file */
 	uint64_t highest;            /* generation ever seen */
-	bool sealed;                 /* nothing may be appended to the current file any more: rotate */
+	bool sealed;                 /* append nothing more to the current file: rotate */
 
 	struct fl_journal_file files[FL_JOURNAL_FILES];   /* newest first; the current one too */
 	unsigned file_count, at;

@@ -1,7 +1,6 @@
 #include "io/journal_format.h"
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "base/limits.h"
 
 FL_NAMES(fl_journal_state_names, FL_JOURNAL_STATE_COUNT_, [FL_JOURNAL_WHOLE] = "whole", [FL_JOURNAL_TORN] = "torn",
 	 [FL_JOURNAL_DAMAGED] = "damaged", [FL_JOURNAL_EMPTY] = "empty", [FL_JOURNAL_FOREIGN] = "foreign",
@@ -65,10 +64,10 @@ struct reader {
 	const uint8_t *p;
 	size_t len;
 	uint32_t seed;
-	uint64_t budget;           /* bytes that may still be checksummed while looking behind damage */
+	uint64_t budget;           /* bytes that the search behind damage may still checksum */
 };
 
-/* Could a record stand here? Everything but the checksum; cheap, and enough to know its size. */
+/* Could a record stand here? Checks everything but the checksum: cheap, and enough to know its size. */
 static bool plausible(const struct reader *r, size_t at, size_t *ret_body)
 {
 	const uint8_t *p = r->p + at;
@@ -84,7 +83,7 @@ static bool plausible(const struct reader *r, size_t at, size_t *ret_body)
 	return fl_journal_size(0, (size_t)body) <= r->len - at;
 }
 
-/* Read the record at `at`; its size, or 0 when there is none that is whole. */
+/* Read the record at `at`. Returns its size, or 0 when no whole record stands there. */
 static size_t record_at(const struct reader *r, size_t at, struct fl_journal_record *ret)
 {
 	const uint8_t *p = r->p + at;
@@ -104,8 +103,8 @@ static size_t record_at(const struct reader *r, size_t at, struct fl_journal_rec
 	return fl_journal_size(0, body);
 }
 
-/* The record with number `lost` cannot be read. Does anything behind it show that it had been safe? Costs a bounded
- * number of checksums whatever the bytes are; when the budget is gone the answer is the careful one. */
+/* The record with number `lost` cannot be read. Does a later record show that it had been synced? The number of
+ * checksums is bounded, whatever the bytes are; beyond it the answer is yes. */
 static bool was_promised(struct reader *r, size_t at, uint64_t lost)
 {
 	struct fl_journal_record record;
@@ -171,7 +170,7 @@ struct fl_journal_verdict fl_journal_judge(const void *bytes, size_t len)
 		bool is_mark = record.what == FL_JOURNAL_MARK;
 
 		/* A snapshot keeps the numbers that its records had, so they only rise; the log counts on from the
-		 * mark. A good checksum in the wrong place was written by nobody of ours. */
+		 * mark. We never write a good checksum in the wrong place. */
 		bool fits = verdict.usable ? record.seq == verdict.seq + 1 && !is_mark :
 					     fits_snapshot(&record, verdict.seq, mark);
 

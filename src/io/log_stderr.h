@@ -3,7 +3,7 @@
  *     struct fl_log_to to = fl_log_to_stderr(io);
  *     fl_log_init(&log, &to, "node");
  *
- * A reader that does not read must not stop a device list: while stderr has no room, lines are dropped.
+ * Never blocks: while stderr has no room, lines are dropped.
  */
 #pragma once
 #include "base/log.h"

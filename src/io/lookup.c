@@ -21,7 +21,7 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	struct fl_lookup *lookup = fl_container(op, struct fl_lookup, op);
 
 	if (job->result == -ENOENT || job->result == 0) {
-		fl_op_fail(op, FL_E_NOTFOUND, "look up '%s': there is no such host", from->host);
+		fl_op_fail(op, FL_E_NOTFOUND, "look up '%s': no such host", from->host);
 	} else if (job->result == -EAGAIN) {
 		fl_op_fail(op, FL_E_RETRY, "look up '%s': no name server answers", from->host);
 	} else if (job->result < 0) {
@@ -51,7 +51,7 @@ void fl_lookup(struct fl_io *io, struct fl_lookup *lookup)
 		return;
 	}
 	if (host.len == 0 || host.len > FL_HOST_MAX) {
-		fl_op_refuse(&lookup->op, io, FL_E_INVALID, "look up '%.*s': not the name of a host", FL_ARG(host));
+		fl_op_refuse(&lookup->op, io, FL_E_INVALID, "look up '%.*s': not a host name", FL_ARG(host));
 		return;
 	}
 	job = fl_zalloc(sizeof *job + host.len + 1);

@@ -54,7 +54,7 @@ const struct fl_fs *fl_io_fs(struct fl_io *io)
 	return io->sys->fs;
 }
 
-/* ---- time and chance ---- */
+/* ---- time and random bytes ---- */
 
 uint64_t fl_now(struct fl_io *io)
 {
@@ -80,7 +80,7 @@ int fl_random(struct fl_io *io, void *bytes, size_t len, struct fl_err *err)
 
 void fl_timer_set(struct fl_io *io, struct fl_timer *timer, uint64_t at)
 {
-	/* Not before now: one that is set again and again in the past must not push back those that are due. */
+	/* Not before now: a timer that is repeatedly set in the past must not delay those that are due. */
 	fl_timers_set(&io->timers, timer, at < io->now ? io->now : at);
 }
 
@@ -166,7 +166,7 @@ static bool call_poll(struct fl_io *io, struct fl_poll *poll, unsigned what)
 {
 	if (what & FL_HUNGUP)
 		what |= poll->want;
-	what &= poll->want | FL_HUNGUP;   /* the interest may have changed since it was told */
+	what &= poll->want | FL_HUNGUP;   /* the interest may have changed since the report */
 	if (!what)
 		return true;
 	poll->ready(poll, what);
@@ -178,7 +178,7 @@ static void run_batch(struct fl_io *io)
 	bool time_left = true;
 
 	while (time_left && io->at < io->len) {
-		struct fl_event *event = &io->batch[io->at++];
+		struct fl_io_event *event = &io->batch[io->at++];
 
 		if (!event->token)
 			continue;
@@ -231,7 +231,7 @@ int fl_io_turn(struct fl_io *io, uint64_t until, struct fl_err *err)
 		io->len = (unsigned)n;
 	}
 	io->turn_began = io->now = io->sys->now(io->sys);
-	/* Each of the three has at least one call in a turn, whatever the others take. */
+	/* Each of the three gets at least one call a turn, however long the others take. */
 	run_batch(io);
 	run_timers(io);
 	run_ended(io);

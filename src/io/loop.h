@@ -1,8 +1,13 @@
-/* loop.h - the inside of a struct fl_io: for the files of this folder only. */
+/* loop.h - the inside of struct fl_io, for the files of this folder only. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/notify.h"
 #include "io/sys.h"
+
+/* Events taken from the kernel at a time: few enough to stop in time, enough that the call is 2 % of the work. */
+#define FL_TURN_EVENTS 64
+/* A turn stops here and goes on in the next: half of the promised 2 ms, so one callback may take the other half. */
+#define FL_TURN_BUDGET (1 * FL_NS_PER_MS)
 
 struct fl_io {
 	struct fl_sys *sys;
@@ -12,7 +17,7 @@ struct fl_io {
 	/* The ended operations: those of this turn, then those that end meanwhile. */
 	struct fl_op *doing, *ended, **ended_last;
 
-	/* What wait() told; at..len are still to be called back, token NULL: nobody wants to know any more. */
+	/* The events of wait(); at..len are still to be called back. token NULL: its poll was stopped. */
 	unsigned at, len;
 	bool stopped;
 	uint64_t turn_began;
@@ -23,7 +28,7 @@ struct fl_io {
 
 	/* notify.c */
 	struct fl_notify *notifies, **notifies_last;
-	struct fl_notify *notify_next;       /* the one to look at next while changes are told */
+	struct fl_notify *notify_next;       /* the next one, while a change is being reported */
 	struct fl_poll notify_poll;          /* fd -1: not open */
 	struct fl_timer notify_more;
 	unsigned notify_setups;              /* jobs in flight that may add a watch */
@@ -32,7 +37,7 @@ struct fl_io {
 	struct fl_child *undead;
 	unsigned undead_count;
 
-	struct fl_event batch[FL_TURN_EVENTS];
+	struct fl_io_event batch[FL_TURN_EVENTS];
 };
 
 void fl_op_append(struct fl_op *op);                       /* op.c: to the ended ones */

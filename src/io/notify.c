@@ -5,13 +5,18 @@
 #include <assert.h>
 #include <errno.h>
 
-/* Set up the kernel's watch, or find out what the directory looks like: both may block. */
+/* How often to retry a missing directory, and to list one without a kernel watch: soon at first, as it may just be
+ * being made; then so rarely that it costs nothing. */
+#define FL_NOTIFY_RETRY_FIRST (10 * FL_NS_PER_MS)
+#define FL_NOTIFY_RETRY_LAST (1 * FL_NS_PER_S)
+
+/* Sets up the kernel's watch, or lists the directory: both may block. */
 struct look_job {
 	struct fl_job job;
 	int notify_fd;        /* -1: no kernel watches */
 	int watch;            /* -1: none; `result` says why */
-	bool told;            /* the watch is somebody's */
-	uint64_t seen;        /* else: a digest of all names and what they stand for; 0: no such directory */
+	bool taken;           /* a struct fl_notify has the watch */
+	uint64_t seen;        /* without a watch: a digest of all names and their files; 0: no such directory */
 	char dir[];
 };
 
@@ -68,7 +73,7 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 		return;
 	}
 	job->result = look(looking, fs);
-	if (job->result >= 0)   /* it is there, but is not watched: say why */
+	if (job->result >= 0)   /* it exists but is not watched: the reason */
 		job->result = looking->notify_fd >= 0 ? looking->watch : -EMFILE;
 }
 
@@ -80,8 +85,8 @@ static bool is_used(const struct fl_io *io, int watch)
 	return false;
 }
 
-/* Not while a job may be about to be told the same number: its directory would go unwatched. What stays is dropped when
- * it tells something. */
+/* Not while a job may be about to get the same number: its directory would go unwatched. A watch that stays is dropped
+ * at its next change. */
 static void drop_watch(struct fl_io *io, int watch)
 {
 	if (watch >= 0 && io->notify_setups == 0 && io->notify_poll.fd >= 0 && !is_used(io, watch))
@@ -93,7 +98,7 @@ static void release(struct fl_job *job)
 	struct look_job *looking = fl_container(job, struct look_job, job);
 
 	job->io->notify_setups--;
-	if (!looking->told)
+	if (!looking->taken)
 		drop_watch(job->io, looking->watch);
 	if (!job->io->notifies)
 		fl_notifies_close(job->io);
@@ -113,9 +118,9 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	struct fl_notify *notify = fl_container(op, struct fl_notify, op);
 
 	notify->watch = looking->watch;
-	looking->told = true;
+	looking->taken = true;
 	if (looking->seen != notify->seen)
-		notify->told = false;
+		notify->reported = false;
 	notify->seen = looking->seen;
 	if (looking->watch < 0)
 		fl_op_fail_sys(op, (int)-job->result, "watch '%s'", looking->dir);
@@ -126,25 +131,25 @@ static void finish(struct fl_job *job, struct fl_op *op)
 static void looked(struct fl_op *op)
 {
 	struct fl_notify *notify = fl_container(op, struct fl_notify, op);
-	bool tell = !notify->told;
+	bool report = !notify->reported;
 
 	if (op->result >= 0) {
 		notify->hint = (struct fl_err){ .code = FL_OK };
 		notify->delay = 0;
-		tell = true;
+		report = true;
 	} else {
 		uint64_t wait = fl_backoff(&notify->delay, FL_NOTIFY_RETRY_FIRST, FL_NOTIFY_RETRY_LAST);
 
 		fl_timer_set(notify->io, &notify->timer, fl_now(notify->io) + wait);
 	}
-	notify->told = true;
-	if (tell)
+	notify->reported = true;
+	if (report)
 		notify->changed(notify, "");
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- the kernel's changes ---- */
 
-static void tell(struct fl_io *io, const struct fl_change *change)
+static void report_change(struct fl_io *io, const struct fl_change *change)
 {
 	bool used = change->watch < 0 || change->gone;
 
@@ -155,7 +160,7 @@ static void tell(struct fl_io *io, const struct fl_change *change)
 		used = true;
 		if (change->gone) {
 			n->watch = -1;
-			n->told = false;   /* what the look finds may be another state than the one that is told now */
+			n->reported = false;   /* the listing may find another state than the one reported now */
 			start_look(n);
 		}
 		n->changed(n, change->watch < 0 ? "" : change->name);
@@ -176,7 +181,7 @@ static void drain(struct fl_io *io)
 		}
 		if (io->sys->notify_read(io->sys, io->notify_poll.fd, &change) <= 0)
 			return;
-		tell(io, &change);
+		report_change(io, &change);
 	}
 }
 
@@ -191,7 +196,7 @@ static void drain_more(struct fl_timer *timer)
 	drain(fl_container(timer, struct fl_io, notify_more));
 }
 
-/* Without it directories are looked at by the clock; each look tries again. */
+/* Without it directories are listed on a timer; each listing tries again. */
 static void open_notify(struct fl_io *io)
 {
 	struct fl_poll *poll = &io->notify_poll;
@@ -238,7 +243,7 @@ void fl_notify_start(struct fl_io *io, struct fl_notify *notify)
 	notify->timer = (struct fl_timer){ .fire = look_again };
 	notify->delay = 0;
 	notify->seen = 0;
-	notify->told = false;
+	notify->reported = false;
 	notify->watch = -1;
 	fl_chain_append(&io->notifies_last, notify);
 	start_look(notify);
@@ -261,7 +266,7 @@ void fl_notify_stop(struct fl_notify *notify)
 		fl_notifies_close(io);
 }
 
-/* An instance is one of 128 that all processes of a user share, so it is not kept. A worker may still use it. */
+/* All processes of a user share 128 instances, so none is kept without need. A worker may still use it. */
 void fl_notifies_close(struct fl_io *io)
 {
 	if (io->notify_poll.fd < 0 || io->notify_setups > 0)

@@ -67,7 +67,7 @@ void fl_op_cancel(struct fl_op *op)
 	op->state = FL_OP_IDLE;
 }
 
-/* What the words of a failure are, for both kinds below. */
+/* The text of a failure, for both functions below. */
 static void fail(struct fl_op *op, struct fl_err *err)
 {
 	if (op->err)

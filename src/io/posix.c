@@ -1,4 +1,5 @@
 #include "io/posix.h"
+#include "io/loop.h"
 #include <assert.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -17,8 +18,8 @@ static int64_t read_clock(clockid_t id)
 static uint64_t now(struct fl_sys *sys)
 {
 	(void)sys;
-	/* The time that the machine slept counts: a lease runs out for one that sleeps, too. Never 0, and no one misses
-	 * the half of a ns. */
+	/* Counts the time that the machine slept: a lease expires then too. Never 0; the half of a ns does not
+	 * matter. */
 	return (uint64_t)read_clock(CLOCK_BOOTTIME) | 1;
 }
 
@@ -60,7 +61,7 @@ static int wait_ms(struct fl_posix *posix, struct epoll_event *events, unsigned 
 {
 	int ms = -1;
 
-	if (left)   /* up, or the loop would spin for the last ms; an hour at most is as good as more */
+	if (left)   /* round up, or the loop would spin for the last ms; wait an hour at most */
 		ms = left->tv_sec >= 3600 ? 3600000 : (int)(left->tv_sec * 1000 + (left->tv_nsec + 999999) / 1000000);
 	return epoll_wait(posix->epoll, events, (int)max, ms);
 }
@@ -91,7 +92,7 @@ static unsigned what_of(uint32_t events)
 	       (events & (EPOLLHUP | EPOLLERR) ? FL_HUNGUP : 0u);
 }
 
-static int wait_events(struct fl_sys *sys, uint64_t until, struct fl_event *events, unsigned max)
+static int wait_events(struct fl_sys *sys, uint64_t until, struct fl_io_event *events, unsigned max)
 {
 	struct fl_posix *posix = fl_posix_of(sys);
 	struct epoll_event got[FL_TURN_EVENTS];
@@ -105,7 +106,7 @@ static int wait_events(struct fl_sys *sys, uint64_t until, struct fl_event *even
 		if (got[i].data.ptr == posix)
 			jobs = true;
 		else
-			events[len++] = (struct fl_event){ got[i].data.ptr, what_of(got[i].events) };
+			events[len++] = (struct fl_io_event){ got[i].data.ptr, what_of(got[i].events) };
 	}
 	/* Those that do not fit keep the fd readable. */
 	if (jobs)
@@ -125,6 +126,7 @@ static void free_posix(struct fl_sys *sys)
 
 	fl_workers_free(posix);
 	fl_free(posix->inotify);
+	(void)fl_posix_launch_over(posix);   /* the memory of one that hangs stays */
 	(void)close(posix->epoll);
 	if (posix->spare >= 0)
 		(void)close(posix->spare);

@@ -1,20 +1,21 @@
 /* posix.h - the inside of the real implementation of io/sys.h: for io/posix*.c only. */
 #pragma once
-#include "base/limits.h"
 #include "io/sys.h"
 #include <errno.h>
 #include <stdio.h>
 
 struct fl_workers;
 struct fl_posix_inotify;
+struct fl_posix_launch;
 
 struct fl_posix {
 	struct fl_sys sys;
 	int epoll;
-	bool no_pwait2;              /* a kernel or a seccomp filter without it: round up to ms */
-	int spare;                   /* an fd to give up when there are no others; -1: not needed yet */
+	bool no_pwait2;              /* the kernel or a seccomp filter lacks it: round up to ms */
+	int spare;                   /* an fd to close when no other is left; -1: not needed yet */
 	struct fl_workers *workers;  /* NULL: no job yet */
 	struct fl_posix_inotify *inotify;
+	struct fl_posix_launch *launch;      /* of a child that shares our memory until its exec; NULL: none */
 };
 
 static inline struct fl_posix *fl_posix_of(struct fl_sys *sys)
@@ -22,7 +23,7 @@ static inline struct fl_posix *fl_posix_of(struct fl_sys *sys)
 	return fl_container(sys, struct fl_posix, sys);
 }
 
-/* The kernel's way to fail, as the seam's. */
+/* A system call's result as the seam returns it: a negated errno on failure. */
 static inline int64_t fl_sys_result(int64_t r)
 {
 	return r < 0 ? -errno : r;
@@ -40,9 +41,10 @@ int fl_posix_lookup(const struct fl_fs *fs, const char *host, struct fl_addr *re
 
 void fl_posix_sockets(struct fl_sys *sys);               /* each fills in its part of the table */
 void fl_posix_children(struct fl_sys *sys);
+bool fl_posix_launch_over(struct fl_posix *posix);
 void fl_posix_notify(struct fl_sys *sys);
 void fl_posix_workers(struct fl_sys *sys);
 
-unsigned fl_workers_returned(struct fl_posix *posix, struct fl_event *events, unsigned max);
+unsigned fl_workers_returned(struct fl_posix *posix, struct fl_io_event *events, unsigned max);
 void fl_workers_free(struct fl_posix *posix);
 int fl_posix_cover(const struct fl_fs *fs, int dir, const char *name, const void *bytes, size_t len);

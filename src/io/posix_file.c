@@ -21,8 +21,8 @@ static int open_in(const struct fl_fs *fs, int dir, const char *path, int flags,
 	long r;
 
 	UNUSED_FS;
-	/* EAGAIN: a rename or a mount raced with the walk, and the kernel cannot tell whether it stayed inside. Whoever
-	 * renames without end must not hold up the caller. */
+	/* EAGAIN: a rename or a mount raced with the walk, and the kernel cannot tell whether it stayed inside. Endless
+	 * renames must not hold up the caller. */
 	for (unsigned races = 0;; races += errno == EAGAIN) {
 		r = syscall(SYS_openat2, dir, path, &how, sizeof how);
 		if (r >= 0 || (errno != EINTR && errno != EAGAIN) || races == FL_OPEN_RACES_MAX)
@@ -152,7 +152,7 @@ static int make_node(const struct fl_fs *fs, int dir, const char *path, unsigned
 	UNUSED_FS;
 	if (r < 0)
 		return r;
-	/* Past the umask; and not by its name, where a link may stand by now. */
+	/* Regardless of the umask; and not by its name, which may be a symlink by now. */
 	fd = (int)fl_sys_result(FL_SYS_RETRY(openat(dir, path, O_PATH | O_NOFOLLOW | O_CLOEXEC)));
 	if (fd < 0)
 		return fd;
@@ -172,7 +172,7 @@ static int64_t read_symlink(const struct fl_fs *fs, int dir, const char *path, c
 	return fl_sys_result(FL_SYS_RETRY(readlinkat(dir, path, buf, len)));
 }
 
-/* The kernel's records become ours where they stand: ours are always shorter. */
+/* Convert the kernel's records in place: ours are always shorter. */
 static size_t compact(char *buf, size_t len)
 {
 	size_t out = 0;

@@ -7,7 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Mounts by fd alone: no path is walked twice, so nobody can swap one meanwhile. */
+/* Mounts by fd alone: no path is walked twice, so none can be swapped meanwhile. */
 
 static int result(long r)
 {
@@ -43,8 +43,8 @@ static int put_file(int dir, const char *name, const void *bytes, size_t len)
 	return n < 0 ? (int)n : (size_t)n == len ? 0 : -ENOSPC;
 }
 
-/* A mount of its own of a file in a mount: the kernel makes one only of what is mounted somewhere, so the directory is
- * hidden for a moment. */
+/* A mount of a single file of a mount. The kernel clones only what is mounted somewhere, so this hides the directory
+ * for a moment. */
 static int take_file(int root, int dir, const char *name)
 {
 	int tree, r = result(syscall(SYS_move_mount, root, "", dir, "",

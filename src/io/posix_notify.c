@@ -2,7 +2,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* What one read gave and has not been told yet. Small: the kernel keeps the rest. */
+/* What one read returned and has not been reported yet. Small: the kernel keeps the rest. */
 struct fl_posix_inotify {
 	size_t at, len;
 	_Alignas(struct inotify_event) char bytes[1024];
@@ -48,7 +48,7 @@ static int notify_read(struct fl_sys *sys, int fd, struct fl_change *ret)
 		memcpy(ret->name, in->bytes + in->at + sizeof event, name);
 	}
 	in->at += sizeof event + event.len;
-	if (event.mask & IN_MOVE_SELF)   /* it is watched under a path that is no longer its own */
+	if (event.mask & IN_MOVE_SELF)   /* the watched path is no longer its own */
 		(void)inotify_rm_watch(fd, event.wd);
 	return 1;
 }

@@ -82,10 +82,10 @@ static void set_option(int fd, int level, int name)
 {
 	int one = 1;
 
-	(void)setsockopt(fd, level, name, &one, sizeof one);   /* none of ours matters enough to fail */
+	(void)setsockopt(fd, level, name, &one, sizeof one);   /* no option of ours is worth a failure */
 }
 
-/* Closes fd and keeps the errno that a call before has left. */
+/* Closes fd and keeps the errno of the call before. */
 static int give_up(int fd)
 {
 	int sys = errno;
@@ -144,7 +144,7 @@ static int remove_stale(const char *path, const union address *addr, socklen_t l
 	r = connect(fd, &addr->any, len) < 0 ? errno : 0;
 	(void)close(fd);
 	if (r != ECONNREFUSED && r != ENOENT)
-		return -EADDRINUSE;   /* also when it is busy, or not ours to ask */
+		return -EADDRINUSE;   /* also when it is busy, or connecting to it is not allowed */
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
@@ -162,7 +162,7 @@ static int bind_unix(int fd, const char *path, const union address *addr, sockle
 		if (bind(fd, &addr->any, len) < 0)
 			return -errno;
 	}
-	/* Nobody can connect before listen(), so there is no moment with a wider mode. */
+	/* No client can connect before listen(), so there is no moment with a wider mode. */
 	if (named && chmod(path, mode) < 0) {
 		r = -errno;
 		(void)unlink(path);
@@ -212,7 +212,7 @@ static int listen_on(struct fl_sys *sys, const struct fl_addr *at, unsigned mode
 
 /* ---- accept ---- */
 
-/* Errors of a connection that died before it was taken; the next one may be well. */
+/* Errors of a connection that died before it was accepted; the next one may work. */
 static bool died(int sys)
 {
 	return sys == ECONNABORTED || sys == EINTR || sys == ENETDOWN || sys == EPROTO || sys == ENOPROTOOPT ||
@@ -231,8 +231,8 @@ static int accept_one(int fd, union address *addr, socklen_t *len)
 	return got < 0 ? -errno : got;
 }
 
-/* Without a free fd the connection would stay in the queue and wake the loop for ever: give up the spare one for the
- * moment that it takes to turn the connection away. */
+/* Without a free fd the connection would stay queued and wake the loop for ever: free the spare fd for the moment that
+ * it takes to accept the connection and close it. */
 static int turn_away(struct fl_posix *posix, int fd)
 {
 	union address addr;
@@ -325,25 +325,6 @@ static int pair(struct fl_sys *sys, enum fl_pair_kind kind, int ret_fds[static 2
 	return r < 0 ? -errno : 0;
 }
 
-static int datagram(struct fl_sys *sys, const struct fl_addr *to, const void *bytes, size_t len)
-{
-	union address addr;
-	socklen_t size = to_kernel(to, &addr);
-	ssize_t n;
-	int fd, r;
-
-	(void)sys;
-	if (to->kind != FL_ADDR_UNIX)
-		return -EINVAL;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	n = FL_SYS_RETRY(sendto(fd, bytes, len, MSG_NOSIGNAL, &addr.any, size));
-	r = n < 0 ? -errno : 0;
-	(void)close(fd);
-	return r;
-}
-
 /* ---- names; in a worker ---- */
 
 static int errno_of_lookup(int r)
@@ -398,5 +379,4 @@ void fl_posix_sockets(struct fl_sys *sys)
 	sys->write = write_fd;
 	sys->shutdown_write = shutdown_write;
 	sys->pair = pair;
-	sys->datagram = datagram;
 }

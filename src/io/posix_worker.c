@@ -7,7 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The one place with threads and locks. A block of its own, because a thread that never comes back keeps it. */
+/* Stack of a worker: name lookup is the hungriest (its buffers alone take 64 KiB); only touched pages cost memory. */
+#define FL_WORKER_STACK (256 * FL_KIB)
+
+/* The one place with threads and locks. A block of its own, because a thread that never returns keeps it. */
 struct lane {
 	struct fl_workers *all;
 	pthread_t thread;
@@ -19,7 +22,7 @@ struct lane {
 struct fl_workers {
 	pthread_mutex_t lock;
 	bool quit;
-	bool abandoned;                  /* nobody waits for those that still run, and their jobs must not be touched */
+	bool abandoned;                  /* the loop is gone: threads that still run must not touch their jobs */
 	int wake;                        /* eventfd: some have returned */
 	struct fl_job *returned, **returned_last;
 	struct lane lanes[FL_LANE_COUNT_];
@@ -58,7 +61,7 @@ static void *work(void *arg)
 		job->next = NULL;
 		*all->returned_last = job;
 		all->returned_last = &job->next;
-		if (!all->quit)   /* else the fd may be somebody else's by now */
+		if (!all->quit)   /* else the fd may have been reused by now */
 			(void)eventfd_write(all->wake, 1);
 	}
 	(void)pthread_mutex_unlock(&all->lock);
@@ -100,8 +103,8 @@ static int make_workers(struct fl_posix *posix)
 		return r;
 	}
 	(void)mallopt(M_ARENA_MAX, 1);   /* name lookup allocates: not from a heap of its own */
-	/* What is large is given back when it is freed. By itself glibc keeps what is as large as the first of them: a
-	 * scan's MiB for the rest of the process. */
+	/* Return large blocks to the kernel when they are freed. By default glibc would keep a scan's MiB for the rest
+	 * of the process. */
 	(void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	(void)pthread_mutex_init(&all->lock, NULL);
 	all->returned_last = &all->returned;
@@ -157,7 +160,7 @@ static bool job_drop(struct fl_sys *sys, struct fl_job *job)
 	return found;
 }
 
-unsigned fl_workers_returned(struct fl_posix *posix, struct fl_event *events, unsigned max)
+unsigned fl_workers_returned(struct fl_posix *posix, struct fl_io_event *events, unsigned max)
 {
 	struct fl_workers *all = posix->workers;
 	unsigned len = 0;
@@ -165,7 +168,7 @@ unsigned fl_workers_returned(struct fl_posix *posix, struct fl_event *events, un
 
 	(void)pthread_mutex_lock(&all->lock);
 	for (; all->returned && len < max; len++) {
-		events[len] = (struct fl_event){ all->returned, FL_JOB_RETURNED };
+		events[len] = (struct fl_io_event){ all->returned, FL_JOB_RETURNED };
 		all->returned = all->returned->next;
 	}
 	if (!all->returned) {
@@ -215,7 +218,7 @@ void fl_workers_free(struct fl_posix *posix)
 		stuck |= all->lanes[i].alive;
 	}
 	if (stuck)
-		return;   /* that thread still looks into it when it comes back */
+		return;   /* that thread still reads it when it returns */
 	for (int i = 0; i < FL_LANE_COUNT_; i++)
 		(void)pthread_cond_destroy(&all->lanes[i].more);
 	(void)pthread_mutex_destroy(&all->lock);

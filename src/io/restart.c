@@ -1,8 +1,7 @@
 #include "io/restart.h"
 #include "base/backoff.h"
-#include "base/limits.h"
 
-/* None after the first failure: a single crash must cost next to nothing. */
+/* No delay after the first failure: a single crash must cost next to nothing. */
 static uint64_t delay_after(unsigned failures)
 {
 	return failures < 2 ? 0 : fl_backoff_after(failures - 1, FL_SUPERVISOR_RETRY_FIRST, FL_SUPERVISOR_RETRY_LAST);

@@ -1,5 +1,5 @@
 #include "io/serve.h"
-#include "base/limits.h"
+#include "base/units.h"
 
 /* A reply of full size, and events that wait for the parent. */
 #define OUT_MAX (2 * (FL_FRAME_MAX + FL_FRAME_HEADER))
@@ -12,7 +12,7 @@ static void over(struct fl_serve *serve)
 	serve->ended(serve);
 }
 
-/* false: it is over. */
+/* false: the channel is closed. */
 static bool flush(struct fl_serve *serve)
 {
 	while (serve->out.len) {
@@ -32,7 +32,7 @@ static bool flush(struct fl_serve *serve)
 	return false;
 }
 
-/* The parent asks one thing at a time, but a request that it has given up and the next may both be here. */
+/* The parent sends one request at a time, but one that it has cancelled and the next may both be here. */
 static void take_frames(struct fl_serve *serve)
 {
 	struct fl_frame frame;
@@ -99,7 +99,7 @@ void fl_serve_stop(struct fl_serve *serve)
 	fl_buf_free(&serve->out);
 }
 
-/* 0, or why the frame was not taken; what stood in the buffer before is whole. */
+/* 0, or why the frame does not fit; the buffer keeps what it held before. */
 static enum fl_code send(struct fl_serve *serve, const struct fl_frame *frame)
 {
 	size_t before = serve->out.len;
@@ -124,7 +124,7 @@ void fl_serve_refuse(struct fl_serve *serve, uint32_t id, enum fl_code code, con
 					.kind = (uint16_t)(code ? code : FL_E_INVALID),
 					.payload = fl_str(text) };
 
-	/* Without an answer the parent waits in vain: rather none at all, so that it sees the end. */
+	/* No reply fits: close the channel, so that the parent does not wait in vain. */
 	if (send(serve, &frame) != FL_OK)
 		over(serve);
 }
@@ -144,7 +144,7 @@ int fl_serve_event(struct fl_serve *serve, uint16_t kind, struct fl_str payload)
 
 	if (payload.len > FL_FRAME_MAX)
 		return -FL_E_TOOBIG;
-	/* Room for one answer is left free. */
+	/* Keep room for one reply. */
 	if (serve->out.len + payload.len > FL_FRAME_MAX)
 		return -FL_E_RETRY;
 	return -(int)send(serve, &frame);

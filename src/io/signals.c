@@ -8,7 +8,7 @@ static void ready(struct fl_poll *poll, unsigned what)
 	int signo = sys->signal_read(sys, poll->fd);
 
 	(void)what;
-	if (signo > 0)   /* one a turn: came() may have freed us, and the others are told again */
+	if (signo > 0)   /* one a turn: came() may have freed us, and the others are reported again */
 		signals->came(signals, signo);
 }
 

@@ -1,4 +1,4 @@
-/* signals.h - signals, told by the loop. SIGPIPE is ignored from fl_posix_new on. */
+/* signals.h - signals as callbacks of the loop. fl_posix_new ignores SIGPIPE. */
 #pragma once
 #include "io/io.h"
 #include <signal.h>
@@ -9,7 +9,7 @@ struct fl_signals {
 	struct fl_poll poll;
 };
 
-/* From now on these come here and do nothing else; they stay blocked after the stop, too. The list ends with 0. One
+/* From now on these signals only call came(); they stay blocked after the stop too. The list ends with 0. One
  * fl_signals an fl_io. */
 int fl_signals_start(struct fl_io *io, struct fl_signals *signals, const int *signos, struct fl_err *err) FL_MUSTUSE;
 void fl_signals_stop(struct fl_signals *signals);

@@ -1,6 +1,9 @@
 #include "io/loop.h"
 #include <errno.h>
 
+/* Retries of a unix socket whose backlog is full: a working server accepts within a few ms. */
+#define FL_CONNECT_RETRY (5 * FL_NS_PER_MS)
+
 /* ---- connect ---- */
 
 static void drop_connect(struct fl_op *op)
@@ -49,7 +52,7 @@ static void attempt(struct fl_io *io, struct fl_connect *connect)
 	struct fl_err err;
 
 	if (fd == -EAGAIN) {
-		/* The backlog of a unix socket is full, and the kernel does not tell when it no longer is. */
+		/* The backlog of a unix socket is full, and the kernel does not report when it has room again. */
 		fl_timer_set(io, &connect->retry, fl_now(io) + FL_CONNECT_RETRY);
 		return;
 	}
@@ -88,9 +91,9 @@ int fl_listen(struct fl_io *io, const struct fl_addr *addr, unsigned mode, struc
 		return fd;
 	(void)fl_addr_print(addr, where);
 	if (fd == -EADDRINUSE)
-		return fl_fail(err, FL_E_EXISTS, "listen on %s: another process listens there", where);
+		return fl_fail(err, FL_E_EXISTS, "listen on %s: another process listens there: stop it", where);
 	if (fd == -EEXIST)
-		return fl_fail(err, FL_E_EXISTS, "listen on %s: what is there is no socket; remove it first", where);
+		return fl_fail(err, FL_E_EXISTS, "listen on %s: the path is not a socket: remove it first", where);
 	return fl_fail_sys(err, -fd, "listen on %s", where);
 }
 
@@ -103,7 +106,7 @@ int fl_accept(struct fl_io *io, int fd, struct fl_addr *ret_peer, struct fl_err 
 		return got;
 	if (got == -EMFILE)
 		return fl_fail(err, FL_E_RETRY,
-			       "accept: one connection turned away: too many open files, raise the limit");
+			       "accept: one connection turned away: too many open files: raise the limit");
 	return fl_fail_sys(err, -got, "accept");
 }
 
@@ -140,7 +143,7 @@ int64_t fl_write(struct fl_io *io, int fd, const void *bytes, size_t len)
 
 void fl_shutdown_write(struct fl_io *io, int fd)
 {
-	(void)io->sys->shutdown_write(io->sys, fd);   /* fails only when the other side is gone: nobody to tell */
+	(void)io->sys->shutdown_write(io->sys, fd);   /* fails only when the peer is gone */
 }
 
 void fl_close(struct fl_io *io, int fd)
@@ -154,11 +157,4 @@ int fl_pair(struct fl_io *io, enum fl_pair_kind kind, int ret_fds[static 2], str
 	int r = io->sys->pair(io->sys, kind, ret_fds);
 
 	return r < 0 ? fl_fail_sys(err, -r, kind == FL_PIPE ? "pipe" : "pair of sockets") : 0;
-}
-
-int fl_datagram(struct fl_io *io, const struct fl_addr *to, struct fl_str message, struct fl_err *err)
-{
-	int r = io->sys->datagram(io->sys, to, message.p, message.len);
-
-	return r < 0 ? fl_fail_sys(err, -r, "send to unix:%s", to->path) : 0;
 }

@@ -1,11 +1,20 @@
 #include "io/supervisor.h"
 #include "base/chain.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/frame.h"
 #include "io/restart.h"
 #include "io/serve.h"
 #include <signal.h>
 #include <stdio.h>
+
+/* A line of a child's stderr; longer ones are cut. */
+#define FL_SUPERVISOR_LINE_MAX 1024
+/* From exec to the first frame: dlopen of a driver's library on a busy node takes a second or two. */
+#define FL_SUPERVISOR_HELLO (10 * FL_NS_PER_S)
+/* A killed child ends in milliseconds, unless it is stuck in the kernel. Then it is replaced within a second. */
+#define FL_SUPERVISOR_KILL_WAIT (500 * FL_NS_PER_MS)
+/* How long to wait for the exit of a child whose socket has ended: the exit shows why. */
+#define FL_SUPERVISOR_EXIT_WAIT (200 * FL_NS_PER_MS)
 
 FL_NAMES(fl_supervisor_news_names, FL_CHILD_NEWS_COUNT_, [FL_CHILD_READY] = "ready", [FL_CHILD_FAILED] = "failed",
 	 [FL_CHILD_ENDED] = "ended", [FL_CHILD_ABANDONED] = "abandoned", [FL_CHILD_STUCK] = "stuck",
@@ -15,7 +24,7 @@ enum stage {
 	STARTING,              /* exec */
 	GREETING,              /* its hello has not come yet */
 	READY,
-	LEAVING,               /* its socket has ended; its exit will say why */
+	LEAVING,               /* its socket has ended; its exit will show why */
 	KILLED,
 	STUCK,
 };
@@ -28,12 +37,12 @@ struct fl_supervised_ {
 	struct fl_child *child;
 	struct fl_poll sock, words;     /* fd -1: closed */
 	struct fl_buf in, out;
-	struct fl_timer timer;          /* by when the stage is to be over; READY: the request's deadline */
+	struct fl_timer timer;          /* the stage's deadline; READY: the request's */
 	uint64_t ready_at;
 	struct fl_err err;
 	uint32_t id;                    /* of the request that it works on */
 	bool busy;
-	struct fl_request *request;     /* NULL although busy: it was given up, its deadline still counts */
+	struct fl_request *request;     /* NULL although busy: cancelled, its deadline still counts */
 	uint32_t line_len;
 	char line[FL_SUPERVISOR_LINE_MAX];
 	struct fl_supervised_ *next, **from;
@@ -42,7 +51,7 @@ struct fl_supervised_ {
 struct fl_supervisor {
 	struct fl_io *io;
 	struct fl_supervisor_config config;
-	struct fl_supervised_ *kid;                /* the one that is asked */
+	struct fl_supervised_ *kid;                /* the current one */
 	struct fl_supervised_ *gone;               /* killed ones that have not ended */
 	struct fl_request *queue, **queue_last;
 	struct fl_timer again;
@@ -55,8 +64,8 @@ struct fl_supervisor {
 static void go_on(struct fl_supervisor *s);
 static void pump(struct fl_supervisor *s);
 
-static void tell(struct fl_supervisor *s, enum fl_supervisor_news news, const char *fmt, ...) FL_PRINTF(3, 4);
-static void tell(struct fl_supervisor *s, enum fl_supervisor_news news, const char *fmt, ...)
+static void send_news(struct fl_supervisor *s, enum fl_supervisor_news news, const char *fmt, ...) FL_PRINTF(3, 4);
+static void send_news(struct fl_supervisor *s, enum fl_supervisor_news news, const char *fmt, ...)
 {
 	char text[FL_ERR_TEXT];
 	va_list args;
@@ -87,7 +96,7 @@ static void unqueue(struct fl_supervisor *s, struct fl_request *request)
 	s->state.waiting--;
 }
 
-static void let_go(struct fl_request *request)
+static void release_request(struct fl_request *request)
 {
 	fl_buf_free(&request->frame);
 	request->on = NULL;
@@ -104,17 +113,17 @@ static void dropped(struct fl_op *op)
 		request->with->request = NULL;
 	else
 		unqueue(s, request);
-	let_go(request);
+	release_request(request);
 }
 
-/* The first that waits is refused; the words are `err`'s. */
+/* Every waiting request fails with `err`. */
 static void refuse_all(struct fl_supervisor *s, const struct fl_err *err)
 {
 	while (s->queue) {
 		struct fl_request *request = s->queue;
 
 		unqueue(s, request);
-		let_go(request);
+		release_request(request);
 		fl_op_fail(&request->op, err->code, "%s", err->text);
 	}
 }
@@ -127,18 +136,18 @@ static void fail_current(struct fl_supervised_ *kid, enum fl_code code, const ch
 	kid->request = NULL;
 	if (!request)
 		return;
-	let_go(request);
+	release_request(request);
 	fl_op_fail(&request->op, code, "%s: %s", kid->s->config.name, why);
 }
 
-/* 0, or why there is no use in waiting. */
+/* 0, or why waiting is useless. */
 static int has_hope(const struct fl_supervisor *s, struct fl_err *err)
 {
 	if (s->state.paused)
-		return fl_fail(err, FL_E_RETRY, "%s: paused; resume it first", s->config.name);
+		return fl_fail(err, FL_E_RETRY, "%s: paused", s->config.name);
 	if (s->at_ceiling)
 		return fl_fail(err, FL_E_RETRY,
-			       "%s: %u of its processes do not die, so no other is started: they hang in the kernel; "
+			       "%s: %u killed processes hang in the kernel, so no other is started: "
 			       "if the driver does not recover, reboot the node",
 			       s->config.name, s->facts.stuck);
 	return 0;
@@ -208,7 +217,7 @@ static void failed_again(struct fl_supervised_ *kid)
 	facts->failed_at = now;
 }
 
-/* From the one that is asked to those that are waited for. */
+/* Move the current child to those that are expected to end. */
 static void set_aside(struct fl_supervised_ *kid)
 {
 	struct fl_supervisor *s = kid->s;
@@ -225,7 +234,7 @@ static void kill_kid(struct fl_supervised_ *kid)
 	kid->stage = KILLED;
 	fl_timer_set(s->io, &kid->timer, fl_now(s->io) + FL_SUPERVISOR_KILL_WAIT);
 	if (kid->child && fl_child_signal(kid->child, SIGKILL, NULL) < 0)
-		return;   /* it has ended already, which will be told */
+		return;   /* it has ended already, which will be reported */
 }
 
 static void abandon(struct fl_supervised_ *kid, const char *why)
@@ -238,11 +247,11 @@ static void abandon(struct fl_supervised_ *kid, const char *why)
 	set_aside(kid);
 	kill_kid(kid);
 	fail_current(kid, FL_E_TIMEOUT, why);
-	tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: %s", s->config.name, pid, why);
+	send_news(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: %s", s->config.name, pid, why);
 	go_on(s);
 }
 
-/* It never came as far as a process of its own, or not to a hello that we understand. */
+/* The process could not be created, or sent no valid hello. */
 static void start_failed(struct fl_supervised_ *kid, const char *reason)
 {
 	struct fl_supervisor *s = kid->s;
@@ -257,7 +266,7 @@ static void start_failed(struct fl_supervised_ *kid, const char *reason)
 		s->kid = NULL;
 		kid_free(kid);
 	}
-	tell(s, FL_CHILD_FAILED, "%s: could not be started: %s", s->config.name, why);
+	send_news(s, FL_CHILD_FAILED, "%s: could not be started: %s", s->config.name, why);
 	go_on(s);
 }
 
@@ -269,7 +278,7 @@ static void timer_fires(struct fl_timer *timer)
 	switch (kid->stage) {
 	case STARTING:
 	case GREETING:
-		start_failed(kid, "it did not say hello in time");
+		start_failed(kid, "it sent no hello in time");
 		return;
 	case READY:
 		abandon(kid, "no answer by the deadline");
@@ -278,15 +287,15 @@ static void timer_fires(struct fl_timer *timer)
 		s->state.abandoned++;
 		kill_kid(kid);
 		fail_current(kid, FL_E_CLOSED, "its channel is broken");
-		tell(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: its channel is broken",
-		     s->config.name, pid_of(kid));
+		send_news(s, FL_CHILD_ABANDONED, "%s: process %d is abandoned: its channel is broken",
+			  s->config.name, pid_of(kid));
 		return;
 	case KILLED:
 		kid->stage = STUCK;
 		s->facts.stuck++;
-		tell(s, FL_CHILD_STUCK, "%s: process %d was killed and does not die: it hangs in the kernel",
-		     s->config.name,
-		     pid_of(kid));
+		send_news(s, FL_CHILD_STUCK, "%s: process %d was killed and hangs in the kernel",
+			  s->config.name,
+			  pid_of(kid));
 		go_on(s);
 		return;
 	case STUCK:
@@ -317,15 +326,15 @@ static void exited(struct fl_op *op)
 	int pid = pid_of(kid);
 	char how[60];
 
-	/* Its last words; at most so many, should somebody else hold the pipe and fill it. */
+	/* The rest of its output. At most so much, should another process hold the pipe and fill it. */
 	for (int i = 0; i < 64 && read_words(kid); i++)
 		continue;
-	/* What it answered before it ended still counts. Reading may find that it talked nonsense: then it is
+	/* Replies that it sent before it ended still count. Reading may find that it broke the protocol: then it is
 	 * abandoned. */
 	while (s->kid == kid && kid->stage < LEAVING && read_sock(kid))
 		continue;
 	unasked = kid->stage <= LEAVING;
-	if (op->result < 0)   /* ours is the fault: the kernel would not watch it */
+	if (op->result < 0)   /* our failure: the kernel could not watch it */
 		(void)snprintf(how, sizeof how, "cannot be waited for: %s", fl_name(&fl_code_names, (int)-op->result));
 	else
 		say_exit(&kid->wait.exit, how);
@@ -340,16 +349,16 @@ static void exited(struct fl_op *op)
 	s->facts.stuck -= was_stuck;
 	if (unasked) {
 		s->state.crashes++;
-		tell(s, FL_CHILD_ENDED, "%s: process %d %s", s->config.name, pid, how);
+		send_news(s, FL_CHILD_ENDED, "%s: process %d %s", s->config.name, pid, how);
 	} else if (was_stuck) {
-		tell(s, FL_CHILD_REAPED, "%s: process %d has ended at last", s->config.name, pid);
+		send_news(s, FL_CHILD_REAPED, "%s: process %d was stuck and has ended", s->config.name, pid);
 	} else if (s->state.paused) {
-		tell(s, FL_CHILD_LET_GO, "%s: process %d has let go", s->config.name, pid);
+		send_news(s, FL_CHILD_LET_GO, "%s: process %d has ended: the driver is released", s->config.name, pid);
 	}
 	go_on(s);
 }
 
-/* ---- what it says ---- */
+/* ---- a child's output, replies and events ---- */
 
 static void say_line(struct fl_supervised_ *kid)
 {
@@ -361,7 +370,7 @@ static void say_line(struct fl_supervised_ *kid)
 	kid->line_len = 0;
 }
 
-/* Some of its stderr; the end of it is no news. true: there may be more. */
+/* Read some of its stderr; its end means nothing. true: there may be more. */
 static bool read_words(struct fl_supervised_ *kid)
 {
 	char bytes[1024];
@@ -402,7 +411,7 @@ static void answered(struct fl_supervised_ *kid, const struct fl_frame *frame)
 	s->state.answered++;
 	if (!request)
 		return;
-	let_go(request);
+	release_request(request);
 	if (frame->kind != FL_OK) {
 		fl_op_fail(&request->op, known ? (enum fl_code)frame->kind : FL_E_INVALID, "%s: %.*s", s->config.name,
 			   FL_ARG(frame->payload));
@@ -420,7 +429,7 @@ static void answered(struct fl_supervised_ *kid, const struct fl_frame *frame)
 	fl_op_end(&request->op, 0);
 }
 
-/* false: the child is not the current one any more. */
+/* false: the child is no longer the current one. */
 static bool take_frame(struct fl_supervised_ *kid, const struct fl_frame *frame)
 {
 	struct fl_supervisor *s = kid->s;
@@ -434,7 +443,7 @@ static bool take_frame(struct fl_supervised_ *kid, const struct fl_frame *frame)
 		kid->stage = READY;
 		kid->ready_at = fl_now(s->io);
 		fl_timer_stop(s->io, &kid->timer);
-		tell(s, FL_CHILD_READY, "%s: process %d is ready", s->config.name, pid_of(kid));
+		send_news(s, FL_CHILD_READY, "%s: process %d is ready", s->config.name, pid_of(kid));
 	} else if (frame->type == FL_FRAME_EVENT) {
 		if (s->config.event)
 			s->config.event(s->config.self, frame->kind, frame->payload);
@@ -447,7 +456,7 @@ static bool take_frame(struct fl_supervised_ *kid, const struct fl_frame *frame)
 	return s->kid == kid;
 }
 
-/* It cannot be talked to any more: its exit says why, if it comes soon. */
+/* The channel has ended: its exit shows why, if it comes soon. */
 static void leave(struct fl_supervised_ *kid)
 {
 	struct fl_io *io = kid->s->io;
@@ -459,7 +468,7 @@ static void leave(struct fl_supervised_ *kid)
 	fl_timer_set(io, &kid->timer, fl_now(io) + FL_SUPERVISOR_EXIT_WAIT);
 }
 
-/* One read, and what is whole of it. true: there may be more. */
+/* One read, and all whole frames in it. true: there may be more. */
 static bool read_sock(struct fl_supervised_ *kid)
 {
 	struct fl_supervisor *s = kid->s;
@@ -587,7 +596,7 @@ static int spawn(struct fl_supervised_ *kid, struct fl_err *err)
 	return 0;
 }
 
-static int start(struct fl_supervisor *s, struct fl_err *err)
+static int start_child(struct fl_supervisor *s, struct fl_err *err)
 {
 	struct fl_supervised_ *kid = fl_zalloc(sizeof *kid);
 	int r;
@@ -625,17 +634,17 @@ static void go_on(struct fl_supervisor *s)
 		s->at_ceiling = true;
 		(void)has_hope(s, &err);
 		refuse_all(s, &err);
-		tell(s, FL_CHILD_CEILING, "%s", err.text);
+		send_news(s, FL_CHILD_CEILING, "%s", err.text);
 	}
 	s->at_ceiling = plan.what == FL_RESTART_CEILING;
 	fl_timer_stop(s->io, &s->again);
 	if (plan.what == FL_RESTART_LATER)
 		fl_timer_set(s->io, &s->again, plan.at);
-	if (plan.what == FL_RESTART_START && start(s, &err) < 0) {
+	if (plan.what == FL_RESTART_START && start_child(s, &err) < 0) {
 		facts->failures = fl_restart_failures(facts->failures ? facts->failures : 1, 0);
 		facts->failed_at = facts->now;
 		fl_timer_set(s->io, &s->again, facts->now + FL_SUPERVISOR_RETRY_FIRST);
-		tell(s, FL_CHILD_FAILED, "%s: could not be started: %s", s->config.name, err.text);
+		send_news(s, FL_CHILD_FAILED, "%s: could not be started: %s", s->config.name, err.text);
 	}
 }
 
@@ -659,7 +668,7 @@ struct fl_supervisor *fl_supervisor_new(struct fl_io *io, const struct fl_superv
 	s->again.fire = try_again;
 	s->facts.wanted = true;
 	s->facts.stuck_max = FL_SUPERVISOR_STUCK_MAX;
-	fl_timer_set(io, &s->again, 0);   /* not from inside: news are told by the loop only */
+	fl_timer_set(io, &s->again, 0);   /* not from inside: only the loop sends news */
 	return s;
 }
 
@@ -705,16 +714,6 @@ void fl_supervisor_pause(struct fl_supervisor *s)
 		fail_current(kid, FL_E_RETRY, "paused");
 	}
 	fl_timer_stop(s->io, &s->again);
-}
-
-void fl_supervisor_resume(struct fl_supervisor *s)
-{
-	if (!s->state.paused)
-		return;
-	s->state.paused = false;
-	s->facts.wanted = true;
-	s->facts.failures = 0;
-	fl_timer_set(s->io, &s->again, 0);
 }
 
 struct fl_supervisor_state fl_supervisor_state(const struct fl_supervisor *s)

@@ -39,6 +39,11 @@
 #include "base/names.h"
 #include "json/quantity.h"
 
+/* Faults reported for one object: people repair them one by one, and a cache of broken objects stays small. */
+#define FL_FAULTS_MAX 8
+/* Bytes shown of an invalid value: enough to find it. */
+#define FL_FAULT_FOUND 60
+
 struct fl_raw {
 	struct fl_str json;
 };
@@ -70,7 +75,7 @@ struct fl_rule {
 	const char *cel, *says;
 	bool on_create;
 };
-#define FL_RULES 4
+#define FL_RULES 4   /* of one field or object: more would not be read */
 
 struct fl_field {
 	/* What walkers look at for every object comes first, so that it lies in one line of the processor's cache. */

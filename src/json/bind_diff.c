@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "json/bind_in.h"
 
 struct diff {

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_in.h"
 #include "json/bind_kind.h"
 
@@ -53,7 +53,7 @@ static void put_row(struct fl_buf *buf, const struct fl_field *f)
 
 static bool is_metadata(const struct fl_field *f, bool root)
 {
-	return root && fl_str_eq(f->json, FL_S("metadata"));   /* everybody's, and told elsewhere */
+	return root && fl_str_eq(f->json, FL_S("metadata"));   /* the same for all kinds, documented elsewhere */
 }
 
 static void put_heading(struct fl_buf *buf, const struct fl_step *step, const struct fl_field *f)
@@ -119,60 +119,4 @@ void fl_kind_page(const struct fl_kind *kind, struct fl_buf *buf)
 	put_table(buf, kind->root(), NULL, 0);
 	while (buf->len > 1 && buf->p[buf->len - 1] == '\n' && buf->p[buf->len - 2] == '\n')
 		fl_buf_cut(buf, buf->len - 1);
-}
-
-/* ---- explain ---- */
-
-static void put_indented(struct fl_buf *buf, const struct fl_field *f, const char *indent)
-{
-	fl_buf_printf(buf, "  %s\t<", f->json.p);
-	fl_field_type(f, buf);
-	fl_buf_str(buf, FL_S(">\n"));
-	if (f->help)
-		fl_buf_printf(buf, "%s%s\n", indent, f->help);
-}
-
-static void put_bounds_line(struct fl_buf *buf, const struct fl_field *f)
-{
-	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
-
-	fl_field_bounds(f, &text);
-	if (text.failed)
-		buf->failed = text.failed;
-	else if (text.len)
-		fl_buf_printf(buf, "MAY BE:   %s\n", text.p);
-}
-
-int fl_kind_explain(const struct fl_kind *kind, struct fl_str path, struct fl_buf *buf, struct fl_err *err)
-{
-	const struct fl_bind *bind = kind->root();
-	const struct fl_field *at = NULL;
-	struct fl_str rest = path, name;
-
-	while (path.len && fl_str_split(&rest, '.', &name)) {
-		at = bind ? fl_field_find(bind, name) : NULL;
-		if (!at)
-			return fl_fail(err, FL_E_NOTFOUND,
-				       "%s has no field '%.*s'; `explain %s` lists those that it has",
-				       kind->kind, FL_ARG(path), kind->plural);
-		bind = at->type == FL_T_OBJ ? at->of() : NULL;
-	}
-	fl_buf_printf(buf, "KIND:     %s\nVERSION:  ", kind->kind);
-	fl_kind_api_version(kind, buf);
-	fl_buf_char(buf, '\n');
-	if (at) {
-		fl_buf_printf(buf, "FIELD:    %.*s <", FL_ARG(path));
-		fl_field_type(at, buf);
-		fl_buf_str(buf, FL_S(">\n"));
-		put_bounds_line(buf, at);
-	}
-	fl_buf_printf(buf, "\n%s\n", at ? at->help ? at->help : "" : kind->help);
-	if (at && at->deprecated)
-		fl_buf_printf(buf, "Deprecated: %s\n", at->deprecated);
-	if (bind)
-		fl_buf_str(buf, FL_S("\nFIELDS:\n"));
-	for (uint32_t i = 0; bind && i < bind->len; i++)
-		if (!bind->fields[i].local)
-			put_indented(buf, &bind->fields[i], "    ");
-	return fl_buf_check(buf, "an explanation", err);
 }

@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "json/bind_in.h"
 
 static void encode_text(const struct fl_field *f, const void *value, struct fl_jw *w)

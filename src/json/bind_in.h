@@ -6,6 +6,11 @@
 #pragma once
 #include "json/bind_walk.h"
 
+/* Objects in lists in objects: the deepest kind (a Pod template's parts are RAW) has 8. */
+#define FL_BIND_DEPTH 32
+/* A path, or one scalar as text: field names are short, and a label key takes 317 bytes. */
+#define FL_BIND_PATH (1 * FL_KIB)
+
 /* What all lists and maps are. Copied in and out, for the C types of the members differ. */
 struct fl_seq {
 	char *at;

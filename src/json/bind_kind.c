@@ -1,5 +1,4 @@
 #include "json/bind_kind.h"
-#include "base/limits.h"
 #include "json/bind_in.h"
 
 void fl_kind_api_version(const struct fl_kind *kind, struct fl_buf *buf)

@@ -12,7 +12,10 @@
 #pragma once
 #include "json/bind_walk.h"
 
-#define FL_COLUMNS 12
+/* All CRDs as YAML, or a page of docs: those of the pools take 60 KiB. */
+#define FL_CRD_MAX (4 * FL_MIB)
+
+#define FL_COLUMNS 12   /* that kubectl prints of one object: a terminal shows no more */
 
 struct fl_column {
 	const char *name;        /* of a row's .column, of this condition, or "Age" */
@@ -68,9 +71,6 @@ void fl_kind_schema(const struct fl_kind *kind, struct fl_jw *w);
 
 /* A page for docs/api. */
 void fl_kind_page(const struct fl_kind *kind, struct fl_buf *buf);
-
-/* What `explain` says of a field and of those below it; path "" is the kind. FL_E_NOTFOUND names the nearest. */
-int fl_kind_explain(const struct fl_kind *kind, struct fl_str path, struct fl_buf *buf, struct fl_err *err) FL_MUSTUSE;
 
 /* Does the table hold together? Column names and keys that exist and are not ambiguous, defaults and examples that are
  * values, patterns that compile ... The words of the first thing wrong; each test of a kind asks once. */

@@ -1,5 +1,4 @@
 #include "json/bind_owner.h"
-#include "base/limits.h"
 #include "json/bind_in.h"
 #include <assert.h>
 

@@ -9,8 +9,8 @@
  *                                             "metadata.labels[gpu.deckhouse.io/node]", NULL },
  *     };
  *
- * A path owns all below it. What is owned, absent from what is wanted and present in what is there, is a difference
- * too: apply takes it away.
+ * A path owns all below it. An owned field that is present but not in the desired object is a difference too: apply
+ * removes it.
  */
 #pragma once
 #include "json/bind_kind.h"
@@ -21,36 +21,34 @@ struct fl_owner {
 	const char *const *paths;      /* NULL at the end */
 };
 
-/* The part of an object that is the owner's, and nothing else; *ret is a root struct of the kind. Shares texts and
- * lists with the object. */
+/* Only the owner's part of an object; *ret is a root struct of the kind. Shares texts and lists with the object. */
 int fl_owned_part(const struct fl_owner *owner, const void *object, struct fl_arena *arena, void *ret,
 		  struct fl_err *err) FL_MUSTUSE;
 
-/* The owner's paths at which `have` is not as `want` says. The order of list-maps and sets does not count, and neither
- * does what apply stamps (lastTransitionTime). */
+/* The owner's paths at which `have` differs from `want`. The order of list-maps and sets does not count, nor do fields
+ * that apply stamps (lastTransitionTime). */
 int fl_owned_diff(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena,
 		  struct fl_str_list *ret_paths, struct fl_err *err) FL_MUSTUSE;
 
-/* What `have` becomes when `want` is applied: everything as it is there, the owner's part as it is wanted. *ret is a
- * root struct that shares texts and lists with both. */
+/* `have` after `want` is applied: the owner's part from `want`, the rest from `have`. *ret is a root struct that shares
+ * texts and lists with both. */
 int fl_owned_lay(const struct fl_owner *owner, const void *want, const void *have, struct fl_arena *arena, void *ret,
 		 struct fl_err *err) FL_MUSTUSE;
 
-/* The body of a server-side apply: the owner's part of `want` with apiVersion, kind and the name. An empty uid or
- * version is left out; one that is given makes the API server refuse when the object is another by now, or has been
- * written since. */
+/* The body of a server-side apply: the owner's part of `want` with apiVersion, kind and the name. With a uid or version
+ * the API server refuses if the object was recreated or written since; an empty one is left out. */
 int fl_owned_apply(const struct fl_owner *owner, struct fl_str space, struct fl_str name, struct fl_str uid,
 		   struct fl_str version, const void *want, struct fl_arena *arena, struct fl_jw *w,
 		   struct fl_err *err) FL_MUSTUSE;
 
-/* Does every path lead somewhere? FL_E_INVALID names the first that does not; and it says so when a kind with a status
- * subresource is written on both sides of it, which takes two owners. */
+/* Does every path name a field? FL_E_INVALID: the text names the first that does not, or a kind whose status and other
+ * fields have one owner: that takes two. */
 int fl_owner_check(const struct fl_owner *owner, struct fl_err *err) FL_MUSTUSE;
 
 /* Is what it owns written to the status subresource? */
 bool fl_owner_is_status(const struct fl_owner *owner);
 
-/* Do two owners get into each other's way: write the same field, or apply to one resource as one manager? Kinds of the
- * same group and plural are one resource, whatever part of it their tables bind. FL_E_CONFLICT names both and the
- * path. The loop asks for all pairs of its process, tests/cmd/test_owners.c for those of all processes. */
+/* Do two owners conflict: write the same field, or apply to one resource as one manager? Kinds of the same group and
+ * plural are one resource, whatever part of it their tables bind. FL_E_CONFLICT names both and the path. The loop asks
+ * for all pairs of its process, tests/cmd/test_owners.c for those of all processes. */
 int fl_owners_apart(const struct fl_owner *a, const struct fl_owner *b, struct fl_err *err) FL_MUSTUSE;

@@ -1,5 +1,4 @@
 #include "json/bind_pack.h"
-#include "base/limits.h"
 #include "json/bind_in.h"
 #include "json/time.h"
 #include <assert.h>

@@ -16,21 +16,22 @@
 #include "base/intern.h"
 #include "json/bind_walk.h"
 
-/* Append the object's bytes. They hold their interned texts until fl_pack_drop; on failure nothing is held, and what
- * was appended is taken back. Without a pool nothing is interned. */
+/* Append the object's bytes. They hold their interned texts until fl_pack_drop. A failure holds nothing and appends
+ * nothing. Without a pool nothing is interned. */
 int fl_pack(const struct fl_bind *bind, const void *object, struct fl_interns *interns, struct fl_buf *out,
 	    struct fl_err *err) FL_MUSTUSE;
 void fl_pack_drop(const struct fl_bind *bind, struct fl_str packed, struct fl_interns *interns);
 
-/* The struct again. Plain texts lie in `packed`, interned ones in their pool, lists and the rest in the arena. */
+/* Unpack the struct. Plain texts lie in `packed`, interned ones in their pool, lists and the rest in the arena. */
 int fl_unpack(const struct fl_bind *bind, struct fl_str packed, struct fl_arena *arena, void *ret,
 	      struct fl_err *err) FL_MUSTUSE;
 
-/* The same for one who unpacks many: `blank` is a root struct of zeros after fl_defaults. */
+/* The same for unpacking many: `blank` is a zeroed root struct after fl_defaults. */
 int fl_unpack_on(const struct fl_bind *bind, const void *blank, struct fl_str packed, struct fl_arena *arena, void *ret,
 		 struct fl_err *err) FL_MUSTUSE;
 
-/* One member, however deep inside objects (not inside lists): 1 there, 0 absent (*ret has its default, or is zero). */
+/* One member, however deep inside objects (not inside lists): 1 present, 0 absent (*ret has its default, or is
+ * zero). */
 #define FL_PEEK(s, member_, packed, arena, ret) \
 	fl_peek(s##_bind(), (packed), offsetof(struct s, member_), (arena), 1 ? (ret) : &((struct s *)0)->member_)
 int fl_peek(const struct fl_bind *bind, struct fl_str packed, size_t offset, struct fl_arena *arena,
@@ -40,7 +41,7 @@ int fl_peek(const struct fl_bind *bind, struct fl_str packed, size_t offset, str
 #define FL_PEEK_RAW(s, member_, packed) fl_peek_raw(s##_bind(), (packed), offsetof(struct s, member_))
 struct fl_str fl_peek_raw(const struct fl_bind *bind, struct fl_str packed, size_t offset);
 
-/* Is the text of a member just this? Needs no memory. An absent one is the empty text. */
+/* Does a member have this text? Allocates nothing. An absent member counts as empty. */
 bool fl_peek_is(const struct fl_bind *bind, struct fl_str packed, size_t offset, struct fl_str text);
 
 /* Are these the texts of the first rows of the member object at that offset? In one go. */

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_in.h"
 #include "json/bind_kind.h"
 #include <stdio.h>

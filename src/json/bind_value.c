@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "base/units.h"
 #include "json/bind_in.h"
 #include "json/time.h"
@@ -114,7 +113,7 @@ void fl_value_print(const struct fl_field *f, const void *value, struct fl_buf *
 	}
 }
 
-/* ---- what people are told of a row ---- */
+/* ---- a row's help ---- */
 
 static const struct {
 	const char *name, *want;

@@ -1,5 +1,4 @@
 #include "json/json.h"
-#include "base/limits.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* json.h - JSON read through yyjson, with limits, exact integers and errors that a person can act on.
+/* json.h - JSON read with yyjson, with limits, exact integers and errors that tell what to repair.
  *
  * A document is yyjson's (this header brings <yyjson.h>); look into it with yyjson's accessors and those below. Where
  * yyjson and Go's decoder, which the API server uses, differ:
@@ -7,7 +7,7 @@
  *                    object that overwrites. FL_JSON_STRICT refuses the document and names the path.
  *   integers         exact from INT64_MIN to UINT64_MAX; what is beyond is a double, and 1.0 and 1e3 are no integers,
  *                    as in Go.
- *   depth            FL_JSON_DEPTH, so whoever walks a document that was read here may recurse.
+ *   depth            FL_JSON_DEPTH, so code that walks a document may recurse.
  *   broken UTF-8     refused, and so are lone surrogates (Go replaces them).
  *
  * Documents that are read, bound and forgotten one after another share a struct fl_json_space: after the first few it
@@ -17,9 +17,20 @@
 #include "base/mem.h"
 #include <yyjson.h>
 
+/* One whole document at a time: a 20 MB list that a person's command reads. A document costs up to 16 times its
+ * text. */
+#define FL_JSON_MAX (32 * FL_MIB)
+/* Go stops at 10,000, but nothing real comes near 100, and yyjson's patches and comparison recurse: this many of their
+ * frames fit into a small stack. */
+#define FL_JSON_DEPTH 1000
+/* What a parser's memory keeps between documents: an object of 60 KB is parsed without an allocation. */
+#define FL_JSON_SPACE_KEEP (256 * FL_KIB)
+/* One object of a list or watch: the API server takes requests up to 3 MiB, etcd half of that. */
+#define FL_JSON_ITEM_MAX (4 * FL_MIB)
+
 #define FL_JSON_STRICT 1u   /* refuse a repeated key: for what a person wrote */
 
-/* Memory for documents that live until the next reset. Zero-initialised is valid and empty. */
+/* Memory for documents that live until the next reset. A zeroed space is valid and empty. */
 struct fl_json_space {
 	char *block;                     /* filled from the front */
 	size_t size, used, last;         /* last: where the piece begins that may still grow in place */

@@ -1,5 +1,4 @@
 #include "json/quantity.h"
-#include "base/limits.h"
 #include "json/write.h"
 
 FL_NAMES(fl_quantity_format_names, FL_QUANTITY_FORMAT_COUNT_,
@@ -82,38 +81,15 @@ struct fl_quantity fl_quantity_of(int64_t value, enum fl_quantity_format format)
 	return (struct fl_quantity){ (uint64_t)value, value < 0 ? -1 : 0, 0, (uint8_t)format };
 }
 
-struct fl_quantity fl_quantity_of_milli(int64_t milli, enum fl_quantity_format format)
-{
-	struct fl_quantity q = fl_quantity_of(milli, format);
-
-	q.scale = -3;
-	return q;
-}
-
-bool fl_quantity_is_zero(struct fl_quantity q)
-{
-	return q.low == 0 && q.high == 0;
-}
-
-static int64_t scaled(struct fl_quantity q, int scale)
+int64_t fl_quantity_value(struct fl_quantity q)
 {
 	wide m = mantissa(q);
 
-	if (q.scale < scale)
-		m = over_ten(m, scale - q.scale);
-	else if (!times_ten(&m, q.scale - scale))
+	if (q.scale < 0)
+		m = over_ten(m, -q.scale);
+	else if (!times_ten(&m, q.scale))
 		return m < 0 ? INT64_MIN : INT64_MAX;
 	return m > INT64_MAX ? INT64_MAX : m < INT64_MIN ? INT64_MIN : (int64_t)m;
-}
-
-int64_t fl_quantity_value(struct fl_quantity q)
-{
-	return scaled(q, 0);
-}
-
-int64_t fl_quantity_milli(struct fl_quantity q)
-{
-	return scaled(q, -3);
 }
 
 int fl_quantity_cmp(struct fl_quantity a, struct fl_quantity b)
@@ -126,34 +102,6 @@ int fl_quantity_cmp(struct fl_quantity a, struct fl_quantity b)
 	if (b.scale > a.scale && !times_ten(&y, b.scale - a.scale))
 		return y < 0 ? 1 : -1;
 	return (x > y) - (x < y);
-}
-
-static int add(struct fl_quantity *q, wide more, int scale, uint8_t format, struct fl_err *err)
-{
-	wide m = mantissa(*q);
-	int at = q->scale;
-
-	if (m == 0) {
-		q->format = format;
-		at = scale;
-	}
-	if (more == 0)
-		scale = at;
-	if ((at > scale && !times_ten(&m, at - scale)) || (scale > at && !times_ten(&more, scale - at)) ||
-	    __builtin_add_overflow(m, more, &m) ||
-	    !put(m, at < scale ? at : scale, (enum fl_quantity_format)q->format, q))
-		return fl_fail(err, FL_E_TOOBIG, "a sum of quantities has more digits than a quantity can hold");
-	return 0;
-}
-
-int fl_quantity_add(struct fl_quantity *q, struct fl_quantity more, struct fl_err *err)
-{
-	return add(q, mantissa(more), more.scale, more.format, err);
-}
-
-int fl_quantity_sub(struct fl_quantity *q, struct fl_quantity less, struct fl_err *err)
-{
-	return add(q, -mantissa(less), less.scale, less.format, err);
 }
 
 /* ---- reading ---- */

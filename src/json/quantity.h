@@ -1,8 +1,8 @@
 /* quantity.h - amounts of cpu, memory and cards as Kubernetes writes them: 128Mi, 0.5, 500m, 1e3.
  *
  * Exact decimal numbers down to a billionth; what is finer is rounded away from zero when it is read, so that asking
- * for very little is still asking for something. Reading, comparison, sums and the canonical text are those of
- * Kubernetes' own type, with three differences: more than 28 significant digits or an exponent over 100 is refused, a
+ * for very little is still asking for something. Reading, comparison and the canonical text are those of Kubernetes'
+ * own type, with three differences: more than 28 significant digits or an exponent over 100 is refused, a
  * text is always printed canonically ("1.500" as "1500m"), and a number beyond 999E prints so that it reads back.
  *
  * 16 bytes, no allocation; zero-initialised is 0.
@@ -32,20 +32,13 @@ int fl_quantity_parse(struct fl_str text, struct fl_quantity *ret, struct fl_err
 int fl_quantity_of_json(const yyjson_val *val, struct fl_quantity *ret, struct fl_err *err) FL_MUSTUSE;
 
 struct fl_quantity fl_quantity_of(int64_t value, enum fl_quantity_format format);
-struct fl_quantity fl_quantity_of_milli(int64_t milli, enum fl_quantity_format format);
 
 /* The canonical text, not terminated; its length. Equal numbers of one format print alike. */
-#define FL_QUANTITY_TEXT 144
+#define FL_QUANTITY_TEXT 144   /* room for the longest */
 uint32_t fl_quantity_print(struct fl_quantity q, char text[FL_QUANTITY_TEXT]);
 
-/* Rounded away from zero to whole units or thousandths; what does not fit stops at INT64_MAX or INT64_MIN. */
+/* Rounded away from zero to whole units; what does not fit stops at INT64_MAX or INT64_MIN. */
 int64_t fl_quantity_value(struct fl_quantity q);
-int64_t fl_quantity_milli(struct fl_quantity q);
 
 /* By number; the format does not count. */
 int fl_quantity_cmp(struct fl_quantity a, struct fl_quantity b);
-bool fl_quantity_is_zero(struct fl_quantity q);
-
-/* *q keeps its format, or takes the other's when it is 0. FL_E_TOOBIG: *q is as it was. */
-int fl_quantity_add(struct fl_quantity *q, struct fl_quantity more, struct fl_err *err) FL_MUSTUSE;
-int fl_quantity_sub(struct fl_quantity *q, struct fl_quantity less, struct fl_err *err) FL_MUSTUSE;

@@ -1,5 +1,4 @@
 #include "json/selector.h"
-#include "base/limits.h"
 #include "json/name.h"
 
 FL_NAMES(fl_selector_op_names, FL_SELECTOR_OP_COUNT_,

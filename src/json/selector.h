@@ -9,6 +9,9 @@
 #include "base/arena.h"
 #include "json/bind.h"
 
+/* A selector comes in a URL, and servers take 8 KiB of that. */
+#define FL_SELECTOR_MAX (16 * FL_KIB)
+
 enum fl_selector_op {
 	FL_SELECTOR_IN,            /* in texts also = and == */
 	FL_SELECTOR_NOT_IN,        /* ... and != */

@@ -10,7 +10,7 @@
 #define PLACE 160       /* of a path in a file, as messages call it */
 #define QUOTED 40       /* of a refused text */
 
-static int no_memory(const struct fl_setting_in *in)
+int fl_setting_no_memory(const struct fl_setting_in *in)
 {
 	return fl_fail(in->err, FL_E_NOMEM, "no memory for settings");
 }
@@ -56,19 +56,19 @@ int fl_setting_warn(struct fl_setting_in *in, const struct fl_setting_value *val
 		text = fl_arena_printf(in->arena, "%.*s%s%.*s: %s", FL_ARG(before), before.len ? "; " : "",
 				       FL_ARG(place), what);
 	if (!text.p)
-		return no_memory(in);
+		return fl_setting_no_memory(in);
 	*in->untaken = text;
 	return 0;
 }
 
-static int refuse_text(const struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text,
-		       const char *wanted)
+int fl_setting_refuse_text(const struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text,
+			   const char *what)
 {
 	text = fl_str_sub(text, 0, QUOTED);
-	return fl_setting_refuse(in, value, "'%.*s' is %s", FL_ARG(text), wanted);
+	return fl_setting_refuse(in, value, "'%.*s' is %s", FL_ARG(text), what);
 }
 
-static int refuse_kind(const struct fl_setting_in *in, const struct fl_setting_value *value, const char *wanted)
+int fl_setting_refuse_kind(const struct fl_setting_in *in, const struct fl_setting_value *value, const char *wanted)
 {
 	return fl_setting_refuse(in, value, "%s is wanted, found %s", wanted, fl_json_kind(value->json));
 }
@@ -110,7 +110,7 @@ static int set_bits(struct fl_setting_in *in, const struct fl_setting *row, uint
 	struct fl_seq *list;
 
 	if (len && !at)
-		return no_memory(in);
+		return fl_setting_no_memory(in);
 	list = member_of(in, row, len > 0);
 	list->at = (char *)at;
 	list->len = 0;
@@ -156,7 +156,7 @@ static int read_name(const struct fl_setting_in *in, const struct fl_setting *ro
 			      names->at[i]);
 	if (set)
 		fl_buf_printf(&known, " or all");
-	return refuse_text(in, value, text, row->wanted ? row->wanted : known.failed ? "unknown" : room);
+	return fl_setting_refuse_text(in, value, text, row->wanted ? row->wanted : known.failed ? "unknown" : room);
 }
 
 static int read_bool(const struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text,
@@ -168,7 +168,7 @@ static int read_bool(const struct fl_setting_in *in, const struct fl_setting_val
 
 	if (value->json) {
 		if (!yyjson_is_bool(value->json))
-			return refuse_kind(in, value, "true or false");
+			return fl_setting_refuse_kind(in, value, "true or false");
 		*ret = yyjson_get_bool(value->json);
 		return 0;
 	}
@@ -178,7 +178,7 @@ static int read_bool(const struct fl_setting_in *in, const struct fl_setting_val
 			return 0;
 		}
 	}
-	return refuse_text(in, value, text, "neither true nor false");
+	return fl_setting_refuse_text(in, value, text, "neither true nor false");
 }
 
 int fl_setting_text(struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str *ret)
@@ -187,9 +187,9 @@ int fl_setting_text(struct fl_setting_in *in, const struct fl_setting_value *val
 	if (!value->json)
 		return 0;
 	if (!fl_json_str(value->json, ret))
-		return refuse_kind(in, value, "a text");
+		return fl_setting_refuse_kind(in, value, "a text");
 	*ret = fl_arena_str(in->arena, *ret);
-	return ret->p ? 0 : no_memory(in);
+	return ret->p ? 0 : fl_setting_no_memory(in);
 }
 
 int fl_setting_path(struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text)
@@ -219,7 +219,7 @@ static int set_path(struct fl_setting_in *in, const struct fl_setting *row, cons
 	list->at = fl_arena_get(in->arena, sizeof text);
 	list->len = list->at != NULL;
 	if (!list->at)
-		return no_memory(in);
+		return fl_setting_no_memory(in);
 	memcpy(list->at, &text, sizeof text);
 	return 0;
 }
@@ -234,7 +234,7 @@ static int set_number(const struct fl_setting_in *in, const struct fl_setting *r
 
 	(void)snprintf(range, sizeof range, "no number from %" PRId64 " to %" PRId64, row->min, row->max);
 	if (!is || number < row->min || (row->max && number > row->max))
-		return refuse_text(in, value, text, row->wanted ? row->wanted : range);
+		return fl_setting_refuse_text(in, value, text, row->wanted ? row->wanted : range);
 	if (row->none_at_zero && !number)
 		return 0;
 	if (f->type == FL_T_I32)
@@ -250,7 +250,7 @@ static int begin_list(struct fl_setting_in *in, const struct fl_setting *row)
 
 	list->at = fl_arena_get_n(in->arena, names_of(in, row)->len, sizeof(int));   /* each at most once */
 	list->len = 0;
-	return list->at ? 0 : no_memory(in);
+	return list->at ? 0 : fl_setting_no_memory(in);
 }
 
 static int add_names(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value,
@@ -321,7 +321,7 @@ static int read_set(struct fl_setting_in *in, const struct fl_setting *row, cons
 		struct fl_str text = fl_arena_printf(in->arena, "all is taken but for %s, which is unsupported",
 						     names->at[row->element - 1]);
 
-		r = text.p ? fl_setting_warn(in, value, text.p) : no_memory(in);
+		r = text.p ? fl_setting_warn(in, value, text.p) : fl_setting_no_memory(in);
 	}
 	return r < 0 ? r : set_bits(in, row, (all ? (1u << names->len) - 1 : bits) & ~never);
 }
@@ -354,7 +354,7 @@ static int read_text_into(struct fl_setting_in *in, const struct fl_setting *row
 	if (row->kind == FL_SETTING_ENUM)
 		return read_name(in, row, value, text, &which) < 0 ? -FL_E_INVALID : put(in, row, &which, sizeof which);
 	if (row->kind == FL_SETTING_QUALIFIED && (!fl_name_ok(FL_NAME_QUALIFIED, text) || fl_str_find(text, '/') < 0))
-		return refuse_text(in, value, text, row->wanted);
+		return fl_setting_refuse_text(in, value, text, row->wanted);
 	return put(in, row, &text, sizeof text);
 }
 
@@ -380,7 +380,7 @@ static int read_value(struct fl_setting_in *in, const struct fl_setting *row, co
 	case FL_SETTING_OBJECTS:
 		return read_objects(in, row, value);
 	case FL_SETTING_OWN:
-		return row->own(in, row, value);
+		return row->own(in, value);
 	case FL_SETTING_SET:
 		return read_set(in, row, value, &value->text, 1);
 	case FL_SETTING_UNREAD:
@@ -395,7 +395,7 @@ static int read_value(struct fl_setting_in *in, const struct fl_setting *row, co
 static int read_option(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_str *texts,
 		       uint32_t count)
 {
-	struct fl_setting_value value = { .before = "--", .place = row->option };
+	struct fl_setting_value value = { .row = row, .before = "--", .place = row->option };
 	int r = 0;
 
 	if (count && row->kind == FL_SETTING_SET)
@@ -440,124 +440,75 @@ int fl_setting_fallbacks(struct fl_setting_in *in)
 
 /* ---- a file ---- */
 
-/* Does the row's place begin with the object's and its member's? Then *ret_rest is what follows. */
-static bool is_below(const char *place, struct fl_str object, struct fl_str name, struct fl_str *ret_rest)
-{
-	struct fl_str whole = fl_str(place ? place : "");
-
-	if (!place || !fl_str_starts(whole, object) || !fl_str_starts(fl_str_sub(whole, object.len, whole.len), name))
-		return false;
-	*ret_rest = fl_str_sub(whole, object.len + name.len, whole.len);
-	return true;
-}
-
 static bool is_same(struct fl_str a, struct fl_str b)
 {
 	return a.len == b.len && strncasecmp(a.p, b.p, a.len) == 0;
 }
 
-/* The name as rows have it: sigs.k8s.io/yaml takes a name in any case where none fits as it is. .p NULL: no row has. */
-static struct fl_str known_as(const struct fl_setting_in *in, struct fl_str object, struct fl_str name)
-{
-	struct fl_str found = { NULL, 0 };
-
-	for (uint32_t i = 0; i < 2 * in->count; i++) {
-		const struct fl_setting *row = &in->rows[i / 2];
-		struct fl_str place = { NULL, 0 };
-		int64_t end;
-
-		if (!is_below(i % 2 ? row->file_also : row->file, object, FL_S(""), &place))
-			continue;
-		end = fl_str_find(place, '.');
-		place = fl_str_sub(place, 0, end < 0 ? place.len : (uint32_t)end);
-		if (fl_str_eq(place, name))
-			return place;
-		if (is_same(place, name))
-			found = place;
-	}
-	return found;
-}
-
-yyjson_val *fl_setting_get(yyjson_val *object, struct fl_str name)
-{
-	yyjson_val *exact = fl_json_get(object, name), *key;
-	yyjson_obj_iter iter = yyjson_obj_iter_with(object);
-	struct fl_str other;
-
-	while (!exact && (key = yyjson_obj_iter_next(&iter)))
-		if (fl_json_str(key, &other) && is_same(other, name))
-			return yyjson_obj_iter_get_val(key);
-	return exact;
-}
-
-/* Which of two would count depends on the alphabet. */
-static int refuse_twins(struct fl_setting_in *in, yyjson_val *json, yyjson_val *key, struct fl_str name)
-{
-	yyjson_obj_iter iter = yyjson_obj_iter_with(json);
-	yyjson_val *twin;
-	struct fl_str other;
-
-	while ((twin = yyjson_obj_iter_next(&iter)))
-		if (twin != key && fl_json_str(twin, &other) && is_same(other, name))
-			return fl_setting_refuse(in, &(struct fl_setting_value){ .json = key },
-						 "'%.*s' differs from it in case only: write one of them",
-						 FL_ARG(other));
-	return 0;
-}
-
-/* The row of a member, or NULL; *ret_object: are there rows of members of its own? */
-static const struct fl_setting *row_of(const struct fl_setting_in *in, struct fl_str object, struct fl_str name,
-				       bool *ret_object)
+/* The row of a place, or NULL; *ret_object: are there rows of members of its own? In any case, as sigs.k8s.io/yaml
+ * takes names. */
+static const struct fl_setting *row_of(const struct fl_setting_in *in, struct fl_str place, bool *ret_object)
 {
 	*ret_object = false;
-	for (uint32_t i = 0; i < in->count; i++) {
-		const struct fl_setting *row = &in->rows[i];
-		struct fl_str rest;
+	for (uint32_t i = 0; i < 2 * in->count; i++) {
+		const struct fl_setting *row = &in->rows[i / 2];
+		const char *file = i % 2 ? row->file_also : row->file;
 
-		if (is_below(row->file_also, object, name, &rest) && !rest.len)
-			return row;
-		if (!is_below(row->file, object, name, &rest))
+		if (!file || strlen(file) < place.len || strncasecmp(file, place.p, place.len) != 0)
 			continue;
-		if (!rest.len)
+		if (!file[place.len])
 			return row;
-		*ret_object |= fl_str_starts(rest, FL_S("."));
+		*ret_object |= file[place.len] == '.';
 	}
 	return NULL;
 }
 
+/* The key beside `key` that has this name in any case; NULL: there is none. */
+static yyjson_val *find_key(yyjson_val *object, const yyjson_val *key, struct fl_str name)
+{
+	yyjson_obj_iter iter = yyjson_obj_iter_with(object);
+	yyjson_val *found;
+	struct fl_str other;
+
+	while ((found = yyjson_obj_iter_next(&iter)))
+		if (found != key && fl_json_str(found, &other) && is_same(other, name))
+			break;
+	return found;
+}
+
 static int read_object(struct fl_setting_in *in, yyjson_val *json, struct fl_str object);
 
+/* `object`: where it stands, with the dot after it. */
 static int read_member(struct fl_setting_in *in, yyjson_val *json, yyjson_val *key, struct fl_str object)
 {
-	struct fl_setting_value value = { .json = yyjson_obj_iter_get_val(key) };
-	const struct fl_setting *row;
+	struct fl_setting_value at = { .json = key }, value = { .json = yyjson_obj_iter_get_val(key) };
 	char room[PLACE];
-	struct fl_buf inner = FL_BUF_IN(room);
+	struct fl_buf place = FL_BUF_IN(room);
 	struct fl_str name;
+	yyjson_val *twin;
 	bool is_object;
 	int r;
 
 	(void)fl_json_str(key, &name);
-	name = known_as(in, object, name);
-	if (!name.len) {
-		value.json = key;
-		return fl_setting_warn(in, &value, in->unknown);
-	}
-	r = refuse_twins(in, json, key, name);
-	if (r < 0)
-		return r;
-	row = row_of(in, object, name, &is_object);
+	fl_buf_str(&place, object);
+	fl_buf_str(&place, name);
+	value.row = row_of(in, fl_buf_view(&place), &is_object);
+	if (place.failed || !name.len || fl_str_find(name, '.') >= 0 || (!value.row && !is_object))
+		return fl_setting_warn(in, &at, in->unknown);
+	twin = find_key(json, key, name);
+	if (twin && fl_json_str(twin, &name))   /* which of two would count depends on the alphabet */
+		return fl_setting_refuse(in, &at, "'%.*s' differs from it in case only: write one of them",
+					 FL_ARG(name));
 	if (yyjson_is_null(value.json))
 		return 0;
-	if (!row) {
-		fl_buf_printf(&inner, "%.*s%.*s.", FL_ARG(object), FL_ARG(name));
-		return read_object(in, value.json, fl_buf_view(&inner));
+	if (!value.row) {
+		fl_buf_char(&place, '.');
+		return read_object(in, value.json, fl_buf_view(&place));
 	}
-	r = read_value(in, row, &value);
-	return r == 0 && row->untaken ? fl_setting_warn(in, &value, row->untaken) : r;
+	r = read_value(in, value.row, &value);
+	return r == 0 && value.row->untaken ? fl_setting_warn(in, &value, value.row->untaken) : r;
 }
 
-/* `object`: where it stands, with the dot after it. */
 static int read_object(struct fl_setting_in *in, yyjson_val *json, struct fl_str object)
 {
 	yyjson_obj_iter iter = yyjson_obj_iter_with(json);
@@ -568,15 +519,15 @@ static int read_object(struct fl_setting_in *in, yyjson_val *json, struct fl_str
 	if (yyjson_is_null(json))
 		return 0;
 	if (!yyjson_is_obj(json))
-		return refuse_kind(in, &value, "an object");
+		return fl_setting_refuse_kind(in, &value, "an object");
 	while (r == 0 && (key = yyjson_obj_iter_next(&iter)))
 		r = read_member(in, json, key, object);
 	for (uint32_t i = 0; r == 0 && i < in->count; i++) {
-		struct fl_str name;
+		const char *name = in->rows[i].required ? in->rows[i].file : "";
 
-		if (in->rows[i].required && is_below(in->rows[i].file, object, FL_S(""), &name) &&
-		    fl_str_find(name, '.') < 0 && !fl_setting_get(json, name))
-			r = fl_setting_refuse(in, &value, "%.*s is missing", FL_ARG(name));
+		if (*name && strncasecmp(name, object.p, object.len) == 0 && !strchr(name += object.len, '.') &&
+		    !find_key(json, NULL, fl_str(name)))
+			r = fl_setting_refuse(in, &value, "%s is missing", name);
 	}
 	return r;
 }
@@ -590,16 +541,23 @@ static int read_objects(struct fl_setting_in *in, const struct fl_setting *row, 
 	int r = 0;
 
 	if (!yyjson_is_arr(value->json))
-		return refuse_kind(in, value, "a list");
+		return fl_setting_refuse_kind(in, value, "a list");
 	fl_buf_printf(&inner, "%s[].", row->file);
 	while (r == 0 && (item = yyjson_arr_iter_next(&iter)))
 		r = read_object(in, item, fl_buf_view(&inner));
 	return r;
 }
 
-int fl_setting_object(struct fl_setting_in *in, yyjson_val *json)
+int fl_setting_object(const struct fl_setting_in *in, const struct fl_setting *rows, uint32_t count,
+		      const struct fl_bind *bind, void *object, yyjson_val *json)
 {
-	return read_object(in, json, FL_S(""));
+	struct fl_setting_in inner = *in;
+
+	inner.rows = rows;
+	inner.count = count;
+	inner.bind = bind;
+	inner.object = object;
+	return read_object(&inner, json, FL_S(""));
 }
 
 int fl_setting_file(struct fl_setting_in *in, yyjson_doc *doc)

@@ -45,6 +45,7 @@ struct fl_setting_in;
 
 /* One value, and where it stands: in a file, or as the text of an option. */
 struct fl_setting_value {
+	const struct fl_setting *row;    /* which it is read by; NULL: none, and it has a place only */
 	const char *before, *place;      /* "--" and an option; or "" and a name */
 	struct fl_str text;
 	yyjson_val *json;                /* in a file, which then is the place; NULL: it is a text */
@@ -67,7 +68,7 @@ struct fl_setting {
 	const char *wanted;              /* "no time from 0s to 1h": of a refused text; ENUM, NUMBER: may be NULL */
 	const char *blank;               /* LIST: what to write in place of an empty list of a file */
 	const char *untaken;             /* a warning about each value in a file that was read without fault */
-	int (*own)(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value);
+	int (*own)(struct fl_setting_in *in, const struct fl_setting_value *value);
 };
 
 struct fl_setting_in {
@@ -87,16 +88,20 @@ int fl_setting_fallbacks(struct fl_setting_in *in) FL_MUSTUSE;
 int fl_setting_options(struct fl_setting_in *in, const void *given) FL_MUSTUSE;
 /* A name that no row has is a warning, as it may be of a later version. null is absence. */
 int fl_setting_file(struct fl_setting_in *in, yyjson_doc *doc) FL_MUSTUSE;
-/* An object inside the file, by rows of its own. */
-int fl_setting_object(struct fl_setting_in *in, yyjson_val *json) FL_MUSTUSE;
+/* An object inside the file, into an object of its own, by rows of its own: the rest is as of `in`. */
+int fl_setting_object(const struct fl_setting_in *in, const struct fl_setting *rows, uint32_t count,
+		      const struct fl_bind *bind, void *object, yyjson_val *json) FL_MUSTUSE;
 
 /* For readers of a row's own. The text of a value, wherever it stands; FL_E_INVALID where the file has no text. */
 int fl_setting_text(struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str *ret) FL_MUSTUSE;
 int fl_setting_refuse(const struct fl_setting_in *in, const struct fl_setting_value *value, const char *fmt, ...)
 	FL_PRINTF(3, 4);
+/* "'text' is no name": the text is cut where it is long. And "a number is wanted, found a list". */
+int fl_setting_refuse_text(const struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text,
+			   const char *what);
+int fl_setting_refuse_kind(const struct fl_setting_in *in, const struct fl_setting_value *value, const char *wanted);
+int fl_setting_no_memory(const struct fl_setting_in *in);
 int fl_setting_warn(struct fl_setting_in *in, const struct fl_setting_value *value, const char *what) FL_MUSTUSE;
 int fl_setting_path(struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str text) FL_MUSTUSE;
-/* The member of an object, in any case where none is written just so; NULL: there is none. */
-yyjson_val *fl_setting_get(yyjson_val *object, struct fl_str name);
-/* Puts the element into a set, or takes it out. */
+/* Puts the row's element into its set, or takes it out. */
 int fl_setting_element(struct fl_setting_in *in, const struct fl_setting *row, bool on) FL_MUSTUSE;

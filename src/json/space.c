@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "json/json.h"
 
 #define ALIGN _Alignof(max_align_t)

@@ -1,5 +1,4 @@
 #include "json/split.h"
-#include "base/limits.h"
 #include <assert.h>
 #if defined(__SSE2__) && !defined(FL_NO_SIMD)
 #include <emmintrin.h>

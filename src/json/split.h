@@ -5,8 +5,8 @@
  *             bind(item);
  *
  * Bytes come in chunks of any size. An object that lies in one chunk is handed out where it lies; only one that crosses
- * chunks is copied, so memory is bounded by one object. The splitter finds where objects end; whether what is inside is
- * JSON is for the one who reads it.
+ * chunks is copied, so memory is bounded by one object. The splitter finds where objects end; their reader checks
+ * whether they are JSON.
  *
  * A list is {"kind":..., "metadata":{...}, "items":[{...},{...}]}. What stands around the items is kept (at most
  * FL_SPLIT_AROUND_MAX) and read by fl_split_list, wherever the metadata stands. A reply that is no list, such as a
@@ -16,6 +16,11 @@
 #pragma once
 #include "base/buf.h"
 #include "json/json.h"
+
+/* The bytes around a list's items: kind, metadata, a continue token of some hundred bytes; a Status with its causes. */
+#define FL_SPLIT_AROUND_MAX (64 * FL_KIB)
+/* What a waiting watch keeps of its buffer: most objects are smaller. */
+#define FL_SPLIT_KEEP (16 * FL_KIB)
 
 enum fl_split_kind { FL_SPLIT_LIST, FL_SPLIT_STREAM };
 
@@ -49,7 +54,7 @@ int fl_split_next(struct fl_split *split, struct fl_str *ret_item, struct fl_err
 /* After the last byte: is it all there? FL_E_CLOSED when it ends in the middle. */
 int fl_split_end(const struct fl_split *split, struct fl_err *err) FL_MUSTUSE;
 
-/* What a list says of itself. */
+/* The metadata of a list. */
 struct fl_list {
 	struct fl_str api_version, kind, resource_version;
 	struct fl_str resume;       /* metadata.continue: empty on the last page */

@@ -17,7 +17,7 @@ int fl_time_parse_micro(struct fl_str text, int64_t *ret_us, struct fl_err *err)
 
 /* "2026-11-21T07:12:03Z", "2026-11-21T07:12:03.123456Z"; not terminated; the length. 0 for FL_TIME_NONE and for what is
  * outside the years. */
-#define FL_TIME_TEXT 32
+#define FL_TIME_TEXT 32   /* room for one with microseconds, of 27 bytes */
 uint32_t fl_time_print(int64_t us, char text[FL_TIME_TEXT]);
 uint32_t fl_time_print_micro(int64_t us, char text[FL_TIME_TEXT]);
 

@@ -1,5 +1,4 @@
 #include "json/write.h"
-#include "base/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,11 +94,6 @@ static void put_str(struct fl_buf *buf, bool comma, struct fl_str s, bool colon)
 	if (colon)
 		*room = ':';
 	fl_buf_added(buf, need);
-}
-
-void fl_json_put_str(struct fl_buf *buf, struct fl_str s)
-{
-	put_str(buf, false, s, false);
 }
 
 /* ---- numbers ---- */

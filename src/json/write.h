@@ -7,12 +7,12 @@
  *     fl_jw_end_obj(&w);
  *     r = fl_buf_check(&buf, "the status", err);
  *
- * Nothing here fails: the buffer remembers a failure. Commas are the writer's business; that keys and values alternate
- * and that what begins ends is the caller's.
+ * Nothing here fails: failures stick to the buffer. The writer places commas; the caller alternates keys and values,
+ * and ends what it begins.
  *
- * Go escapes < > & unless told otherwise, for JSON inside HTML pages. Ours never stands there, and the escapes would
- * only lengthen what is sent and logged, so they are off. U+2028 and U+2029 are escaped, as Go does in any case, and
- * bytes that are not UTF-8 become U+FFFD.
+ * By default Go escapes < > &, for JSON inside HTML pages. Ours is never in one, and the escapes would only lengthen
+ * messages and logs, so they are off. U+2028 and U+2029 are escaped, as Go does in any case, and bytes that are not
+ * UTF-8 become U+FFFD.
  */
 #pragma once
 #include "base/buf.h"
@@ -43,11 +43,8 @@ void fl_jw_raw(struct fl_jw *w, struct fl_str json);   /* JSON already; put ther
 void fl_jw_val(struct fl_jw *w, const yyjson_val *val);
 void fl_jw_mut(struct fl_jw *w, const yyjson_mut_val *val);
 
-/* The text alone, quoted. */
-void fl_json_put_str(struct fl_buf *buf, struct fl_str s);
-
 /* As Go prints a float64 in JSON; at most 25 bytes, not terminated. 0 when it is not finite. */
-#define FL_DOUBLE_TEXT 32
+#define FL_DOUBLE_TEXT 32   /* room for the longest, of 25 bytes */
 uint32_t fl_json_double(double value, char text[FL_DOUBLE_TEXT]);
 
 /* As Go's shortest %g: 0.5, 1e+06, .inf, .nan. Numbers in YAML, and in the names of its mappings. */

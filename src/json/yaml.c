@@ -1,6 +1,5 @@
 #include "json/yaml.h"
 #include "base/base64.h"
-#include "base/limits.h"
 #include "base/vec.h"
 #include "json/split.h"
 #include "json/time.h"
@@ -67,7 +66,7 @@ static int refuse(uint32_t line, struct fl_err *err, const char *fmt, ...)
 	return fl_fail(err, FL_E_INVALID, "line %u: %s", line, text);
 }
 
-static int no_memory(struct fl_err *err)
+static int yaml_no_memory(struct fl_err *err)
 {
 	return fl_fail(err, FL_E_NOMEM, "YAML: out of memory");
 }
@@ -121,7 +120,7 @@ static int put_binary(struct fl_yaml *y, const yaml_event_t *event, struct fl_st
 	FL_AUTO(fl_buf) struct fl_buf bytes = FL_BUF(text.len);
 
 	if (fl_base64_get(&bytes, FL_BASE64_STD, text, NULL) < 0)
-		return bytes.failed == FL_E_NOMEM ? no_memory(err)
+		return bytes.failed == FL_E_NOMEM ? yaml_no_memory(err)
 						  : REFUSE(event, "a value tagged !!binary is not base64");
 	if (!fl_str_utf8(fl_buf_view(&bytes)))
 		return REFUSE(event,
@@ -194,7 +193,7 @@ static int put_key(struct fl_yaml *y, const yaml_event_t *event, struct fl_err *
 	fl_jw_key(&y->w, s.text);
 	frame->has_key = true;
 	key.len = y->w.buf->len - 1 - key.from;
-	return y->w.buf->failed ? 0 : fl_vec_push(&y->keys, key) < 0 ? no_memory(err) : 0;
+	return y->w.buf->failed ? 0 : fl_vec_push(&y->keys, key) < 0 ? yaml_no_memory(err) : 0;
 }
 
 static int by_key(const void *pa, const void *pb, void *json)
@@ -237,10 +236,10 @@ static int add_anchor(struct fl_yaml *y, const yaml_char_t *name, int64_t *ret, 
 		return 0;
 	anchor.name = fl_strdup(fl_str((const char *)name));
 	if (!anchor.name)
-		return no_memory(err);
+		return yaml_no_memory(err);
 	if (fl_vec_push(&y->anchors, anchor) < 0) {
 		fl_free(anchor.name);
-		return no_memory(err);
+		return yaml_no_memory(err);
 	}
 	*ret = (int64_t)y->anchors.len - 1;
 	return 0;
@@ -410,7 +409,7 @@ static int refuse_syntax(const yaml_parser_t *parser, struct fl_err *err)
 	const char *problem = parser->problem ? parser->problem : "cannot be read", *hint = "";
 
 	if (parser->error == YAML_MEMORY_ERROR)
-		return no_memory(err);
+		return yaml_no_memory(err);
 	for (size_t i = 0; i < FL_LEN(hints); i++)
 		if (strstr(problem, hints[i][0]))
 			hint = hints[i][1];
@@ -510,7 +509,7 @@ int fl_yaml_open(struct fl_str text, struct fl_yaml **ret_yaml, struct fl_err *e
 		return fl_fail(err, FL_E_TOOBIG, "YAML of %u bytes is over the limit of %llu", text.len, FL_YAML_MAX);
 	y = fl_zalloc(sizeof *y);
 	if (!y)
-		return no_memory(err);
+		return yaml_no_memory(err);
 	y->text = text;
 	y->line = 1;
 	y->is_json = fl_str_starts(fl_str_trim(text), FL_S("{"));
@@ -522,7 +521,7 @@ int fl_yaml_open(struct fl_str text, struct fl_yaml **ret_yaml, struct fl_err *e
 		yaml_parser_set_input_string(&y->parser, (const unsigned char *)(text.len ? text.p : ""), text.len);
 	} else {
 		fl_free(y);
-		return no_memory(err);
+		return yaml_no_memory(err);
 	}
 	*ret_yaml = y;
 	return 0;
@@ -546,7 +545,7 @@ uint32_t fl_yaml_line(const struct fl_yaml *yaml)
 	return yaml->line;
 }
 
-int fl_yaml_read(struct fl_json_space *space, struct fl_str text, yyjson_doc **ret_doc, struct fl_err *err)
+int fl_yaml_read_any(struct fl_json_space *space, struct fl_str text, yyjson_doc **ret_doc, struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf json = FL_BUF(FL_JSON_MAX);
 	FL_AUTO(fl_yaml) struct fl_yaml *yaml = NULL;
@@ -556,7 +555,7 @@ int fl_yaml_read(struct fl_json_space *space, struct fl_str text, yyjson_doc **r
 	if (r == 0)
 		r = fl_yaml_next(yaml, &json, err);
 	if (r == 0)
-		return fl_fail(err, FL_E_INVALID, "line 1: nothing stands in this YAML");
+		return 0;
 	if (r > 0)
 		r = fl_json_read(space, fl_buf_view(&json), FL_JSON_STRICT, &doc, err);
 	if (r == 0)
@@ -566,5 +565,12 @@ int fl_yaml_read(struct fl_json_space *space, struct fl_str text, yyjson_doc **r
 	if (r < 0)
 		return r;
 	*ret_doc = fl_steal(&doc);
-	return 0;
+	return 1;
+}
+
+int fl_yaml_read(struct fl_json_space *space, struct fl_str text, yyjson_doc **ret_doc, struct fl_err *err)
+{
+	int r = fl_yaml_read_any(space, text, ret_doc, err);
+
+	return r ? r < 0 ? r : 0 : fl_fail(err, FL_E_INVALID, "line 1: nothing stands in this YAML");
 }

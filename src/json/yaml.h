@@ -17,6 +17,12 @@
 #include "base/buf.h"
 #include "json/json.h"
 
+/* YAML: a bundle of CRDs has 5 MB. libyaml's time grows with the square of the nesting, and nothing real nests beyond
+ * 60 (a CRD's schema of a Pod template). Aliases save writing, not megabytes. */
+#define FL_YAML_MAX (16 * FL_MIB)
+#define FL_YAML_DEPTH 100
+#define FL_YAML_ALIAS_MAX (1 * FL_MIB)
+
 struct fl_yaml;
 
 /* The text must stay until fl_yaml_close. */
@@ -35,6 +41,9 @@ int fl_yaml_next(struct fl_yaml *yaml, struct fl_buf *json, struct fl_err *err) 
 /* The line on which that document began. */
 uint32_t fl_yaml_line(const struct fl_yaml *yaml);
 
+/* A text that holds at most one document: 1, or 0 where it holds none. */
+int fl_yaml_read_any(struct fl_json_space *space, struct fl_str text, yyjson_doc **ret_doc,
+		     struct fl_err *err) FL_MUSTUSE;
 /* A text that holds exactly one document. */
 int fl_yaml_read(struct fl_json_space *space, struct fl_str text, yyjson_doc **ret_doc, struct fl_err *err) FL_MUSTUSE;
 

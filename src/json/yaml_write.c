@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "json/time.h"
 #include "json/write.h"
 #include "json/yaml.h"

@@ -1,8 +1,16 @@
 #include "kube/auth.h"
-#include "base/limits.h"
+#include "base/backoff.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "http/tls_prepare.h"
 #include "json/time.h"
+
+#define FL_EXEC_TIMEOUT (60 * FL_NS_PER_S)     /* of an exec plugin: some talk to slow identity providers */
+#define FL_EXEC_EARLY (30 * FL_NS_PER_S)       /* a credential is renewed so long before it ends: clocks differ */
+#define FL_EXEC_DOUBT (60 * FL_NS_PER_S)       /* one that is over by our clock is tried so long: the server's counts */
+#define FL_KUBE_CONNS 64                 /* of one client: one with HTTP/2; with HTTP/1.1 each watch has its own */
+#define FL_KUBE_PING_EVERY (15 * FL_NS_PER_S)  /* a connection that is silent so long is asked ... */
+#define FL_KUBE_PING_WITHIN (10 * FL_NS_PER_S) /* ... and lost without an answer: a frozen server shows within 25 s */
 
 static const char *const part_names[] = { [FL_AUTH_TOKEN] = "token", [FL_AUTH_CERT] = "client certificate",
 					  [FL_AUTH_KEY] = "client key", [FL_AUTH_CA] = "certificate authority" };
@@ -324,13 +332,9 @@ void fl_auth_refresh(struct fl_auth *auth)
 /* A file is read for next to nothing; who starts a program for each refusal makes a storm of an outage. */
 static uint64_t patience(const struct fl_auth *auth)
 {
-	uint64_t wait = FL_EXEC_AGAIN_FIRST;
-
 	if (!auth->config->exec || !auth->refusals)
 		return 0;
-	for (uint32_t i = 1; i < auth->refusals && wait < FL_EXEC_AGAIN_LAST; i++)
-		wait *= 2;
-	return wait < FL_EXEC_AGAIN_LAST ? wait : FL_EXEC_AGAIN_LAST;
+	return fl_backoff_after(auth->refusals, FL_EXEC_AGAIN_FIRST, FL_EXEC_AGAIN_LAST);
 }
 
 bool fl_auth_refused(struct fl_auth *auth, uint32_t generation)

@@ -12,6 +12,11 @@
 #include "kube/config.h"
 #include "kube/exec.h"
 
+/* Files are looked at this often: projected tokens have minutes to spare. */
+#define FL_CREDENTIAL_AGE (60 * FL_NS_PER_S)
+#define FL_EXEC_AGAIN_FIRST (1 * FL_NS_PER_S)  /* what it gave is refused, too: it is asked again so late, ... */
+#define FL_EXEC_AGAIN_LAST (30 * FL_NS_PER_S)  /* ... then twice as late: many may ask an identity provider at once */
+
 struct fl_log;
 
 enum fl_auth_part { FL_AUTH_TOKEN, FL_AUTH_CERT, FL_AUTH_KEY, FL_AUTH_CA, FL_AUTH_PART_COUNT_ };

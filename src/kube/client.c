@@ -4,6 +4,10 @@
 #include <assert.h>
 #include <stdio.h>
 
+#define FL_KUBE_REPLY_MAX (4 * FL_MIB)   /* one object or Status, collected: as large as an object can be */
+#define FL_KUBE_SPARES 64                /* calls' own memory, kept for the next: as many as a loop has on their way */
+#define FL_KUBE_SPARE_BUF (4 * FL_KIB)   /* ... with each of four buffers, unless it grew beyond */
+
 FL_NAMES(fl_kube_verb_names, FL_KUBE_VERB_COUNT_, [FL_KUBE_GET] = "get", [FL_KUBE_LIST] = "list",
 	 [FL_KUBE_WATCH] = "watch", [FL_KUBE_CREATE] = "create", [FL_KUBE_UPDATE] = "update",
 	 [FL_KUBE_APPLY] = "apply", [FL_KUBE_MERGE] = "patch", [FL_KUBE_JSON_PATCH] = "json-patch",
@@ -396,11 +400,6 @@ struct fl_io *fl_kube_io(struct fl_kube *kube)
 uint32_t fl_kube_opened(const struct fl_kube *kube)
 {
 	return kube->auth.http ? fl_http_client_opened(kube->auth.http) : 0;
-}
-
-const struct fl_kube_config *fl_kube_config(const struct fl_kube *kube)
-{
-	return kube->config;
 }
 
 /* ---- the client ---- */

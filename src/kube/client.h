@@ -20,6 +20,9 @@
 #include "json/split.h"
 #include "kube/status.h"
 
+#define FL_KUBE_PAGE 500                 /* objects in one page of a list, as client-go has it: 2 MB of Pods */
+#define FL_KUBE_TARGET_MAX (16 * FL_KIB) /* path and query: servers take this much, selectors included */
+
 struct fl_log;
 struct fl_kube;
 
@@ -38,7 +41,6 @@ FL_DEFINE_AUTO(fl_kube, struct fl_kube *, fl_kube_free);
 struct fl_io *fl_kube_io(struct fl_kube *kube);
 /* Connections since the start: a new one may lead to another server. */
 uint32_t fl_kube_opened(const struct fl_kube *kube);
-const struct fl_kube_config *fl_kube_config(const struct fl_kube *kube);
 
 enum fl_kube_verb {
 	FL_KUBE_GET, FL_KUBE_LIST, FL_KUBE_WATCH,
@@ -95,7 +97,8 @@ struct fl_kube_call {
 	/* List and watch. */
 	struct fl_str labels, fields;          /* selectors */
 	uint32_t limit;                        /* of one page; 0: FL_KUBE_PAGE. Pages follow by themselves */
-	/* resourceVersion: of a list "" (newest) or "0" (any); of a watch: after it */
+	/* Of a list: "" is the newest state, page by page; else one that is not older, "0" any, in one piece. Of a
+	 * watch: after it. */
 	struct fl_str version;
 	bool bookmarks;                        /* watch: allowWatchBookmarks */
 	bool initial_events;                   /* watch: sendInitialEvents, resourceVersionMatch=NotOlderThan */

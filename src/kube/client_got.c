@@ -1,5 +1,7 @@
 #include "kube/client_in.h"
 
+#define FL_KUBE_TRIES 10                 /* of one call after 429 and the like, as client-go */
+
 /* ---- objects ---- */
 
 static const struct {

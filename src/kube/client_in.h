@@ -1,12 +1,22 @@
 /* client_in.h - the inside of the client. client.c: calls, the gate, credentials; client_send.c: what goes out;
  * client_got.c: what comes in. */
 #pragma once
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "kube/auth.h"
 #include "kube/client.h"
 
-#define FL_FLIGHT_HEADERS 16
+#define FL_KUBE_MANY 16                  /* writes on their way: their answers and echoes are read together, ... */
+/* ... so often while one write takes its time: half of them come together, while the server has the other half. To wake
+ * up on a machine that works for others costs 0.3 ms of processor, most of it cold caches, and a write 0.05. */
+#define FL_KUBE_BATCH_SHARE 2
+#define FL_KUBE_BATCH_MIN (4 * FL_NS_PER_MS)  /* a server that is quicker has nothing to wait for */
+#define FL_KUBE_BATCH_MAX (64 * FL_NS_PER_MS) /* what else comes on the connection waits, too */
+#define FL_KUBE_LONG_LIST (256 * FL_KIB) /* a list beyond this: less is there in a moment */
+#define FL_KUBE_LIST_PIECE (32 * FL_KIB) /* ... is read in pieces of this, where so much takes a while to come, ... */
+#define FL_KUBE_LIST_REST_MAX (8 * FL_NS_PER_MS)   /* ... which is not waited for longer than this */
+
+#define FL_FLIGHT_HEADERS 16   /* of one request: ours, and those of the caller */
 
 struct fl_kube_flight {
 	struct fl_kube *kube;

@@ -1,5 +1,7 @@
 #include "kube/client_in.h"
 
+#define FL_KUBE_HEAD_TIMEOUT (60 * FL_NS_PER_S)   /* to the answer's head: the API server's own limit of a request */
+
 static const struct {
 	const char *method, *type;
 } verbs[] = {
@@ -48,18 +50,23 @@ static void ask_number(struct query *q, const char *name, uint32_t value)
 	ask(q, name, fl_buf_view(&buf));
 }
 
+/* Before 1.33 an API server answers a list with a limit from etcd, of all objects of the kind, and one with a version
+ * alone from its cache. */
 static void ask_list(struct query *q, const struct fl_kube_flight *flight)
 {
 	const struct fl_kube_call *call = flight->call;
 
 	ask_if(q, "labelSelector", call->labels);
 	ask_if(q, "fieldSelector", call->fields);
+	/* A token says the version; both are refused. */
+	if (call->version.len && !flight->resume.len) {
+		ask(q, "resourceVersion", call->version);
+		ask(q, "resourceVersionMatch", FL_S("NotOlderThan"));
+		return;
+	}
 	ask_number(q, "limit", call->limit ? call->limit : FL_KUBE_PAGE);
-	/* The token says the version; both are refused. */
 	if (flight->resume.len)
 		ask(q, "continue", fl_buf_view(&flight->resume));
-	else
-		ask_if(q, "resourceVersion", call->version);
 }
 
 static void ask_watch(struct query *q, const struct fl_kube_call *call)

@@ -1,7 +1,10 @@
 #include "base/vec.h"
+#include "io/file.h"
 #include "json/yaml.h"
 #include "kube/config_in.h"
 #include <errno.h>
+
+#define FL_KUBECONFIG_FILES 64           /* in $KUBECONFIG: more than anybody lists */
 
 static const char account_folder[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -134,38 +137,6 @@ int fl_kc_add(struct fl_kc_files *files, struct fl_str name, struct fl_str text,
 		return fl_wrap(err, "%.*s", FL_ARG(name));
 	files->len++;
 	return 0;
-}
-
-static int begin(struct fl_kube_config *config, uint32_t max, struct fl_kc_files *ret, struct fl_err *err)
-{
-	*ret = (struct fl_kc_files){ .max = max, .arena = &config->arena };
-	ret->at = fl_arena_get_n(&config->arena, max, sizeof *ret->at);
-	return ret->at ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for a kubeconfig");
-}
-
-static struct fl_kube_config *config_new(struct fl_err *err)
-{
-	struct fl_kube_config *config = fl_zalloc(sizeof *config);
-
-	if (!config)
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for a kubeconfig");
-	return config;
-}
-
-struct fl_kube_config *fl_kube_config_read(const struct fl_kube_file *texts, uint32_t count,
-					   const struct fl_kube_where *where, struct fl_err *err)
-{
-	FL_AUTO(fl_kube_config) struct fl_kube_config *config = config_new(err);
-	struct fl_kc_files files;
-
-	if (!config || begin(config, count, &files, err) < 0)
-		return NULL;
-	for (uint32_t i = 0; i < count; i++)
-		if (fl_kc_add(&files, fl_str(texts[i].name), texts[i].text, err) < 0)
-			return NULL;
-	if (fl_kc_choose(&files, where, NULL, config, err) < 0)
-		return NULL;
-	return fl_steal(&config);
 }
 
 /* ---- from the disk ---- */
@@ -334,11 +305,14 @@ static int load_files(const struct fl_fs *fs, const struct fl_kube_where *where,
 static int load(const struct fl_fs *fs, const struct fl_kube_where *where, struct fl_kube_config *config,
 		struct fl_err *err)
 {
-	struct fl_kc_files files;
+	struct fl_kc_files files = { .max = FL_KUBECONFIG_FILES, .arena = &config->arena };
 
 	if (where->server)
 		return take_server(where, config, err);
-	if (begin(config, FL_KUBECONFIG_FILES, &files, err) < 0 || load_files(fs, where, &files, err) < 0)
+	files.at = fl_arena_get_n(&config->arena, files.max, sizeof *files.at);
+	if (!files.at)
+		return fl_fail(err, FL_E_NOMEM, "no memory for a kubeconfig");
+	if (load_files(fs, where, &files, err) < 0)
 		return -1;
 	if (files.len)
 		return fl_kc_choose(&files, where, fs, config, err);
@@ -353,8 +327,10 @@ struct fl_kube_config *fl_kube_config_load(const struct fl_fs *fs, const struct 
 					   struct fl_err *err)
 {
 	struct fl_err own = { 0 };
-	FL_AUTO(fl_kube_config) struct fl_kube_config *config = config_new(&own);
+	FL_AUTO(fl_kube_config) struct fl_kube_config *config = fl_zalloc(sizeof *config);
 
+	if (!config)
+		(void)fl_fail(&own, FL_E_NOMEM, "no memory for a kubeconfig");
 	if (!config || load(fs, where, config, &own) < 0) {
 		(void)fl_fail_as(err, &own);
 		return NULL;

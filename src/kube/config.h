@@ -72,15 +72,6 @@ struct fl_kube_config *fl_kube_config_load(const struct fl_fs *fs, const struct 
 struct fl_kube_config *fl_kube_config_free(struct fl_kube_config *config);   /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_kube_config, struct fl_kube_config *, fl_kube_config_free);
 
-/* The same from texts: what lies in the files of a merged list, without a file system. For tests and the fuzzer; exec
- * plugins are taken as they are named. Names are for messages, and relative paths are relative to their folder. */
-struct fl_kube_file {
-	const char *name;
-	struct fl_str text;
-};
-struct fl_kube_config *fl_kube_config_read(const struct fl_kube_file *files, uint32_t count,
-					   const struct fl_kube_where *where, struct fl_err *err) FL_MUSTUSE;
-
 /* ---- what an exec plugin says ---- */
 
 struct fl_exec_credential {

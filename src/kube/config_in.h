@@ -1,9 +1,11 @@
 /* config_in.h - the inside of config.c and config_choose.c: kubeconfig files that were read, and what is chosen of
  * them. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/config.h"
 #include "kube/kubeconfig.h"
+
+#define FL_KUBECONFIG_MAX (4 * FL_MIB)   /* one file: a thousand clusters with their certificates */
 
 struct fl_kc_file {
 	struct fl_str name;            /* its path: what relative paths in it are relative to, and for messages */

@@ -1,5 +1,4 @@
 #include "kube/discovery.h"
-#include "base/limits.h"
 #include <stdio.h>
 
 static const char aggregated[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
@@ -104,46 +103,6 @@ int fl_discovery_add_group(struct fl_discovery *into, yyjson_val *group, struct 
 	return 0;
 }
 
-static void split_version(struct fl_str both, struct fl_str *ret_group, struct fl_str *ret_version)
-{
-	int64_t slash = fl_str_find(both, '/');
-
-	*ret_group = slash < 0 ? FL_S("") : fl_str_sub(both, 0, (uint32_t)slash);
-	*ret_version = slash < 0 ? both : fl_str_sub(both, (uint32_t)slash + 1, both.len);
-}
-
-int fl_discovery_add_list(struct fl_discovery *into, yyjson_val *list, bool preferred, struct fl_err *err)
-{
-	yyjson_arr_iter at = yyjson_arr_iter_with(fl_json_get(list, FL_S("resources")));
-	struct fl_resource resource = { .preferred = preferred };
-	yyjson_val *val;
-
-	split_version(text_of(list, "groupVersion"), &resource.group, &resource.version);
-	while ((val = yyjson_arr_iter_next(&at))) {
-		struct fl_str name = text_of(val, "name");
-		int64_t slash = fl_str_find(name, '/');
-
-		/* "pods/status" comes after "pods". */
-		if (slash >= 0) {
-			struct fl_str plural = fl_str_sub(name, 0, (uint32_t)slash);
-
-			if (fl_str_eq(fl_str_sub(name, (uint32_t)slash, name.len), FL_S("/status")))
-				for (uint32_t i = 0; i < into->len; i++)
-					into->at[i].status |= fl_str_eq(into->at[i].plural, plural) &&
-							      fl_str_eq(into->at[i].group, resource.group) &&
-							      fl_str_eq(into->at[i].version, resource.version);
-			continue;
-		}
-		resource.plural = name;
-		resource.kind = text_of(val, "kind");
-		resource.namespaced = yyjson_is_true(fl_json_get(val, FL_S("namespaced")));
-		resource.can = can_of(fl_json_get(val, FL_S("verbs")));
-		if (add(into, &resource, err) < 0)
-			return -FL_E_NOMEM;
-	}
-	return 0;
-}
-
 static uint32_t number_of(struct fl_str text)
 {
 	uint32_t number = 0;
@@ -159,40 +118,6 @@ int fl_discovery_add_version(struct fl_discovery *into, yyjson_val *info, struct
 	into->minor = number_of(text_of(info, "minor"));
 	into->git_version = fl_arena_str(&into->arena, text_of(info, "gitVersion"));
 	return into->git_version.p ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for the server's version");
-}
-
-/* ---- finding ---- */
-
-static bool means(const struct fl_resource *resource, struct fl_str text)
-{
-	int64_t dot = fl_str_find(text, '.');
-	struct fl_str group = dot < 0 ? FL_S("") : fl_str_sub(text, (uint32_t)dot + 1, text.len);
-	uint32_t len;
-
-	if (dot >= 0 && !fl_str_eq(group, resource->group))
-		return false;
-	text = dot < 0 ? text : fl_str_sub(text, 0, (uint32_t)dot);
-	len = text.len;
-	return (len == resource->plural.len && strncasecmp(text.p, resource->plural.p, len) == 0) ||
-	       (len == resource->kind.len && strncasecmp(text.p, resource->kind.p, len) == 0);
-}
-
-const struct fl_resource *fl_discovery_find(const struct fl_discovery *discovery, struct fl_str group,
-					    struct fl_str version, struct fl_str text)
-{
-	const struct fl_resource *found = NULL;
-
-	for (uint32_t i = 0; i < discovery->len; i++) {
-		const struct fl_resource *resource = &discovery->at[i];
-
-		if ((group.p && !fl_str_eq(group, resource->group)) ||
-		    (version.len && !fl_str_eq(version, resource->version)) || !means(resource, text))
-			continue;
-		if (resource->preferred)
-			return resource;
-		found = found ? found : resource;
-	}
-	return found;
 }
 
 /* ---- asking ---- */

@@ -40,11 +40,6 @@ static inline void fl_discovery_auto_(struct fl_discovery *discovery)
 	fl_discovery_free(discovery);
 }
 
-/* What `text` means, as kubectl takes it ("pods", "Pod", "gpupools.gpu.deckhouse.io"): the preferred version; NULL: it
- * is not served. Version "": any. */
-const struct fl_resource *fl_discovery_find(const struct fl_discovery *discovery, struct fl_str group,
-					    struct fl_str version, struct fl_str text);
-
 struct fl_discover {
 	struct fl_op op;                   /* result: how many resources were found */
 	const struct fl_kind *kind;        /* only this one: result 1, or FL_E_NOTFOUND; NULL: everything */
@@ -63,7 +58,6 @@ void fl_discover(struct fl_kube *kube, struct fl_discover *ask);
 
 /* ---- pure: reading the answers ---- */
 
-/* One APIGroupDiscovery (an item of /api and /apis), one APIResourceList (/apis/GROUP/VERSION), one version.Info. */
+/* One APIGroupDiscovery (an item of /api and /apis), one version.Info. */
 int fl_discovery_add_group(struct fl_discovery *into, yyjson_val *group, struct fl_err *err) FL_MUSTUSE;
-int fl_discovery_add_list(struct fl_discovery *into, yyjson_val *list, bool preferred, struct fl_err *err) FL_MUSTUSE;
 int fl_discovery_add_version(struct fl_discovery *into, yyjson_val *info, struct fl_err *err) FL_MUSTUSE;

@@ -1,9 +1,13 @@
 #include "kube/events.h"
 #include "base/backoff.h"
 #include "base/hmap.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include <stdio.h>
+
+#define FL_EVENT_MAX 256                 /* series that are remembered: 1 KiB each; the oldest goes */
+#define FL_EVENT_NOTE 1024               /* bytes, as the API server has it */
+#define FL_EVENT_TIMEOUT (10 * FL_NS_PER_S)   /* to write one */
 
 /* One Event that was said, and how often since. */
 struct series {
@@ -14,7 +18,7 @@ struct series {
 	bool warning, created;
 	uint32_t count, written;   /* said; known to the server */
 	uint32_t lost;             /* the count of a create whose outcome is unknown; 0: none */
-	uint8_t tries;
+	uint32_t tries;            /* since the server had it last */
 	int64_t first, last;       /* us since 1970 */
 	uint64_t said, wrote;      /* monotonic ns */
 	uint64_t not_before;       /* of one that goes on with another note: when it may be created */
@@ -163,19 +167,22 @@ static void write_again(struct fl_events *events, struct series *series, uint64_
 	if (!series->created && !series->lost)
 		series->lost = series->written;
 	series->written = 0;
+	series->tries++;
 	events->not_before = series->wrote + after;
 }
 
-/* The server is away, or is too busy to answer: that is no word on this Event. 0: it has answered. */
+/* The server is away, broken or too busy: that is no word on this Event. 0: it has answered. */
 static uint64_t wait_for_server(struct fl_events *events, int64_t result)
 {
 	uint64_t delay, chance = 0;
 
-	if (!is_for_later(result) || events->call.answer.reason != FL_REASON_NONE) {
+	if (!is_for_later(result)) {
 		events->unanswered = 0;
 		return 0;
 	}
 	delay = fl_backoff_after(++events->unanswered, FL_EVENT_RETRY_FIRST, FL_EVENT_RETRY_LAST);
+	if (delay < events->call.answer.retry_after)
+		delay = events->call.answer.retry_after;
 	return fl_random(events->io, &chance, sizeof chance, NULL) < 0 ? delay : fl_spread(delay, chance);
 }
 
@@ -198,8 +205,6 @@ static void written(struct fl_op *op)
 	} else if (op->result == -FL_E_NOTFOUND && series->created) {
 		series->created = false;   /* it has outlived its hour: the series begins anew */
 		series->written = 0;
-	} else if (!wait && is_for_later(op->result) && ++series->tries < 4) {
-		write_again(events, series, FL_NS_PER_S << series->tries);
 	} else {
 		fl_log(events->options.log, FL_WARN, "Event not written", FL_KV_STR("reason", series->reason),
 		       FL_KV_STR("about", series->name), FL_KV_ERR(&events->err));
@@ -237,8 +242,13 @@ static uint64_t due(const struct series *series)
 		return FL_NEVER;
 	if (!series->created)
 		return series->not_before;
-	/* What has failed once is tried again soon: mostly it was one server, or a moment. */
-	return series->tries != 1 ? series->wrote + FL_EVENT_SERIES_EVERY : 0;
+	return series->tries ? 0 : series->wrote + FL_EVENT_SERIES_EVERY;
+}
+
+/* One that the server fails on each time does not hold up the others for its hour. */
+static bool goes_before(const struct series *a, const struct series *b)
+{
+	return a->tries != b->tries ? a->tries < b->tries : a->said < b->said;
 }
 
 static void look(struct fl_events *events)
@@ -258,7 +268,7 @@ static void look(struct fl_events *events)
 		}
 		if (now >= end && s->created)
 			at = now;   /* the last word of a series */
-		if (at <= now && (!first || s->said < first->said))
+		if (at <= now && (!first || goes_before(s, first)))
 			first = s;
 		next = at < next ? at : next;
 		next = end < next && end > now ? end : next;

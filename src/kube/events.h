@@ -9,12 +9,23 @@
  * at most every FL_EVENT_SERIES_EVERY, and ended when nothing was said for FL_EVENT_SERIES_END. The API server refuses
  * another note for an Event that there is: with another note the series goes on in a new Event, at most every
  * FL_EVENT_SERIES_EVERY and with the newest note then. Each subject may have FL_EVENT_BURST Events and one more every
- * FL_EVENT_EVERY; all together pass at FL_EVENT_RATE a second. What the server has refused four times is dropped; while
- * it does not answer, all are kept for FL_EVENT_KEPT.
+ * FL_EVENT_EVERY; all together pass at FL_EVENT_RATE a second. What the server refuses is dropped; while it does not
+ * answer, or answers 429 or 5xx, all are kept for FL_EVENT_KEPT.
  */
 #pragma once
 #include "api/core.h"
 #include "kube/client.h"
+
+#define FL_EVENT_WORD 128                /* bytes of reason and action, as the API server has it */
+#define FL_EVENT_RATE 5                  /* Events a second of one process ... */
+#define FL_EVENT_RATE_BURST 25           /* ... and this many at once: a rack that fails is told card by card */
+#define FL_EVENT_BURST 25                /* about one subject: as client-go about an object ... */
+#define FL_EVENT_EVERY (30 * FL_NS_PER_S)      /* ... and one more each half minute */
+#define FL_EVENT_SERIES_EVERY (60 * FL_NS_PER_S)   /* a series that goes on is written again this often at most */
+#define FL_EVENT_SERIES_END (360 * FL_NS_PER_S)    /* nothing said for so long: the next is a new Event */
+#define FL_EVENT_RETRY_FIRST (2 * FL_NS_PER_S)     /* without a good answer: an outage is waited out ... */
+#define FL_EVENT_RETRY_LAST (30 * FL_NS_PER_S)     /* ... with ever fewer requests, ... */
+#define FL_EVENT_KEPT (3600 * FL_NS_PER_S)         /* ... for as long as the API server keeps an Event */
 
 struct fl_events;
 

@@ -1,5 +1,6 @@
 #include "kube/exec.h"
-#include "base/limits.h"
+#include "base/units.h"
+#include "io/file.h"
 
 static void close_pipe(struct fl_exec_pipe *pipe)
 {

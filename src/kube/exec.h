@@ -4,6 +4,8 @@
 #include "io/child.h"
 #include "io/io.h"
 
+#define FL_CREDENTIAL_MAX (256 * FL_KIB) /* a token, a certificate, a bundle of CAs; what an exec plugin prints */
+
 #define FL_EXEC_INPUT_MAX 4096   /* what a pipe takes at once, always */
 
 struct fl_exec_pipe {

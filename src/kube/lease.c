@@ -1,6 +1,6 @@
 #include "kube/lease.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "json/time.h"
 #include "json/write.h"
 
@@ -32,19 +32,9 @@ bool fl_lease_held(const struct fl_elector *elector)
 	       fl_clock(elector->io) < fl_lease_until(&elector->facts.times, elector->facts.renewed);
 }
 
-bool fl_lease_may(void *elector)
-{
-	return fl_lease_held(elector);
-}
-
 int32_t fl_lease_term(const struct fl_elector *elector)
 {
 	return elector->transitions;
-}
-
-struct fl_str fl_lease_leader(const struct fl_elector *elector)
-{
-	return fl_buf_view(&elector->holder);
 }
 
 /* ---- telling ---- */

@@ -5,15 +5,19 @@
  * next one leads as soon as it looks (each `retry`).
  *
  * The fence. Leadership is believed only until `duration` after the last successful renewal was *sent* (the others
- * count from when they saw it, which is later), less a margin. Whoever writes asks fl_lease_held() right before; a
- * process that was stopped for a minute finds that it does not lead, before it has told anybody anything. Give
- * fl_lease_may as fl_kube_call.may_send, and it is asked for each attempt of each write.
+ * count from when they saw it, which is later), less a margin. Whoever writes asks fl_lease_held() right before each
+ * attempt: the loop by its may_write, others by fl_kube_call.may_send. A process that was stopped for a minute finds
+ * that it does not lead, before it has told anybody anything.
  *
  * What to do next is fl_lease_next: pure, and a table in the tests.
  */
 #pragma once
 #include "api/coordination.h"
 #include "kube/client.h"
+
+#define FL_LEASE_DURATION (15 * FL_NS_PER_S)        /* as client-go has it, like the next two */
+#define FL_LEASE_GIVE_UP (10 * FL_NS_PER_S)         /* without a renewal: in time before others may take it */
+#define FL_LEASE_RETRY (2 * FL_NS_PER_S)            /* between two requests */
 
 /* ---- the decision ---- */
 
@@ -87,8 +91,6 @@ void fl_elector_stop(struct fl_elector *elector, struct fl_op *op);
 
 /* Do we lead, by the clock of this very moment? Reads the clock, so that a stop in the middle of a callback counts. */
 bool fl_lease_held(const struct fl_elector *elector);
-bool fl_lease_may(void *elector);                /* the same, for may_send */
 
 /* How often the Lease changed hands until now: a number for logs, metrics and fencing by others. */
 int32_t fl_lease_term(const struct fl_elector *elector);
-struct fl_str fl_lease_leader(const struct fl_elector *elector);   /* lives until the next turn */

@@ -1,5 +1,4 @@
 /* What an elector does next. Pure. */
-#include "base/limits.h"
 #include "kube/lease.h"
 
 FL_NAMES(fl_lease_do_names, FL_LEASE_DO_COUNT_, [FL_LEASE_WAIT] = "wait", [FL_LEASE_READ] = "read",

@@ -1,5 +1,5 @@
 #include "kube/status.h"
-#include "base/limits.h"
+#include "base/units.h"
 
 FL_NAMES(fl_reason_names, FL_REASON_COUNT_, [FL_REASON_NONE] = "", [FL_REASON_UNAUTHORIZED] = "Unauthorized",
 	 [FL_REASON_FORBIDDEN] = "Forbidden", [FL_REASON_NOT_FOUND] = "NotFound", [FL_REASON_EXISTS] = "AlreadyExists",

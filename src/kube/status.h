@@ -6,6 +6,9 @@
 #pragma once
 #include "api/meta.h"
 
+/* A Retry-After beyond this is taken as this: the server may have forgotten. */
+#define FL_KUBE_RETRY_MAX (60 * FL_NS_PER_S)
+
 /* metav1.StatusReason, as far as somebody acts on it. */
 enum fl_reason {
 	FL_REASON_NONE,             /* none was given, or none of these */

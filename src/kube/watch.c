@@ -1,6 +1,6 @@
 #include "kube/watch.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "json/selector.h"
 #include "kube/discovery.h"
 #include <stdio.h>
@@ -11,8 +11,6 @@ static const char only_metadata[] = "application/json;as=PartialObjectMetadata;g
 
 /* The server is asked to end a watch; one that does not is cut so much later. */
 #define OVERTIME (30 * FL_NS_PER_S)
-/* Initial events that stop coming without their end: a server that does not know them. */
-#define READING_QUIET (30 * FL_NS_PER_S)
 
 struct fl_watch {
 	struct fl_kube *kube;
@@ -20,12 +18,15 @@ struct fl_watch {
 	struct fl_watch_options options;
 	enum fl_watch_step step;
 	enum fl_watch_state state;
-	bool told_begin, told_absent, progress, no_stream;
+	bool told_begin, told_absent, progress, no_stream, newest;
+	uint64_t no_stream_since;          /* when it was learned, ... */
+	uint32_t no_stream_opened;         /* ... and after how many connections */
 	bool bookmarked;                   /* the server sends bookmarks: who is silent for long is stale */
 	uint32_t failures;
 	uint64_t since, began;
 	char version[64];
-	uint32_t version_len;              /* 0: none */
+	uint32_t version_len;              /* 0: none to watch from */
+	uint32_t seen_len;                 /* of the same, also when it is of no use to watch from; 0: none */
 	struct fl_watch_info info;
 	struct fl_err err;
 	struct fl_err call_err;
@@ -183,7 +184,7 @@ static void keep_version(struct fl_watch *watch, struct fl_str version)
 	if (!version.len || version.len > sizeof watch->version)
 		return;
 	memcpy(watch->version, version.p, version.len);
-	watch->version_len = version.len;
+	watch->version_len = watch->seen_len = version.len;
 }
 
 static struct fl_str version_of(yyjson_val *object)
@@ -203,7 +204,7 @@ static bool ends_initial(yyjson_val *object)
 static uint64_t quiet_after(const struct fl_watch *watch)
 {
 	if (watch->step == FL_STEP_STREAM && !watch->version_len)
-		return READING_QUIET;
+		return FL_WATCH_READING_QUIET;
 	return watch->options.quiet ? watch->options.quiet : FL_WATCH_QUIET;
 }
 
@@ -284,10 +285,19 @@ static void went_quiet(struct fl_timer *timer)
 	fl_op_cancel(&watch->call.op);
 	(void)fl_fail(&watch->err, FL_E_TIMEOUT, "%s: nothing came for %u s", watch->options.kind->plural,
 		      (unsigned)(quiet_after(watch) / FL_NS_PER_S));
-	decide(watch, reading && watch->call.status ? FL_OUT_NO_STREAM : FL_OUT_LOST);
+	decide(watch, FL_OUT_LOST);
 }
 
 /* ---- steps ---- */
+
+static struct fl_str list_version(const struct fl_watch *watch)
+{
+	if (watch->newest)
+		return (struct fl_str){ 0 };
+	if (watch->seen_len)
+		return (struct fl_str){ watch->version, watch->seen_len };
+	return watch->options.any_first ? FL_S("0") : (struct fl_str){ 0 };
+}
 
 static void start_call(struct fl_watch *watch)
 {
@@ -302,6 +312,7 @@ static void start_call(struct fl_watch *watch)
 				.began = began,
 		.space = fl_str(o->space), .labels = fl_str(o->labels), .fields = fl_str(o->fields),
 		.verb = watch->step == FL_STEP_LIST ? FL_KUBE_LIST : FL_KUBE_WATCH,
+		.version = list_version(watch),
 	};
 	if (watch->step != FL_STEP_LIST) {
 		watch->call.bookmarks = true;
@@ -318,8 +329,8 @@ static void start_call(struct fl_watch *watch)
 	fl_kube_start(watch->kube, &watch->call);
 }
 
-/* One object that is as new as our version, any: a server that has not seen it says so, and another starts the
- * watch. */
+/* What is as new as our version: a server that has not seen it says so, and another starts the watch. One object, any,
+ * will do. Where fields select a few, all of them: with a limit older servers do not answer from their cache. */
 static void start_check(struct fl_watch *watch)
 {
 	const struct fl_watch_options *o = &watch->options;
@@ -329,8 +340,11 @@ static void start_check(struct fl_watch *watch)
 	watch->path.max = FL_KUBE_TARGET_MAX;
 	fl_buf_clear(&watch->path);
 	fl_kind_path(o->kind, o->kind->cluster_scoped ? FL_S("") : fl_str(o->space), FL_S(""), NULL, &watch->path);
-	fl_buf_printf(&watch->path, "?limit=1&resourceVersion=%.*s&resourceVersionMatch=NotOlderThan",
-		      (int)watch->version_len, watch->version);
+	fl_buf_printf(&watch->path, "?%sresourceVersion=%.*s&resourceVersionMatch=NotOlderThan",
+		      o->fields ? "" : "limit=1&", (int)watch->version_len, watch->version);
+	if (o->fields)
+		fl_buf_str(&watch->path, FL_S("&fieldSelector="));
+	fl_url_put(&watch->path, fl_str(o->fields));
 	if (fl_buf_check(&watch->path, "a watch's path", &watch->err) < 0) {
 		decide(watch, FL_OUT_FAILED);
 		return;
@@ -426,12 +440,28 @@ static void next_step(struct fl_timer *timer)
 		start_call(watch);
 }
 
+static bool knows_no_stream(const struct fl_watch *watch)
+{
+	return watch->options.no_stream ||
+	       (watch->no_stream && fl_kube_opened(watch->kube) == watch->no_stream_opened &&
+		fl_now(watch->io) < watch->no_stream_since + FL_WATCH_NO_STREAM);
+}
+
+static void learn_no_stream(struct fl_watch *watch, bool before, bool now)
+{
+	watch->no_stream = now;
+	if (before || !now)
+		return;
+	watch->no_stream_since = fl_now(watch->io);
+	watch->no_stream_opened = fl_kube_opened(watch->kube);
+}
+
 static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 {
 	struct fl_watch_facts facts = {
 		.step = watch->step, .outcome = outcome, .has_version = watch->version_len > 0,
 				.progress = watch->progress,
-		.no_stream = watch->no_stream, .failures = watch->failures,
+		.no_stream = knows_no_stream(watch), .newest = watch->newest, .failures = watch->failures,
 		.built_in = watch->options.kind->built_in,
 		.took = fl_now(watch->io) - watch->began,
 		.retry_after = outcome == FL_OUT_BUSY ? watch->call.answer.retry_after : 0,
@@ -447,7 +477,8 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 		       FL_KV_DURATION("in", (int64_t)plan.delay), FL_KV_ERR(&watch->err));
 	watch->step = plan.step;
 	watch->failures = plan.failures;
-	watch->no_stream = plan.no_stream;
+	watch->newest = plan.newest;
+	learn_no_stream(watch, facts.no_stream, plan.no_stream);
 	watch->info.failures += plan.broken;
 	watch->info.resumes += plan.step == FL_STEP_WATCH && outcome != FL_OUT_START && facts.step != FL_STEP_LIST;
 	if (plan.forget)
@@ -512,7 +543,8 @@ struct fl_watch *fl_watch_new(struct fl_kube *kube, const struct fl_watch_option
 	}
 	fl_arena_reset(&watch->arena);
 	watch->options = *options;
-	watch->no_stream = options->no_stream;
+	keep_version(watch, options->since);
+	watch->version_len = 0;
 	watch->timer = (struct fl_timer){ .fire = next_step };
 	watch->quiet = (struct fl_timer){ .fire = went_quiet };
 	watch->began = watch->since = fl_now(watch->io);

@@ -8,12 +8,29 @@
  *     begin()  put() put() ...  synced()     put() gone() put() ...     begin() ...
  *     absent()                               the server has no such kind (yet); it is asked again
  *
- * The full state comes as a stream of initial events where the server can (WatchList), else as a paged list.
+ * The full state comes as a stream of initial events where the server can (WatchList), else as a list. That a server
+ * cannot is forgotten after FL_WATCH_NO_STREAM, and on a new connection, which may be to another server. A list comes
+ * from the server's cache, not older than what was told; the first one, and one after a version that no server knows,
+ * is the newest state.
  *
  * What is done after which outcome is fl_watch_next: pure, and a table in the tests.
  */
 #pragma once
 #include "kube/client.h"
+
+/* A watch is ended and resumed after 5 to 10 minutes, as client-go's: what went wrong unseen goes wrong no longer. */
+#define FL_WATCH_TIMEOUT_S 300
+/* Bookmarks come every minute; three that do not come mean a server whose cache stands still. */
+#define FL_WATCH_QUIET (200 * FL_NS_PER_S)
+/* A server without WatchList may be replaced by one that has it. */
+#define FL_WATCH_NO_STREAM (3600 * FL_NS_PER_S)
+/* Initial events that stop coming without their end: a slow server, or one that does not know them. */
+#define FL_WATCH_READING_QUIET (30 * FL_NS_PER_S)
+#define FL_WATCH_DELAY_FIRST (200 * FL_NS_PER_MS)   /* back-off: a restart of the API server takes seconds ... */
+#define FL_WATCH_DELAY_LAST (30 * FL_NS_PER_S)      /* ... and an outage must not be made longer by those who ask */
+/* A kind that is not there: soon, as its CRD may be on its way ... */
+#define FL_WATCH_ASK_FIRST (1 * FL_NS_PER_S)
+#define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then so seldom that it costs little */
 
 /* Whom a watch tells; a cache of src/run is one. Nothing here may free the watch. */
 struct fl_watch_to {
@@ -83,6 +100,7 @@ struct fl_watch_facts {
 	bool has_version;                  /* a full state was read, and this is where it goes on */
 	bool progress;                     /* something came in this step: an object, a bookmark */
 	bool no_stream;                    /* known from before: no sendInitialEvents */
+	bool newest;                       /* the next list asks for the newest state, whatever was seen */
 	bool built_in;                     /* the kind comes with another server only, not with a CRD */
 	uint32_t failures;                 /* in a row, before this one */
 	uint64_t took, retry_after;        /* ns */
@@ -93,7 +111,7 @@ struct fl_watch_plan {
 	uint64_t delay;                    /* ns; the doer adds jitter: up to as much again */
 	uint32_t failures;
 	bool forget;                       /* the version is of no use any more */
-	bool no_stream;
+	bool no_stream, newest;
 	bool absent;                       /* tell so, if it was not told */
 	bool broken;                       /* what was told may be old */
 };
@@ -109,10 +127,14 @@ struct fl_watch_options {
 	const struct fl_watch_to *to;
 	void *arg;
 	struct fl_log *log;                /* NULL: silent */
-	/* 0: as in base/limits.h */
+	/* 0: FL_WATCH_TIMEOUT_S, FL_WATCH_QUIET */
 	uint32_t timeout_s;                /* a watch is ended and resumed after this time, with jitter */
 	uint64_t quiet;                    /* without a word for so long after a bookmark came: it is stale */
 	bool no_stream;                    /* never ask for initial events */
+	/* What the server has in its cache will do as the first state, however old. Later states are not older than
+	 * what was told. */
+	bool any_first;
+	struct fl_str since;               /* the first state must not be older than this version; copied */
 };
 
 struct fl_watch;

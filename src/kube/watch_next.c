@@ -1,7 +1,12 @@
 /* What a watch does after which outcome. Pure. */
 #include "base/backoff.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/watch.h"
+
+/* A built-in kind comes only with another server. After the first minute of asking, 5,000 nodes ask 6 times a
+ * second. */
+#define FL_WATCH_ASK_SOON 5
+#define FL_WATCH_ASK_BUILT_IN (600 * FL_NS_PER_S)
 
 FL_NAMES(fl_watch_state_names, FL_WATCH_STATE_COUNT_, [FL_WATCH_STARTING] = "starting", [FL_WATCH_READING] = "reading",
 	 [FL_WATCH_LIVE] = "live", [FL_WATCH_BROKEN] = "broken", [FL_WATCH_ABSENT] = "absent");
@@ -59,6 +64,7 @@ static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan 
 {
 	if (facts->step == FL_STEP_LIST) {
 		plan->step = FL_STEP_WATCH;
+		plan->failures = facts->failures;   /* a list that is followed by 410 each time is a circle */
 	} else if (facts->step == FL_STEP_CHECK && facts->has_version) {
 		plan->step = FL_STEP_WATCH;
 		plan->failures = facts->failures;   /* of the watch, which has not yet shown that it is better now */
@@ -106,16 +112,39 @@ static void ask_again(const struct fl_watch_facts *facts, struct fl_watch_plan *
 	plan->failures = facts->failures + 1;
 }
 
+/* Not at once, as everybody's version expires together; and not in a circle: only a watch that has lasted was better
+ * than the one before. */
 static void after_expired(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
-	/* Not at once, as everybody's version expires together; and not in a circle. */
-	plan->delay = back_off(facts->step == FL_STEP_WATCH ? 0 : facts->failures);
-	plan->failures = facts->step == FL_STEP_WATCH ? 0 : facts->failures + 1;
+	bool lasted = facts->has_version && facts->took >= FL_WATCH_DELAY_LAST;
+	uint32_t failures = lasted ? 0 : facts->failures;
+
+	plan->delay = back_off(failures);
+	plan->failures = lasted ? 0 : failures + 1;
 	plan->broken = true;
 	full_state(plan);
 }
 
-struct fl_watch_plan fl_watch_next(const struct fl_watch_facts *facts)
+/* Once is slow. Twice in a row may be a server that ignores what it does not know and never ends the initial events. */
+static void after_lost(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
+{
+	if (facts->step == FL_STEP_STREAM && !facts->has_version && facts->took >= FL_WATCH_READING_QUIET)
+		plan->no_stream |= facts->failures > 0;
+	again(facts, plan);
+}
+
+/* Where no server may know the version that was told, the next list cannot ask for what is not older. */
+static bool asks_newest(const struct fl_watch_facts *facts, const struct fl_watch_plan *plan)
+{
+	bool refused = facts->outcome == FL_OUT_FAILED || facts->outcome == FL_OUT_NO_STREAM;
+
+	if (plan->forget && (facts->outcome == FL_OUT_AHEAD || (refused && facts->failures >= DOUBT) ||
+			     (facts->step == FL_STEP_LIST && facts->outcome == FL_OUT_EXPIRED)))
+		return true;
+	return facts->newest && !facts->has_version;
+}
+
+static struct fl_watch_plan after(const struct fl_watch_facts *facts)
 {
 	struct fl_watch_plan plan = { .no_stream = facts->no_stream };
 
@@ -137,12 +166,20 @@ struct fl_watch_plan fl_watch_next(const struct fl_watch_facts *facts)
 		}
 		again(facts, &plan);
 		break;
-	case FL_OUT_LOST:
+	case FL_OUT_LOST: after_lost(facts, &plan); break;
 	case FL_OUT_AHEAD:
 	case FL_OUT_DENIED:
 	case FL_OUT_BUSY:
 	case FL_OUT_FAILED:
 	case FL_WATCH_OUTCOME_COUNT_: again(facts, &plan); break;
 	}
+	return plan;
+}
+
+struct fl_watch_plan fl_watch_next(const struct fl_watch_facts *facts)
+{
+	struct fl_watch_plan plan = after(facts);
+
+	plan.newest = asks_newest(facts, &plan);
 	return plan;
 }

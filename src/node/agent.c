@@ -1,8 +1,9 @@
 #include "node/agent.h"
 #include "api/core.h"
+#include "base/backoff.h"
 #include "base/hmap.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "io/child.h"
 #include "node/decide.h"
 #include "node/decide_pods.h"
@@ -13,6 +14,10 @@
 #include "run/kube.h"
 #include "run/memory.h"
 #include <errno.h>
+
+#define FL_AGENT_OPEN_FIRST (250 * FL_NS_PER_MS) /* a journal that cannot be opened: a disk that is full heals ... */
+#define FL_AGENT_OPEN_LAST (10 * FL_NS_PER_S)    /* ... when somebody comes */
+#define FL_AGENT_OPEN_LATE (5 * FL_NS_PER_S)     /* locked so long: by another agent that goes on */
 
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
@@ -221,9 +226,7 @@ static void cannot_open(struct fl_agent *agent)
 {
 	struct fl_err words = open_words(agent);
 
-	agent->open_delay = agent->open_delay ? 2 * agent->open_delay : FL_AGENT_OPEN_FIRST;
-	if (agent->open_delay > FL_AGENT_OPEN_LAST)
-		agent->open_delay = FL_AGENT_OPEN_LAST;
+	(void)fl_backoff(&agent->open_delay, FL_AGENT_OPEN_FIRST, FL_AGENT_OPEN_LAST);
 	fl_log(agent->options.log, FL_ERROR, "cannot use the state directory, will try again",
 	       FL_KV_TEXT("message", words.text), FL_KV_ERR(&agent->open_why));
 	if (agent->open_why.code != FL_E_NOMEM)   /* which says nothing of the directory */
@@ -293,7 +296,7 @@ static void tell_of_unread(struct fl_agent *agent)
 		tell_of_one(agent, "the record of an MPS daemon", &why);
 }
 
-/* Health last: whatever acts outside this process waits for it (FL_WHEN_STATE_IS_OURS). */
+/* Health last: whatever acts outside this process waits for it (FL_WHEN_STATE_IS_OURS), and so for who holds what. */
 static bool read_journal(struct fl_agent *agent)
 {
 	struct fl_records_options records = { .journal = agent->journal, .kind = &fl_memo_kind,
@@ -304,7 +307,8 @@ static bool read_journal(struct fl_agent *agent)
 	records.anyway = true;
 	if (agent->memos)
 		agent->bookings = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
-	if (!agent->bookings || fl_mps_begin(&agent->mps, agent->loop, agent->journal, &agent->open_why) < 0)
+	if (!agent->bookings || fl_holders_remember(agent->holders, &agent->open_why) < 0 ||
+	    fl_mps_begin(&agent->mps, agent->loop, agent->journal, &agent->open_why) < 0)
 		return false;
 	records.kind = &fl_health_kind;
 	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
@@ -409,6 +413,14 @@ static void tell_pod(const struct fl_agent *agent, const struct fl_told_event *t
 	agent->options.event(agent->options.event_arg, &event);
 }
 
+/* Its files are looked for while it is asked for its cards. */
+static void driver_found(void *agent_, const char *root, const char *version)
+{
+	struct fl_agent *agent = agent_;
+
+	fl_host_files_early(&agent->host, fl_str(root), fl_str(version));
+}
+
 static void reported(void *agent_, const struct fl_card_fault *fault)
 {
 	struct fl_agent *agent = agent_;
@@ -472,8 +484,9 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 		gpu.roots = NULL;   /* it may name them */
 		gpu.dev_root = NULL;
 	}
+	gpu.found = driver_found;
 	gpu.reported = reported;
-	gpu.reported_arg = agent;
+	gpu.arg = agent;
 	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
 	if (!agent->gpu)
 		return -(int)(err ? err->code : FL_E_NOMEM);

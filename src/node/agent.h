@@ -26,6 +26,10 @@
 #include "node/pod_events.h"
 #include "run/records.h"
 
+/* At its end: for the kubelet to be told and the children to be gone. Whoever takes over waits for it, and hand-overs
+ * are to take 200 ms. */
+#define FL_AGENT_END_WAIT (100 * FL_NS_PER_MS)
+
 struct fl_agent_options {
 	struct fl_config_options config;
 	struct fl_gpu_options gpu;             /* log and metrics are taken from below */

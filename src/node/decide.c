@@ -50,47 +50,6 @@ static void *collect(struct fl_each each, uint32_t *ret_len)
 FL_FACTS_KEYED(health_known, fl_gpu_health_facts, FL_GPU_HEALTH_FACTS, { &fl_holder_kind, fl_every_key, false },
 	       { &fl_resource_kind, fl_every_key, false })
 
-/* Is it the card's, or that of a part of it? Also of one that is gone: then its health or its list still knows it. */
-static bool is_of_card(const struct fl_gpu_health_facts *facts, const struct fl_resource *resources,
-		       uint32_t len,
-		       struct fl_str id)
-{
-	if (facts->card && fl_str_eq(facts->card->uuid, id))
-		return true;
-	for (uint32_t i = 0; facts->card && i < facts->card->partitions.len; i++)
-		if (fl_str_eq(facts->card->partitions.at[i].uuid, id))
-			return true;
-	for (uint32_t i = 0; i < facts->before_len; i++)
-		if (fl_str_eq(facts->before[i].meta.name, id) || fl_str_eq(facts->before[i].identity.uuid, id))
-			return true;
-	for (uint32_t i = 0; i < len; i++) {
-		const struct fl_unit *unit = fl_gpu_unit_find(&resources[i], id);
-
-		if (unit && fl_str_eq(unit->card, facts->address))
-			return true;
-	}
-	return false;
-}
-
-/* Those that have a device of the card; the others are dropped from the array. */
-static void keep_holders(struct fl_gpu_health_facts *facts, struct fl_holder *all, uint32_t len,
-			 const struct fl_resource *resources, uint32_t resource_len)
-{
-	facts->holders = all;
-	for (uint32_t i = 0; i < len; i++) {
-		bool holds = false;
-
-		for (uint32_t k = 0; k < all[i].devices.len; k++) {
-			int64_t replica;
-
-			holds |= is_of_card(facts, resources, resource_len,
-					    fl_gpu_id_base(all[i].devices.at[k], &replica));
-		}
-		if (holds)
-			all[facts->holder_len++] = all[i];
-	}
-}
-
 static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct fl_gpu_health_facts *facts = facts_;
@@ -102,7 +61,7 @@ static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 		return false;
 	resources = ALL(view, fl_resource_kind, &resource_len);
 	holders = ALL(view, fl_holder_kind, &holder_len);
-	keep_holders(facts, holders, holder_len, resources, resource_len);
+	fl_gpu_health_holders(facts, holders, holder_len, resources, resource_len);
 	facts->boot = facts->settings ? facts->settings->boot : FL_S("");
 	return true;
 }

@@ -2,8 +2,8 @@
  *
  * Asked for by a label of our Node, nvidia.com/gpu.deploy.* = paused-for-..., as the GPU Operator and its MIG manager
  * set it, or by the operator's word: POST /pause (the body says what for) and POST /resume on a unix socket, which
- * `fairlead pause` and `fairlead resume` send. Both are facts (Node, Word); the plan wants Hold; its sink lets go.
- * Pods keep what they have, and cards stay listed as they were.
+ * `fairlead pause` and `fairlead resume` send. Both are facts (Node, PauseRequest); the plan wants DriverPause; its
+ * sink lets go. Pods keep what they have, and cards stay listed as they were.
  *
  * A pause outlives the process: the plan wants Pause too, of each who asks, which is a file in `paused` beside the
  * socket and says why. An agent that comes anew leaves the driver alone until it has read them, and holds to that of

@@ -1,7 +1,6 @@
 #include "node/pod_events.h"
 #include "api/core.h"
 #include "api/node.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/hmap.h"
 #include "base/vec.h"

@@ -13,6 +13,14 @@
 #include "api/node.h"
 #include "node/kubelet/holders.h"
 
+/* How long an Event about a GPU waits for the kubelet to list who holds it: a fault is reported within 5 s. */
+#define FL_POD_EVENTS_WAIT (4 * FL_NS_PER_S)
+#define FL_POD_EVENTS_MAX 128                    /* Events that wait: one for each of 16 GPUs of 7 MIG devices */
+/* An application that fails over and over reports an XID each time: its Pod needs one Event to be looked at, not one a
+ * second. Remembered are as many as one busy node may have at once; beyond, the oldest is forgotten. */
+#define FL_POD_EVENTS_XID_EVERY (600 * FL_NS_PER_S)
+#define FL_POD_EVENTS_XIDS 64
+
 struct fl_pod_events;
 
 struct fl_pod_events_options {

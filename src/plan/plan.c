@@ -1,5 +1,4 @@
 #include "plan/plan.h"
-#include "base/limits.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,6 +60,13 @@ struct fl_str fl_plan_printf(struct fl_plan *plan, const char *fmt, ...)
 	text = print(plan, fmt, args);
 	va_end(args);
 	return text;
+}
+
+void fl_plan_append(struct fl_plan *plan, struct fl_str *text, const char *fmt, va_list args)
+{
+	struct fl_str more = print(plan, fmt, args);
+
+	*text = fl_plan_printf(plan, "%.*s%s%.*s", FL_ARG(*text), text->len ? "; " : "", FL_ARG(more));
 }
 
 /* ---- wants ---- */

@@ -19,6 +19,9 @@
 #pragma once
 #include "api/children.h"
 
+/* A message of a plan, for people: the API server lets a condition have 32 KiB, and nobody reads more than a page. */
+#define FL_PLAN_TEXT 2048
+
 /* An object. */
 struct fl_ref {
 	const struct fl_kind *kind;
@@ -127,6 +130,8 @@ void fl_say(struct fl_plan *plan, struct fl_ref ref, const char *reason, const c
 /* What is allocated for an object that is to be wanted: lives as long as the plan. NULL: refused, and remembered. */
 void *fl_plan_get(struct fl_plan *plan, size_t count, size_t size) FL_MUSTUSE;
 struct fl_str fl_plan_printf(struct fl_plan *plan, const char *fmt, ...) FL_PRINTF(2, 3);
+/* One more statement behind those of a text, with "; " between them. */
+void fl_plan_append(struct fl_plan *plan, struct fl_str *text, const char *fmt, va_list args) FL_PRINTF(3, 0);
 
 /* ---- for whoever carries it out, and for tests ---- */
 
@@ -167,7 +172,7 @@ struct fl_no_others {
 	struct fl_no_others *next;
 };
 
-#define FL_PLAN_BUCKETS 32
+#define FL_PLAN_BUCKETS 32   /* by which wanted objects are found: most plans want fewer */
 
 struct fl_plan {
 	struct fl_arena *arena;                /* borrowed */

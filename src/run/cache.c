@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "run/cache_in.h"
 #include <assert.h>
 
@@ -50,9 +49,10 @@ static size_t entry_size(uint32_t links, size_t packed)
 	return sizeof(struct fl_entry) + links * sizeof(struct fl_link) + packed;
 }
 
-int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
-		    void *ret_object, struct fl_err *err)
+int fl_entry_unpack(struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena, void *ret_object,
+		    struct fl_err *err)
 {
+	cache->unpackings++;
 	return fl_unpack_on(cache->kind->root(), cache->blank, fl_entry_packed(cache, entry), arena, ret_object, err);
 }
 

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "json/bind_pack.h"
 
-#define FL_INDEXES 6
+#define FL_INDEXES 6   /* of one kind: each object has a place in every one */
 #define FL_SOURCES 4            /* of one kind: those who tell of its objects, each of some */
 
 /* ---- indexes: finding, counting and summing up objects by what they have in common ---- */
@@ -79,6 +79,7 @@ struct fl_cache {
 	uint64_t seed[2];
 	uint32_t len;               /* objects */
 	uint64_t bytes;             /* of blocks; tables come on top: fl_cache_bytes */
+	uint64_t unpackings;        /* how often an object was unpacked: the cost of gathering */
 
 	/* Private: entries and their hashes by place, a table of places, and the groups of each index. */
 	size_t meta_at, name_at, space_at;   /* offsets in the kind's root */
@@ -126,7 +127,7 @@ struct fl_entry *fl_entry_ref(struct fl_entry *entry);
 /* ---- reading: borrowed until the next put or remove ---- */
 struct fl_entry *fl_cache_get(const struct fl_cache *cache, struct fl_str space, struct fl_str name);
 struct fl_str fl_entry_packed(const struct fl_cache *cache, const struct fl_entry *entry);
-int fl_entry_unpack(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
+int fl_entry_unpack(struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
 		    void *ret_object, struct fl_err *err) FL_MUSTUSE;
 
 /* Is the text of a member at this offset of the root just this? Do two entries differ in nothing but it? False also

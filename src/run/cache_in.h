@@ -1,7 +1,9 @@
 /* cache_in.h - the inside of a cache: for cache.c and its indexes, group.c. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "run/cache.h"
+
+#define FL_PACKED_MAX (2 * FL_MIB)   /* one cached object: etcd stores none larger than 1.5 MiB as JSON */
 
 /* A slot of a table is empty, or holds a place plus one. */
 #define NOWHERE UINT32_MAX

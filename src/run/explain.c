@@ -1,14 +1,21 @@
 /* What people see of it: the words of the plans that spoke last, what is wanted and not so, what failed. */
 #include "run/loop_in.h"
 
+#define FL_RUN_SAID_MAX (1 * FL_MIB) /* what plans say for explain, all together; beyond, the latest is not kept */
+
 bool fl_feed_known(const struct fl_feed *feed)
 {
 	return feed->first->state != FEED_UNKNOWN;
 }
 
+bool fl_source_known(const struct fl_feed *source)
+{
+	return source->told_state != FEED_UNKNOWN;
+}
+
 /* ---- what plans say is kept with their key ---- */
 
-static char *put(char *to, struct fl_str text, struct fl_str *ret)
+static char *put_text(char *to, struct fl_str text, struct fl_str *ret)
 {
 	*ret = (struct fl_str){ to, text.len };
 	if (text.len)
@@ -29,10 +36,10 @@ static struct said *said_new(const struct fl_said *from)
 	said->next = NULL;
 	said->kind = from->ref.kind;
 	said->size = size;
-	at = put(at, from->ref.space, &said->space);
-	at = put(at, from->ref.name, &said->name);
-	at = put(at, from->reason, &said->reason);
-	(void)put(at, from->message, &said->message);
+	at = put_text(at, from->ref.space, &said->space);
+	at = put_text(at, from->ref.name, &said->name);
+	at = put_text(at, from->reason, &said->reason);
+	(void)put_text(at, from->message, &said->message);
 	return said;
 }
 
@@ -130,12 +137,13 @@ static void explain_cap(const struct explaining *e, const struct cap *cap)
 	while ((key = fl_hmap_next(&cap->keys, &at)))
 		explain_key(e, key);
 	for (const struct contest *contest = e->loop->oldest; contest; contest = contest->next) {
-		const struct fight *fight = contest_fight(contest);
+		const struct contested *contested = contest_active(contest);
 
-		if (fight && fight->cap == cap &&
-		    about(e, fight->kind, (struct fl_str){ fight->text, fight->space_len },
-			  (struct fl_str){ fight->text + fight->space_len, fight->len - fight->space_len }))
-			fl_buf_printf(e->out, "%s: contested: %s\n", cap->row->name, fight->words);
+		if (contested && contested->cap == cap &&
+		    about(e, contested->kind, (struct fl_str){ contested->text, contested->space_len },
+			  (struct fl_str){ contested->text + contested->space_len,
+					   contested->len - contested->space_len }))
+			fl_buf_printf(e->out, "%s: contested: %s\n", cap->row->name, contested->words);
 	}
 	if (!cap->active)
 		for (const struct fl_watched *watched = cap->row->watches; watched->kind; watched++)
@@ -183,7 +191,7 @@ static int not_found(const struct explaining *e, struct fl_view *view, struct fl
 	while (!names.failed && (object = fl_each_next(&each)))
 		fl_buf_printf(&names, "%s%.*s", names.len ? ", " : "",
 			      FL_ARG(run_meta(run_feed(view->loop, e->kind), object)->name));
-	return fl_fail(err, FL_E_NOTFOUND, "there is no %s %.*s%s%.*s, and nobody has said anything of it%s%.*s%s",
+	return fl_fail(err, FL_E_NOTFOUND, "there is no %s %.*s%s%.*s, and no plan mentions it%s%.*s%s",
 		       e->kind->kind, FL_ARG(e->space), e->space.len ? "/" : "", FL_ARG(e->name),
 		       names.len ? "; there are " : "", FL_ARG(fl_buf_view(&names)), names.failed ? ", ..." : "");
 }
@@ -198,7 +206,7 @@ int fl_loop_explain(struct fl_loop *loop, const struct fl_kind *kind, struct fl_
 	const void *object;
 
 	if (!run_feed(loop, kind))
-		return fl_fail(err, FL_E_NOTFOUND, "nothing here has to do with %s", kind->kind);
+		return fl_fail(err, FL_E_NOTFOUND, "%s is not among the kinds of this process", kind->kind);
 	object = fl_view_get(&view, kind, space, name);
 	if (!object) {
 		e.name = name_of(&view, name);

@@ -45,7 +45,7 @@ static bool is_of_key(const struct fl_fact *row)
 }
 
 /* False: it is needed, and not there. */
-static bool take(struct fl_view *view, const struct fl_fact *row, struct fl_ref key, void *facts)
+static bool take_fact(struct fl_view *view, const struct fl_fact *row, struct fl_ref key, void *facts)
 {
 	void *member = (char *)facts + row->offset;
 
@@ -88,14 +88,14 @@ bool fl_gather(struct fl_view *view, struct fl_ref key, const struct fl_fact *ro
 
 	for (const struct fl_fact *row = rows; row < rows + count; row++)
 		if (is_of_key(row)) {
-			(void)take(view, row, key, facts);
+			(void)take_fact(view, row, key, facts);
 			keyed = true;
 			any |= *(void **)(void *)((char *)facts + row->offset) != NULL;
 		}
 	if (keyed && !any)
 		return false;
 	for (const struct fl_fact *row = rows; row < rows + count; row++)
-		if (!is_of_key(row) && !take(view, row, key, facts))
+		if (!is_of_key(row) && !take_fact(view, row, key, facts))
 			return false;
 	return true;
 }

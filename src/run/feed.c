@@ -52,7 +52,7 @@ static int ask_keys(struct cap *cap, const struct fl_watched *watched, const voi
 }
 
 /* -FL_E_NOMEM: all keys of what is there will be made dirty, but those of `before` may be lost. */
-static int tell(const struct fl_feed *feed, const void *before, const void *after)
+static int tell_watchers(const struct fl_feed *feed, const void *before, const void *after)
 {
 	int r = 0;
 
@@ -129,7 +129,7 @@ static void tell_change(struct fl_feed *feed, struct fl_entry *before, void *obj
 		object = open_entry(feed, before);
 	if (object && after && only_version(feed, object, after))
 		return;
-	if ((before && !object) || (tell(feed, object, after) < 0 && before))
+	if ((before && !object) || (tell_watchers(feed, object, after) < 0 && before))
 		tell_later(feed, before);
 }
 
@@ -148,7 +148,7 @@ int run_tell_again(struct fl_feed *feed, struct fl_str space, struct fl_str name
 	if (object && !entry)
 		run_set_names(feed, object, space, name);
 	if (object)
-		r = tell(feed, entry ? object : NULL, object);
+		r = tell_watchers(feed, entry ? object : NULL, object);
 	fl_arena_reset(&feed->loop->feeding);
 	return r;
 }
@@ -166,7 +166,7 @@ bool run_tell_late(struct fl_loop *loop)
 	meta = before ? run_meta(untold->feed, before) : NULL;
 	now = meta ? fl_cache_get(&untold->feed->cache, meta->space, meta->name) : NULL;
 	after = now ? open_entry(untold->feed, now) : NULL;
-	if (!before || (now && !after) || tell(untold->feed, before, after) < 0) {
+	if (!before || (now && !after) || tell_watchers(untold->feed, before, after) < 0) {
 		run_starve(loop);
 	} else {
 		loop->untold = untold->next;
@@ -505,7 +505,7 @@ static int sweep_out(struct fl_feed *feed, struct fl_entry *entry)
 		return -FL_E_NOMEM;
 	meta = run_meta(feed, object);
 	overlay = overlay_find(feed, meta->space, meta->name);
-	if (feed->state == FEED_ABSENT || !overlay || !overlay->laid)
+	if (feed->state == FEED_ABSENT || !overlay_shows(overlay))
 		run_remove(feed, meta->space, meta->name);
 	return 0;
 }

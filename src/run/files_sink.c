@@ -2,9 +2,9 @@
  * the first one, and the file's replacement or end. A write is a try, or two where the directory has gone since it was
  * swept: the second one's sweep makes it. */
 #include "run/files_sink.h"
-#include "base/limits.h"
 #include "io/file.h"
 #include "io/job.h"
+#include "run/folder.h"
 #include <errno.h>
 
 struct writing {
@@ -107,7 +107,7 @@ static void release(struct fl_job *job)
 	fl_free(fl_container(job, struct removal, job));
 }
 
-static void refuse(const struct fl_files_sink *sink, struct fl_op *op, const struct fl_err *why)
+static void refuse_file(const struct fl_files_sink *sink, struct fl_op *op, const struct fl_err *why)
 {
 	struct fl_err err = *why;      /* it may be where the operation puts its words */
 
@@ -122,7 +122,7 @@ static void start_removal(const struct fl_files_sink *sink, struct fl_op *op, bo
 
 	op->deadline = fl_now(sink->io) + FL_FILE_TIMEOUT;
 	if (!removal) {
-		refuse(sink, op, &(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory to remove a file" });
+		refuse_file(sink, op, &(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory to remove a file" });
 		return;
 	}
 	removal->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
@@ -137,7 +137,7 @@ static void start_removal(const struct fl_files_sink *sink, struct fl_op *op, bo
 
 /* ---- a write ---- */
 
-static void end(struct writing *writing, int64_t result)
+static void end_writing(struct writing *writing, int64_t result)
 {
 	const struct fl_files_sink *sink = writing->sink;
 
@@ -162,12 +162,12 @@ static void replaced(struct fl_op *op)
 	if (op->result < 0 && writing->err.sys == ENOENT && sink->make && !writing->sweeps)
 		try(writing);
 	else
-		end(writing, op->result);
+		end_writing(writing, op->result);
 }
 
 static void removed(struct fl_op *op)
 {
-	end(fl_container(op, struct writing, remove), op->result);
+	end_writing(fl_container(op, struct writing, remove), op->result);
 }
 
 /* A sweep that fails is no reason not to write: it comes again before the next one. */
@@ -199,7 +199,7 @@ static void replace(struct fl_files_sink *sink, struct writing *writing, const c
 
 	writing->replace.op.deadline = fl_now(sink->io) + FL_FILE_TIMEOUT;
 	if (put_together(sink, writing, name, &out, &err) < 0)
-		refuse(sink, &writing->replace.op, &err);
+		refuse_file(sink, &writing->replace.op, &err);
 	else
 		fl_file_replace(sink->io, &writing->replace);
 }
@@ -214,7 +214,7 @@ static int check(const struct fl_files_sink *sink, struct fl_write *write, struc
 	if (write->what != FL_WANT_OBJECT && write->what != FL_WANT_GONE)
 		return fl_fail(err, FL_E_UNSUPPORTED, "a file has no items that are shared with others");
 	if (!fl_write_may(write))
-		return fl_fail(err, FL_E_DENIED, "somebody else leads by now");
+		return fl_fail(err, FL_E_DENIED, "another replica leads");
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static void try(struct writing *writing)
 	struct fl_err err = { .code = FL_E_NOMEM, .text = "no memory for the name of a file" };
 
 	if (!name.p || check(sink, write, &err) < 0) {
-		refuse(sink, &writing->remove, &err);
+		refuse_file(sink, &writing->remove, &err);
 		return;
 	}
 	writing->sweeps = !sink->swept;
@@ -239,7 +239,7 @@ static void try(struct writing *writing)
 		replace(sink, writing, name.p);
 }
 
-static void start(void *self, struct fl_write *write)
+static void start_file(void *self, struct fl_write *write)
 {
 	struct writing *writing = write->held;
 
@@ -250,7 +250,7 @@ static void start(void *self, struct fl_write *write)
 	try(writing);
 }
 
-static void cancel(void *self, struct fl_write *write)
+static void cancel_file(void *self, struct fl_write *write)
 {
 	struct writing *writing = write->held;
 
@@ -260,5 +260,5 @@ static void cancel(void *self, struct fl_write *write)
 	fl_op_cancel(&writing->replace.op);
 }
 
-const struct fl_sink fl_files_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+const struct fl_sink fl_files_sink = { .start = start_file, .cancel = cancel_file, .room = sizeof(struct writing),
 				      .retry_last = FL_LOCAL_RETRY_LAST };

@@ -8,7 +8,7 @@
  * is in the cache, and a plan that does not want it says so. Files that a crash left half written are removed before
  * the first write.
  *
- * Refused with words: a name that is none of a file of this directory, and wishes about items of shared lists.
+ * Refused with words: a name that is none of a file of this directory, and wants of items of shared lists.
  */
 #pragma once
 #include "run/loop.h"

@@ -6,6 +6,10 @@
 #include <dirent.h>
 #include <errno.h>
 
+#define FL_FOLDER_NAMES_FIRST (4 * FL_KIB)    /* what is read of names at once: some hundred */
+#define FL_FOLDER_NAMES_MAX (256 * FL_KIB)    /* all names: thousands, and a leak of files is told and not followed */
+#define FL_FOLDER_HINTS_MAX (4 * FL_KIB)      /* names of changed files that wait; beyond, all are read */
+
 /* ---- the names in a directory, as a job ---- */
 
 /* Run again and again, with a larger buffer each time, as a worker does not allocate. */
@@ -124,7 +128,7 @@ static struct fl_str object_name(const struct fl_folder *folder, const char *nam
 	return fl_str_sub(whole, 0, whole.len - suffix.len);
 }
 
-static int put(struct fl_folder *folder, struct fl_str name, const struct fl_folder_file *file, struct fl_err *err)
+static int put_file(struct fl_folder *folder, struct fl_str name, const struct fl_folder_file *file, struct fl_err *err)
 {
 	struct fl_arena *arena = &folder->feed->loop->feeding;
 	void *object = fl_arena_get(arena, folder->feed->source.kind->root()->size);
@@ -169,10 +173,10 @@ static void take_in(struct fl_folder *folder, int64_t result)
 		return;
 	}
 	if (r == 0)
-		r = put(folder, name, &file, &cause);
+		r = put_file(folder, name, &file, &cause);
 	if (r < 0 && !is_for_now(r)) {
 		file = (struct fl_folder_file){ file.name, FL_S(""), &cause };
-		r = put(folder, name, &file, &err);
+		r = put_file(folder, name, &file, &err);
 		cause = r < 0 ? err : cause;
 	}
 	if (r < 0)
@@ -248,7 +252,7 @@ static void say_missing(struct fl_folder *folder)
 	struct fl_folder_file file = { FL_S("."), FL_S(""), &why };
 
 	(void)fl_fail(&why, FL_E_NOTFOUND, "there is no directory '%s'", folder->dir);
-	if (put(folder, file.name, &file, &err) < 0)
+	if (put_file(folder, file.name, &file, &err) < 0)
 		miss(folder, &err);
 }
 
@@ -288,7 +292,7 @@ static void rest(struct fl_folder *folder)
 	folder->delay = FL_RUN_RETRY_FIRST;
 	if (folder->missed) {
 		folder->delay = delay * 2 < FL_FOLDER_POLL ? delay * 2 : FL_FOLDER_POLL;
-		fl_log(folder->feed->loop->options.log, FL_WARN, "cannot read a directory, will try again",
+		fl_log(folder->feed->loop->options.log, FL_WARN, "directory not readable, will retry",
 		       FL_KV_TEXT("directory", folder->dir), FL_KV_DURATION("in", (int64_t)delay),
 		       FL_KV_ERR(&folder->why), FL_KV_TEXT("remedy", folder->remedy ? folder->remedy : ""));
 	} else {
@@ -323,7 +327,7 @@ static void look_at_all(struct fl_folder *folder)
 	go_on(folder);
 }
 
-static void due(struct fl_timer *timer)
+static void folder_due(struct fl_timer *timer)
 {
 	look_at_all(fl_container(timer, struct fl_folder, timer));
 }
@@ -376,10 +380,10 @@ void fl_folder_start(struct fl_io *io, struct fl_folder *folder, struct fl_feed 
 	folder->names = FL_BUF(FL_FOLDER_NAMES_MAX);
 	folder->hints = FL_BUF(FL_FOLDER_HINTS_MAX);
 	folder->content = FL_BUF(folder->max ? folder->max : FL_FOLDER_FILE_MAX);
-	folder->timer = (struct fl_timer){ .fire = due };
+	folder->timer = (struct fl_timer){ .fire = folder_due };
 	folder->delay = FL_RUN_RETRY_FIRST;
 	folder->began = folder->look = folder->looking = false;
-	folder->why = (struct fl_err){ .code = FL_E_RETRY, .text = "nobody has looked yet" };
+	folder->why = (struct fl_err){ .code = FL_E_RETRY, .text = "not read yet" };
 	if (dir > sizeof folder->path - 2)
 		dir = sizeof folder->path - 2;   /* start_read says so of each name */
 	memcpy(folder->path, folder->dir, dir);

@@ -26,6 +26,10 @@
 #include "io/notify.h"
 #include "run/loop.h"
 
+/* A directory whose files are objects: hints may be lost without a word, so it is read once a minute. */
+#define FL_FOLDER_POLL (60 * FL_NS_PER_S)
+#define FL_FOLDER_FILE_MAX (1 * FL_MIB)       /* the kubelet's checkpoint of 110 Pods, CDI specs of 16 GPUs: a tenth */
+
 struct fl_folder_file {
 	struct fl_str name;            /* of the file, suffix included */
 	struct fl_str content;

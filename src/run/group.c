@@ -1,5 +1,4 @@
 /* The indexes of a cache: groups of objects under one value, with their number and their sum. */
-#include "base/limits.h"
 #include "api/children.h"
 #include "run/cache_in.h"
 #include <assert.h>

@@ -1,44 +1,45 @@
 #include "run/kube.h"
-#include "base/limits.h"
 
 /* ---- feeder ---- */
 
-static void begin(void *feed)
+static void feed_begin(void *feed)
 {
 	fl_feed_begin(feed);
 }
 
-static int put(void *feed, const void *object, struct fl_err *err)
+static int feed_put(void *feed, const void *object, struct fl_err *err)
 {
 	return fl_feed_put(feed, object, err);
 }
 
-static void gone(void *feed, struct fl_str space, struct fl_str name)
+static void feed_gone(void *feed, struct fl_str space, struct fl_str name)
 {
 	fl_feed_gone(feed, space, name);
 }
 
-static void synced(void *feed)
+static void feed_synced(void *feed)
 {
 	fl_feed_synced(feed);
 }
 
-static void absent(void *feed)
+static void feed_absent(void *feed)
 {
 	fl_feed_absent(feed);
 }
 
-static void asked(void *feed)
+static void feed_asked(void *feed)
 {
 	fl_feed_asked(feed);
 }
 
-static bool same(void *feed, struct fl_str space, struct fl_str name, struct fl_str uid, struct fl_str version)
+static bool feed_same(void *feed, struct fl_str space, struct fl_str name, struct fl_str uid, struct fl_str version)
 {
 	return fl_feed_same(feed, space, name, uid, version);
 }
 
-const struct fl_watch_to fl_feed_watch = { begin, put, gone, synced, absent, asked, same };
+const struct fl_watch_to fl_feed_watch = {
+	feed_begin, feed_put, feed_gone, feed_synced, feed_absent, feed_asked, feed_same,
+};
 
 /* ---- sink ---- */
 
@@ -89,7 +90,7 @@ static int answered(struct fl_kube_call *call, enum fl_item what, yyjson_val *js
 	return r;
 }
 
-static void done(struct fl_op *op)
+static void request_done(struct fl_op *op)
 {
 	struct request *request = fl_container(op, struct request, call.op);
 	struct fl_write *write = request->write;
@@ -124,7 +125,7 @@ static int apply(struct request *request, struct fl_err *err)
 	return 0;
 }
 
-static int prepare(struct request *request, struct fl_err *err)
+static int prepare_request(struct request *request, struct fl_err *err)
 {
 	struct fl_write *write = request->write;
 
@@ -151,7 +152,7 @@ static int prepare(struct request *request, struct fl_err *err)
 	return fl_fail(err, FL_E_UNSUPPORTED, "no such write");
 }
 
-static void start(void *kube, struct fl_write *write)
+static void start_request(void *kube, struct fl_write *write)
 {
 	struct fl_io *io = fl_kube_io(kube);
 	struct request *request = write->held;
@@ -166,10 +167,10 @@ static void start(void *kube, struct fl_write *write)
 	call->needless = echoed;
 	call->may_send = fl_write_may;
 	call->may_arg = write;
-	call->op.done = done;
+	call->op.done = request_done;
 	call->op.err = &request->err;
 	call->op.deadline = fl_now(io) + FL_RUN_WRITE_TIMEOUT;
-	if (prepare(request, &request->err) == 0) {
+	if (prepare_request(request, &request->err) == 0) {
 		fl_kube_start(kube, call);
 		return;
 	}
@@ -178,13 +179,14 @@ static void start(void *kube, struct fl_write *write)
 	fl_op_fail(&call->op, why.code, "%s", why.text);
 }
 
-static void cancel(void *kube, struct fl_write *write)
+static void cancel_request(void *kube, struct fl_write *write)
 {
 	(void)kube;
 	fl_op_cancel(&((struct request *)write->held)->call.op);
 }
 
-const struct fl_sink fl_kube_sink = { .start = start, .cancel = cancel, .room = sizeof(struct request) };
+const struct fl_sink fl_kube_sink = { .start = start_request, .cancel = cancel_request, .room =
+				     sizeof(struct request) };
 
 /* ---- events ---- */
 

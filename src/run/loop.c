@@ -1,5 +1,9 @@
+#include "run/cache_in.h"
 #include "run/loop_in.h"
 #include <assert.h>
+
+#define FL_ARENA_BLOCK_KEEP (64 * FL_KIB)   /* of its arena between two turns: a plan of a few hundred objects */
+#define FL_RUN_STEPS 16              /* objects looked through between two looks at the clock: some 30 us */
 
 FL_BIND(fl_meta_names, FL_META_NAMES)
 

@@ -1,10 +1,10 @@
-/* loop.h - the one loop: facts in, plans out, the difference carried out.
+/* loop.h - the one loop: facts in, plans out, the difference applied.
  *
  *     feeders ─▶ caches ─ keys ─▶ dirty keys ─ gather ─▶ plan ─▶ wanted ─ difference ─▶ sinks
  *
- * Start with struct fl_capability: all that a decision needs is one row. Facts come from a feeder for each kind (a
- * watch of the API server, a directory, a driver), and what is wanted is carried out by a sink for each kind; the loop
- * knows neither.
+ * Start with struct fl_capability: all that a decision needs is one row. A feeder for each kind delivers its facts (a
+ * watch of the API server, a directory, a driver), and a sink for each kind applies what is wanted; the loop knows
+ * neither.
  *
  *     loop = fl_loop_new(io, &options, err);
  *     fl_loop_source(loop, &(struct fl_source){ &fl_pod_kind, pods_by }, err);
@@ -14,18 +14,17 @@
  *                                                    .arg = fl_loop_feed(loop, &fl_pod_kind) }, err);
  *
  * What it promises:
- *   - a plan is called when something that it may have read has changed, and never else: at rest nothing runs and
- *     nothing is sent; no timer fires but the one that ends a key's interval (`.every`);
- *   - nothing is written without a difference between what is wanted and what the cache shows, with own writes that are
- *     still on their way laid over it;
- *   - one write at a time for each object; what fails is tried again, ever later, with jitter; what somebody else takes
- *     away again and again is told (fl_view_contested, explain, metrics) and left alone for a while;
- *   - new facts are planned at once, or, with `.every`, when the key's interval is over; also of a key that failed and
- *     waits: they may be what was missing. If it fails again, it waits longer than before all the same, so only who
- *     changes the facts can make it try more often;
- *   - memory that is refused costs time and nothing else: no key, no end of an object, no failure of a write is lost;
- *   - capabilities take turns, and no turn of the loop takes longer than FL_RUN_SLICE and the one plan that is running;
- *   - events are sent once, after the write that changed a condition's status or reason has succeeded.
+ *   - The loop calls a plan only when something that the plan may have read has changed. When idle, nothing runs and
+ *     nothing is sent; no timer fires but the one that ends a key's interval (`.every`).
+ *   - The loop writes only a difference between what is wanted and what the cache shows with own writes in flight laid
+ *     over it.
+ *   - Each object has one write at a time. A failed write is tried again with backoff and jitter. A write that another
+ *     writer keeps reverting is reported (fl_view_contested, explain, metrics) and pauses.
+ *   - New facts are planned at once, or, with `.every`, when the key's interval is over. What a server has refused is
+ *     written again only when its wait is over; another want of the key may go FL_RUN_RETRY_CHANGED after the failure.
+ *   - A failed allocation costs time and nothing else: no key, no deletion and no failed write is lost.
+ *   - Capabilities take turns. A loop iteration takes at most FL_RUN_SLICE and the one plan that is running.
+ *   - Events are sent once, after the write that changed a condition's status or reason has succeeded.
  * The same inputs in the same order give the same calls in the same order.
  */
 #pragma once
@@ -33,6 +32,33 @@
 #include "io/io.h"
 #include "plan/plan.h"
 #include "run/view.h"
+
+/* What the loop takes of a turn: a quarter of the promised 2 ms, so that others, and the plan that runs, have the
+ * rest. */
+#define FL_RUN_SLICE (FL_NS_PER_MS / 2)
+/* On their way at once: keeps a connection full at 1 ms, and is under any server's share. */
+#define FL_RUN_WRITES 64
+/* Keys that wait while the rest of a beginning is still in the cache: several rounds of writes. All of 50,000 at once
+ * would take 10 MB. */
+#define FL_RUN_QUEUE 512
+/* Of a namespace, a NUL and a name of something that is written: DNS names, 253 bytes each. */
+#define FL_RUN_NAME 1024
+#define FL_RUN_WATCHES 24            /* kinds that one capability reads */
+/* A conflict is over when the watch has caught up, which takes a few ms. Without a word from it, it is tried again. */
+#define FL_RUN_CONFLICT (10 * FL_NS_PER_S)
+#define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
+#define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)   /* after a failure: most are over in a moment */
+#define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
+/* Another write than the one that failed is not held back, but two tries of one key are so far apart ... */
+#define FL_RUN_RETRY_CHANGED (1 * FL_NS_PER_S)
+#define FL_RUN_RESTING 8                          /* ... and so many different ones may fail until all wait */
+#define FL_LOCAL_RETRY_LAST (10 * FL_NS_PER_S)    /* a disk, or memory, costs nobody else: soon after it heals */
+/* What is written so often within the window is contested: another writer reverts it. It pauses. */
+#define FL_CONTEST_TRIES 5
+#define FL_CONTEST_WINDOW (60 * FL_NS_PER_S)
+#define FL_CONTEST_REST (600 * FL_NS_PER_S)
+/* A write that has held for as long ends the contest: whoever reverts more slowly does not contest it. */
+#define FL_CONTEST_HELD FL_CONTEST_WINDOW
 
 struct fl_log;
 struct fl_loop;
@@ -47,7 +73,7 @@ struct fl_watched {
 	 * the same when the beginning is made. Must name every key whose gather may read the object: tests hold it to
 	 * that. */
 	void (*keys)(const void *before, const void *after, struct fl_dirty *dirty);
-	bool optional;                         /* a server without the kind does not keep the capability from working */
+	bool optional;                         /* the capability also works on a server without the kind */
 };
 
 struct fl_capability {
@@ -77,19 +103,19 @@ struct fl_answering {
 	int (*answer)(const void *facts, const void *request, struct fl_arena *arena, void *reply, struct fl_err *err);
 };
 
-/* ---- sinks: who carries out what is wanted of a kind ---- */
+/* ---- sinks: they apply what is wanted of a kind ---- */
 
 struct fl_sink {
 	/* Begin. Ends with one of fl_write_done, _gone, _failed; never from inside. */
 	void (*start)(void *self, struct fl_write *write);
-	/* The loop is being freed: no more of it. Nothing is told about it any more. */
+	/* The loop is being freed: stop, and report nothing about it any more. */
 	void (*cancel)(void *self, struct fl_write *write);
 	size_t room;                           /* bytes that each write needs for itself: they are at write->held,
 						  zeroed */
 	uint64_t retry_last;                   /* the longest until what failed is tried again; 0: as for a server */
 };
 
-/* One want that is being carried out. All of it lives until the end is told. */
+/* One want that is being applied. All of it lives until the sink reports its end. */
 struct fl_write {
 	enum fl_want_what what;
 	const struct fl_owner *owner;          /* OBJECT */
@@ -107,7 +133,7 @@ struct fl_write {
 	struct fl_loop *loop;
 };
 
-/* Ask right before it is sent: false when somebody else leads by now. Give it to fl_kube_call as may_send. */
+/* Ask right before it is sent: false when another replica leads. Give it to fl_kube_call as may_send. */
 bool fl_write_may(void *write);
 
 /* How it ended. The object as it is now, or NULL when the sink was not told: then what was wanted is taken for so until
@@ -123,7 +149,7 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why);
 
 /* ---- the loop ---- */
 
-/* Told after the write that changed a condition's status or reason. */
+/* Sent after the write that changed a condition's status or reason. */
 struct fl_told_event {
 	struct fl_ref ref;
 	bool warning;
@@ -135,11 +161,11 @@ struct fl_told_event {
 
 struct fl_loop_options {
 	uint64_t seed[2];                      /* of maps and jitter: random in a process, fixed in a test */
-	bool standby;                          /* somebody else leads until fl_loop_lead says otherwise */
+	bool standby;                          /* another replica leads, until fl_loop_lead */
 	bool (*may_write)(void *arg);          /* the lease's fence; NULL: always */
 	void (*event)(void *arg, const struct fl_told_event *event);   /* NULL: nobody is told */
 	void *arg;
-	uint32_t writes;                       /* on their way at once; 0: FL_RUN_WRITES */
+	uint32_t writes;                       /* in flight at once; 0: FL_RUN_WRITES */
 	struct fl_metrics *metrics;            /* NULL: none are kept */
 	struct fl_log *log;                    /* NULL: silent */
 };
@@ -148,7 +174,7 @@ struct fl_loop *fl_loop_new(struct fl_io *io, const struct fl_loop_options *opti
 struct fl_loop *fl_loop_free(struct fl_loop *loop);    /* feeders must be gone by then. NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_loop, struct fl_loop *, fl_loop_free);
 
-/* A kind in the caches: how it is found, and who writes it (NULL: nobody does). */
+/* A kind in the caches: its indexes, and its sink (NULL: it is never written). */
 struct fl_source {
 	const struct fl_kind *kind;
 	const struct fl_index *by;             /* a row without a name ends them; NULL: none */
@@ -171,7 +197,13 @@ int fl_loop_answer(struct fl_loop *loop, const struct fl_answering *answering, c
 		   struct fl_arena *arena,
 		   void *reply, struct fl_err *err) FL_MUSTUSE;
 
-/* ---- feeders ---- */
+/* ---- feeders ----
+ *
+ * What is known of a source, by the calls of its feeder:
+ *
+ *     unknown --awaited--> awaited        unknown, awaited, absent --synced--> synced
+ *     unknown, awaited, synced --absent--> absent
+ */
 
 /* Where the objects of a kind's first source go in; NULL: the kind has none. Lives as long as the loop. */
 struct fl_feed *fl_loop_feed(struct fl_loop *loop, const struct fl_kind *kind);
@@ -210,16 +242,18 @@ void fl_feed_awaited(struct fl_feed *feed);
 
 /* ---- looking at it ---- */
 
-/* Is nothing to be done, and nothing on its way? */
+/* Is nothing to do, and nothing in flight? */
 bool fl_loop_idle(const struct fl_loop *loop);
 uint32_t fl_loop_writing(const struct fl_loop *loop);
 uint64_t fl_loop_bytes(const struct fl_loop *loop);    /* of all caches */
 
-/* The first kind of a capability that is not there yet; NULL: all are. For /readyz. */
+/* The first kind of a capability that has not been read yet; NULL: all have. For /readyz. */
 const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
 
 /* Has a full state been told of the kind, or that there is none, or that it is awaited? */
 bool fl_feed_known(const struct fl_feed *feed);
+/* The same of this source alone. */
+bool fl_source_known(const struct fl_feed *source);
 
 /* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a
  * person. What bears a UUID (an index of that name) is found by it too. FL_E_NOTFOUND when there is no such object and

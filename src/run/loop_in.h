@@ -6,24 +6,60 @@
  * what a parent has; explain.c and numbers.c what people see.
  */
 #pragma once
-#include "base/limits.h"
 #include "run/loop.h"
 
 FL_STRUCT(fl_meta_names, FL_META_NAMES);   /* what every metadata begins with */
 
-/* An own write laid over what was told of an object: on its way, or done and not told back yet. */
+/* An own write laid over what was told of an object, from before the write begins until a feeder has told of its
+ * result. What the cache shows by state:
+ *
+ *   NEW        the write has not begun: what was told
+ *   LAID       in flight: the write, over what was told
+ *   BARE       in flight: what was told; there was no memory to lay the write over it, or nothing to lay
+ *   ECHOED     in flight: what was told, and all of the write is in it: its echo has overtaken its answer
+ *   CONFIRMED  in flight: what was told; the answer is known to say nothing newer (fl_write_seen)
+ *   GONE       in flight: nothing, as was told
+ *   ANSWERED   done: its result; a feeder has not told of that yet
+ *   FAILED     failed: the write still, as there was no memory to show what was told; tried again
+ *
+ * What an event makes of each state; OUT: the overlay goes, blank: cannot be. overlay_next in overlay.c
+ * has the same rows, and test_overlay walks them.
+ *
+ *              START START_BARE TOLD TOLD_BARE TOLD_ALL  TOLD_GONE CONFIRMED DONE     OVER BACK     STUCK
+ *   NEW        LAID  BARE                                                             OUT
+ *   LAID                        LAID BARE      ECHOED    GONE                ANSWERED OUT  ANSWERED FAILED
+ *   BARE                        LAID BARE      ECHOED    GONE                ANSWERED OUT  ANSWERED
+ *   ECHOED                      LAID BARE      ECHOED    GONE      CONFIRMED ANSWERED OUT
+ *   CONFIRMED                                  CONFIRMED CONFIRMED                    OUT
+ *   GONE                        LAID BARE      ECHOED    GONE                         OUT
+ *   ANSWERED   LAID  BARE                      OUT       OUT                          OUT
+ *   FAILED                                     OUT       OUT                          OUT  ANSWERED FAILED
+ */
+enum overlay_state {
+	OVERLAY_NEVER, OVERLAY_NEW, OVERLAY_LAID, OVERLAY_BARE, OVERLAY_ECHOED, OVERLAY_CONFIRMED, OVERLAY_GONE,
+	OVERLAY_ANSWERED, OVERLAY_FAILED, OVERLAY_OUT, OVERLAY_STATE_COUNT_,
+};
+enum overlay_event {
+	ON_START,                      /* the write begins, and is laid over what was told */
+	ON_START_BARE,                 /* it begins, and is not */
+	ON_TOLD,                       /* a feeder tells of the object; the write is laid over that */
+	ON_TOLD_BARE,                  /* ... and there was no memory to */
+	ON_TOLD_ALL,                   /* ... and there is nothing to lay over it any more */
+	ON_TOLD_GONE,                  /* a feeder says that the object is gone */
+	ON_CONFIRMED,                  /* the answer has the version that was told */
+	ON_DONE,                       /* the write has succeeded, and its result is shown */
+	ON_OVER,                       /* it has ended, and what was told is shown; or it has not begun */
+	ON_BACK,                       /* it has failed, and the result of the write before it is shown */
+	ON_STUCK,                      /* it has failed, and there was no memory to show what was told */
+	OVERLAY_EVENT_COUNT_,
+};
+#define OVERLAY_HEARD UINT32_MAX       /* in overlay->asked: a full state that was asked for later is complete */
 struct overlay {
-	struct slot *slot;             /* NULL: it is done */
-	struct fl_entry *told;         /* what was told last, if the cache does not show that; NULL: not there */
-	bool laid;                     /* the cache shows what was laid over, not what was told */
-	bool gone;                     /* it was told to be gone while the write was on its way */
-	bool whole;                    /* the cache shows all of the write that is on its way */
-	bool fresh;                    /* made for this write, and nothing is laid yet */
-	bool seen;                     /* the write has been told of, before its answer */
-	bool undone;                   /* the write has failed, and what was told could not be shown again yet */
-	uint32_t asked[FL_SOURCES];    /* full states of each source that had been asked for when it was done */
-	bool waits[FL_SOURCES];        /* it is done, and none of the source's that was asked for later is over */
+	enum overlay_state state;
+	struct slot *slot;             /* the write that is prepared or in flight; NULL: none */
+	struct fl_entry *told;         /* LAID, FAILED: what was told last; NULL: not there */
 	uint64_t version;              /* that the last write to be answered made; 0: not known, or told since */
+	uint32_t asked[FL_SOURCES];    /* full states of each source that had been asked for at that answer */
 	uint32_t space_len, len;
 	char text[];                   /* space, NUL, name */
 };
@@ -49,7 +85,7 @@ struct fl_feed {
 	struct fl_cache cache;
 	const struct fl_field *meta;   /* the row of the root */
 	enum feed_state state;         /* of all sources together */
-	bool undone;                   /* an overlay is */
+	bool undone;                   /* an overlay has FAILED */
 	struct fl_hmap overlays, awaits;
 	uint64_t told, unchanged, full_states, told_at;   /* for the metrics */
 };
@@ -73,9 +109,19 @@ struct key {
 	bool timer_frees;              /* the timer only frees the key */
 	struct said *said;
 	char *why;                     /* the last failure */
+	struct rest *rest;             /* NULL: no server has refused what it wants */
 	const struct fl_kind *about;   /* the kind of what it failed on; NULL: the key itself */
 	uint32_t space_len, len;
 	char text[];                   /* space, NUL, name */
+};
+
+/* What a key wanted of a server that failed. The same is written again at `until`, whatever changes meanwhile: to plan
+ * costs nothing, and a request that will fail costs the server. */
+struct rest {
+	uint64_t until, failed_at;
+	bool holds;                    /* the last plan wanted some of it */
+	uint32_t len;
+	uint64_t writes[FL_RUN_RESTING];   /* when all are taken, the key's other writes to servers wait too */
 };
 
 /* What a plan said for explain: one block, texts behind it. */
@@ -108,9 +154,9 @@ struct cap {
 	struct fl_series *adds, *retries, *queued, *worked, *plans, *refused;
 };
 
-/* Hashes. id: of the thing that is wanted, as an owner's part of an object or an item; wish: of how it should be. */
-struct stake {
-	uint64_t id, wish;
+/* Hashes. id: of what is wanted, as an owner's part of an object, or an item; desired: of its desired state. */
+struct contest_ref {
+	uint64_t id, desired;
 };
 
 /* A write on its way, or about to be. */
@@ -124,29 +170,30 @@ struct slot {
 	const void *laid;              /* ITEM, NO_ITEM: the object as it becomes */
 	struct fl_told_event *events;
 	uint32_t event_count;
-	struct stake stake;
+	struct contest_ref contest;
+	uint64_t digest;               /* of what it writes, for struct rest; 0: not to a server */
 	const void *item;              /* ITEM, NO_ITEM: as wanted */
 	uint64_t began, reign;         /* reign: the loop's when this was wanted */
 	bool started;
 	struct slot *next, **from;
 };
 
-/* What was written, for a while: to see that somebody takes it away. One for each write: small. */
+/* What was written, for a while: to see that another writer reverts it. One for each write: small. */
 struct contest {
 	struct contest *next, *before; /* by the time of the last write, oldest first */
-	uint64_t id, wish, at;         /* at: the last write */
+	uint64_t id, desired, at;      /* at: the last write */
 	uint32_t tries;
-	struct fight *fight;           /* NULL: it has not been contested */
+	struct contested *contested;   /* NULL: nothing was reverted */
 };
 
-/* What there is to know of a contest that is one, or was. */
-struct fight {
+/* Of a contest that is active, or was. */
+struct contested {
 	struct contest *contest;
-	bool is;                       /* contested: it rests */
-	bool told;                     /* what is known of `is` by those who read it */
-	uint64_t over;                 /* is: when it ends by itself */
-	struct fl_timer timer;         /* to tell of it, and to end it */
-	struct cap *cap;               /* who wrote it last */
+	bool active;                   /* others revert it: writes pause */
+	bool reported;                 /* `active` as plans have read it */
+	uint64_t ends;                 /* active: when it ends by itself */
+	struct fl_timer timer;         /* to report it, and to end it */
+	struct cap *cap;               /* whose write was the last */
 	const struct fl_kind *kind;
 	char *words, *key;             /* owned, of what is contested; key: as in struct key */
 	uint32_t key_space, key_len;
@@ -244,6 +291,7 @@ void await_told(struct fl_feed *feed, struct fl_str space, struct fl_str name);
 /* ---- overlay.c ---- */
 /* Space, NUL, name: what overlays and others are found by. There is room: FL_RUN_NAME bytes, at least. */
 struct fl_str run_text(char *text, struct fl_str space, struct fl_str name);
+bool overlay_shows(const struct overlay *overlay); /* the cache shows an own write; NULL: it does not */
 /* Is the object that is shown the one that bears the version that is shown? Not while our own write is laid over it
  * whose version we have not been told. */
 bool overlay_is_seen(const struct overlay *overlay);
@@ -273,6 +321,8 @@ void key_wait(struct key *key, struct slot *slot);
 void key_fail(struct key *key, const struct fl_err *why);   /* again later, ever later */
 void key_hurry(struct key *key, uint64_t most);             /* ... but no later than after this time */
 void key_forgive(struct key *key);
+void key_rest(struct key *key, uint64_t digest);     /* after key_fail: until it is tried again */
+bool key_rests(struct key *key, uint64_t digest, uint64_t *ret_at);
 void key_again(struct key *key);                   /* as if a change had made it dirty */
 void key_settle(struct key *key);                  /* set its timer; forget it when there is nothing to know */
 struct key *key_take(struct cap *cap);             /* the first of the queue */
@@ -287,17 +337,17 @@ bool run_one_key(struct cap *cap);                 /* false: its queue is empty 
 void slots_free(struct fl_loop *loop);
 
 /* ---- contest.c ---- */
-int contest_stake(struct fl_loop *loop, const struct fl_want *want, struct stake *ret, struct fl_err *err);
-/* May this be written? False: it rests until *ret_at. */
-bool contest_may(struct fl_loop *loop, const struct stake *stake, uint64_t *ret_at);
-/* It was written; `survives`: it differs still, in these paths. */
+int contest_ref(struct fl_loop *loop, const struct fl_want *want, struct contest_ref *ret, struct fl_err *err);
+/* May this be written? False: not before *ret_at. */
+bool contest_may(struct fl_loop *loop, const struct contest_ref *ref, uint64_t *ret_at);
+/* It was written; `survives`: its own answer differs still, in these paths. */
 void contest_written(struct fl_loop *loop, const struct slot *slot, bool survives, const struct fl_str_list *paths);
-/* The fight that goes on about it, or NULL. */
-static inline struct fight *contest_fight(const struct contest *contest)
+/* While it is active; else NULL. */
+static inline struct contested *contest_active(const struct contest *contest)
 {
-	return contest->fight && contest->fight->is ? contest->fight : NULL;
+	return contest->contested && contest->contested->active ? contest->contested : NULL;
 }
-/* What somebody takes away of this want, if anybody does; .p NULL: nothing. */
+/* What another writer reverts of this want, and how; .p NULL: nothing. */
 struct fl_str contest_words(struct fl_loop *loop, const struct fl_want *want);
 void contests_free(struct fl_loop *loop);
 

@@ -3,7 +3,7 @@
 
 enum {
 	DEPTH, ADDS, RETRIES, QUEUED, WORKED, UNFINISHED, LONGEST, PLANS, WRITES, OBJECTS, BYTES, KEYS, CONTESTED,
-	OVERLAYS, SYNCED, FULL_STATES, TOLD, UNCHANGED, SILENT, REFUSED, COUNT_,
+	OVERLAYS, SYNCED, FULL_STATES, TOLD, UNCHANGED, SILENT, UNPACKED, REFUSED, COUNT_,
 };
 
 static void each_cap(struct fl_scrape *scrape, void *loop_, double (*value)(const struct cap *cap))
@@ -53,7 +53,7 @@ static uint32_t count_contested(const struct cap *cap)
 	uint32_t count = 0;
 
 	for (const struct contest *contest = cap->loop->oldest; contest; contest = contest->next)
-		count += contest_fight(contest) && contest->fight->cap == cap;
+		count += contest_active(contest) && contest->contested->cap == cap;
 	return count;
 }
 
@@ -82,47 +82,52 @@ OF_FEEDS(synced, feed->state == FEED_SYNCED)
 OF_FEEDS(full_states, feed->full_states)
 OF_FEEDS(told, feed->told)
 OF_FEEDS(unchanged, feed->unchanged)
+OF_FEEDS(unpacked, feed->cache.unpackings)
 OF_FEEDS(silent, feed->told_at ? (double)(fl_now(feed->loop->io) - feed->told_at) / 1e9 : 0)
 
 static const struct fl_metric rows[] = {
-	[DEPTH] = { "workqueue_depth", "Keys that wait to be planned.", FL_GAUGE, { "name" }, .collect = depth },
+	[DEPTH] = { "workqueue_depth", "Keys waiting to be planned.", FL_GAUGE, { "name" }, .collect = depth },
 	[ADDS] = { "workqueue_adds_total", "Keys that became dirty.", FL_COUNTER, { "name" } },
-	[RETRIES] = { "workqueue_retries_total", "Keys that failed and are tried again.", FL_COUNTER, { "name" } },
-	[QUEUED] = { "workqueue_queue_duration_seconds", "From dirty to planned.", FL_HISTOGRAM, { "name" },
+	[RETRIES] = { "workqueue_retries_total", "Failed keys that are tried again.", FL_COUNTER, { "name" } },
+	[QUEUED] = { "workqueue_queue_duration_seconds", "Time from dirty to planned.", FL_HISTOGRAM, { "name" },
 		     FL_METRIC_BUCKETS(fl_latency_buckets) },
-	[WORKED] = { "workqueue_work_duration_seconds", "To gather, plan and see what differs.", FL_HISTOGRAM,
+	[WORKED] = { "workqueue_work_duration_seconds", "Time to gather, plan and compare one key.", FL_HISTOGRAM,
 		     { "name" },
 		     FL_METRIC_BUCKETS(fl_latency_buckets) },
-	[UNFINISHED] = { "workqueue_unfinished_work_seconds", "Seconds of all writes that are on their way, together.",
+	[UNFINISHED] = { "workqueue_unfinished_work_seconds", "Age of all writes in flight, summed up.",
 			 FL_GAUGE, { "name" }, .collect = unfinished },
-	[LONGEST] = { "workqueue_longest_running_processor_seconds", "Of the write that is longest on its way.",
+	[LONGEST] = { "workqueue_longest_running_processor_seconds", "Age of the oldest write in flight.",
 		      FL_GAUGE, { "name" }, .collect = longest },
-	[PLANS] = { "fairlead_plans_total", "Plans that were called; at rest this stands still.", FL_COUNTER,
+	[PLANS] = { "fairlead_plans_total", "Plans computed; constant when idle.", FL_COUNTER,
 		    { "name" } },
 	[WRITES] = { "fairlead_writes_total", "Writes that ended.", FL_COUNTER, { "name", "kind", "what", "outcome" } },
 	[OBJECTS] = { "fairlead_cache_objects", "Objects in the cache.", FL_GAUGE, { "kind" }, .collect = objects },
-	[BYTES] = { "fairlead_cache_bytes", "Memory of the cache, indexes included.", FL_GAUGE, { "kind" }, .collect =
+	[BYTES] = { "fairlead_cache_bytes", "Memory of the cache and its indexes.", FL_GAUGE, { "kind" }, .collect =
 		    bytes },
-	[KEYS] = { "fairlead_keys", "Keys about which something is known: dirty, delayed, or talkative.", FL_GAUGE,
+	[KEYS] = { "fairlead_keys", "Keys kept in memory: dirty, delayed, failed, or with text for explain.", FL_GAUGE,
 		   { "name" },
 		   .collect = keys },
-	[CONTESTED] = { "fairlead_contested", "What we write, and somebody takes away each time.", FL_GAUGE,
+	[CONTESTED] = { "fairlead_contested", "Own writes that another writer keeps reverting.", FL_GAUGE,
 			{ "name" },
 			.collect = contested },
-	[OVERLAYS] = { "fairlead_overlays", "Own writes that have not been told back yet.", FL_GAUGE, { "kind" },
+	[OVERLAYS] = { "fairlead_overlays", "Own writes that no feeder has reported yet.", FL_GAUGE, { "kind" },
 		       .collect = overlays },
-	[SYNCED] = { "fairlead_cache_synced", "1 when all objects of the kind are known.", FL_GAUGE, { "kind" },
+	[SYNCED] = { "fairlead_cache_synced", "1 when all objects of the kind have been read.", FL_GAUGE, { "kind" },
 		     .collect = synced },
 	[FULL_STATES] = { "fairlead_cache_full_states_total",
-			  "Full states that came: at the start, and where a watch could not go on.", FL_COUNTER,
+			  "Full lists received: at the start, and where a watch could not continue.", FL_COUNTER,
 			  { "kind" }, .collect = full_states },
-	[TOLD] = { "fairlead_cache_told_total", "Objects a feeder has told of, gone ones too.", FL_COUNTER, { "kind" },
-		   .collect = told },
-	[UNCHANGED] = { "fairlead_cache_unchanged_total", "Of these, as they were known already.", FL_COUNTER,
+	[TOLD] = { "fairlead_cache_told_total", "Objects reported by feeders, deleted ones included.", FL_COUNTER,
+		   { "kind" }, .collect = told },
+	[UNCHANGED] = { "fairlead_cache_unchanged_total", "Reported objects that had not changed.", FL_COUNTER,
 			{ "kind" }, .collect = unchanged },
-	[SILENT] = { "fairlead_cache_silent_seconds", "Since a feeder has said anything of the kind.", FL_GAUGE,
+	[SILENT] = { "fairlead_cache_silent_seconds", "Time since a feeder last reported anything of the kind.",
+		     FL_GAUGE,
 		     { "kind" }, .collect = silent },
-	[REFUSED] = { "fairlead_keys_refused_total", "Keys that were too long to be planned.", FL_COUNTER, { "name" } },
+	[UNPACKED] = { "fairlead_cache_unpacked_total",
+		       "Objects unpacked from the cache, for keys, facts and comparisons.",
+		       FL_COUNTER, { "kind" }, .collect = unpacked },
+	[REFUSED] = { "fairlead_keys_refused_total", "Keys too long to be planned.", FL_COUNTER, { "name" } },
 };
 
 int run_metrics_add(struct fl_loop *loop, struct fl_err *err)

@@ -1,5 +1,7 @@
-/* Own writes laid over what was told, so that no plan acts on its own echo. */
+/* Own writes laid over what was told, so that no plan acts on its own echo. loop_in.h draws the states; overlay_next is
+ * that drawing, and overlay_on alone goes from one to another. */
 #include "run/loop_in.h"
+#include <assert.h>
 
 struct fl_str run_text(char *text, struct fl_str space, struct fl_str name)
 {
@@ -24,14 +26,12 @@ struct overlay *overlay_new(struct fl_feed *feed, struct slot *slot, struct fl_s
 {
 	uint32_t len = space.len + 1 + name.len;
 	struct overlay *overlay = overlay_find(feed, space, name);
-	bool is_new = !overlay;
 
-	if (is_new)
+	if (!overlay) {
 		overlay = fl_zalloc(sizeof *overlay + len);
-	if (!overlay)
-		return NULL;
-	overlay->fresh = is_new;
-	if (is_new) {
+		if (!overlay)
+			return NULL;
+		overlay->state = OVERLAY_NEW;
 		overlay->space_len = space.len;
 		overlay->len = len;
 		(void)run_text(overlay->text, space, name);
@@ -67,24 +67,63 @@ void overlay_drop(struct fl_feed *feed, struct overlay *overlay)
 	fl_free(overlay);
 }
 
-static void undo_later(struct fl_feed *feed)
+static const enum overlay_state overlay_next[OVERLAY_STATE_COUNT_][OVERLAY_EVENT_COUNT_] = {
+	[OVERLAY_NEW] = { [ON_START] = OVERLAY_LAID, [ON_START_BARE] = OVERLAY_BARE, [ON_OVER] = OVERLAY_OUT },
+	[OVERLAY_LAID] = { [ON_TOLD] = OVERLAY_LAID, [ON_TOLD_BARE] = OVERLAY_BARE, [ON_TOLD_ALL] = OVERLAY_ECHOED,
+			   [ON_TOLD_GONE] = OVERLAY_GONE, [ON_DONE] = OVERLAY_ANSWERED, [ON_OVER] = OVERLAY_OUT,
+			   [ON_BACK] = OVERLAY_ANSWERED, [ON_STUCK] = OVERLAY_FAILED },
+	[OVERLAY_BARE] = { [ON_TOLD] = OVERLAY_LAID, [ON_TOLD_BARE] = OVERLAY_BARE, [ON_TOLD_ALL] = OVERLAY_ECHOED,
+			   [ON_TOLD_GONE] = OVERLAY_GONE, [ON_DONE] = OVERLAY_ANSWERED, [ON_OVER] = OVERLAY_OUT,
+			   [ON_BACK] = OVERLAY_ANSWERED },
+	[OVERLAY_ECHOED] = { [ON_TOLD] = OVERLAY_LAID, [ON_TOLD_BARE] = OVERLAY_BARE, [ON_TOLD_ALL] = OVERLAY_ECHOED,
+			     [ON_TOLD_GONE] = OVERLAY_GONE, [ON_CONFIRMED] = OVERLAY_CONFIRMED,
+			     [ON_DONE] = OVERLAY_ANSWERED, [ON_OVER] = OVERLAY_OUT },
+	[OVERLAY_CONFIRMED] = { [ON_TOLD_ALL] = OVERLAY_CONFIRMED, [ON_TOLD_GONE] = OVERLAY_CONFIRMED,
+				[ON_OVER] = OVERLAY_OUT },
+	[OVERLAY_GONE] = { [ON_TOLD] = OVERLAY_LAID, [ON_TOLD_BARE] = OVERLAY_BARE, [ON_TOLD_ALL] = OVERLAY_ECHOED,
+			   [ON_TOLD_GONE] = OVERLAY_GONE, [ON_OVER] = OVERLAY_OUT },
+	[OVERLAY_ANSWERED] = { [ON_START] = OVERLAY_LAID, [ON_START_BARE] = OVERLAY_BARE, [ON_TOLD_ALL] = OVERLAY_OUT,
+			       [ON_TOLD_GONE] = OVERLAY_OUT, [ON_OVER] = OVERLAY_OUT },
+	[OVERLAY_FAILED] = { [ON_TOLD_ALL] = OVERLAY_OUT, [ON_TOLD_GONE] = OVERLAY_OUT, [ON_OVER] = OVERLAY_OUT,
+			     [ON_BACK] = OVERLAY_ANSWERED, [ON_STUCK] = OVERLAY_FAILED },
+};
+
+/* True: the overlay is gone. */
+static bool overlay_on(struct fl_feed *feed, struct overlay *overlay, enum overlay_event event)
 {
-	feed->undone = true;
-	run_starve(feed->loop);
+	enum overlay_state to = overlay_next[overlay->state][event];
+
+	assert(to);   /* the drawing has no such event in this state */
+	if (to == OVERLAY_OUT) {
+		overlay_drop(feed, overlay);
+		return true;
+	}
+	overlay->state = to;
+	if (to == OVERLAY_ANSWERED || to == OVERLAY_FAILED)
+		overlay->slot = NULL;
+	if (to == OVERLAY_FAILED) {
+		feed->undone = true;
+		run_starve(feed->loop);
+	}
+	return false;
 }
 
 void overlay_unuse(struct fl_feed *feed, struct overlay *overlay)
 {
 	overlay->slot = NULL;
-	if (overlay->fresh)
-		overlay_drop(feed, overlay);
-	else if (overlay->undone)
-		undo_later(feed);
+	if (overlay->state == OVERLAY_NEW)
+		(void)overlay_on(feed, overlay, ON_OVER);
+}
+
+bool overlay_shows(const struct overlay *overlay)
+{
+	return overlay && (overlay->state == OVERLAY_LAID || overlay->state == OVERLAY_ANSWERED ||
+			   overlay->state == OVERLAY_FAILED);
 }
 
 bool overlay_is_seen(const struct overlay *overlay)
 {
-	return !overlay || (!overlay->slot && !overlay->undone && (!overlay->laid || overlay->version));
+	return !overlay || (overlay->state == OVERLAY_ANSWERED && overlay->version);
 }
 
 /* 0: not a number, or none. */
@@ -159,16 +198,8 @@ void overlay_lay(struct fl_feed *feed, struct overlay *overlay, struct seen seen
 	struct fl_cache_change change = { 0 };
 	bool laid = object && run_put_over(feed, have.object, object, &change, NULL) == 0 && !change.same;
 
-	overlay->fresh = overlay->gone = overlay->seen = false;
-	overlay->whole = laid;
-	if (overlay->undone) {   /* what was shown was never told: what was, is kept since the write that failed */
-		overlay->undone = false;
-		fl_entry_drop(&feed->cache, change.before);
-	} else {
-		forget_told(feed, overlay);
-		overlay->laid = laid;
-		overlay->told = change.before;
-	}
+	overlay->told = change.before;
+	(void)overlay_on(feed, overlay, laid ? ON_START : ON_START_BARE);
 	fl_arena_reset(&feed->loop->feeding);
 }
 
@@ -177,6 +208,7 @@ static int tell_below(struct fl_feed *feed, struct overlay *overlay, const void 
 		      struct fl_err *err)
 {
 	struct fl_cache_change below, above = { 0 };
+	bool shows;
 	int r = run_may_change(feed->loop) ? fl_cache_put(&feed->cache, object, &below, err) :
 					     fl_fail(err, FL_E_NOMEM, "%s: no memory for a change",
 						     feed->source.kind->kind);
@@ -184,10 +216,11 @@ static int tell_below(struct fl_feed *feed, struct overlay *overlay, const void 
 	if (r < 0)
 		return r;
 	r = fl_cache_put(&feed->cache, laid, &above, err);
+	shows = r == 0 && !above.same;
 	forget_told(feed, overlay);
 	overlay->told = above.before ? fl_entry_ref(above.before) : NULL;
-	overlay->laid = overlay->whole = r == 0 && !above.same;
-	overlay->undone = false;
+	overlay->version = 0;
+	(void)overlay_on(feed, overlay, shows ? ON_TOLD : ON_TOLD_BARE);
 	if (!below.same || above.before)   /* what was shown before both */
 		run_tell(feed, below.same ? above.before : below.before, r == 0 ? above.after : below.after,
 			 r == 0 ? laid : object);
@@ -196,86 +229,71 @@ static int tell_below(struct fl_feed *feed, struct overlay *overlay, const void 
 	return r;
 }
 
-static void told_gone(struct fl_feed *feed, struct overlay *overlay)
-{
-	forget_told(feed, overlay);
-	overlay->laid = overlay->undone = false;
-	overlay->version = 0;
-	overlay->gone = overlay->slot != NULL;
-	run_remove(feed, space_of(overlay), name_of(overlay));
-	if (!overlay->slot)
-		overlay_drop(feed, overlay);
-}
-
-/* All of the write is in it already: mostly its echo, which has overtaken the answer. */
-static int told_whole(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
+/* All that is laid is in it, or counts no more: mostly the echo of the write. */
+static int tell_all(struct fl_feed *feed, struct overlay *overlay, const void *object, struct fl_err *err)
 {
 	int r = run_put(feed, object, NULL, err);
 
 	if (r < 0)
 		return r;
 	forget_told(feed, overlay);
-	overlay->laid = overlay->undone = false;
-	overlay->whole = true;
+	overlay->version = 0;
+	(void)overlay_on(feed, overlay, ON_TOLD_ALL);
 	return 0;
 }
 
-/* While another write is on its way: is the answer to the one before it newer than all that was told? Not what a full
- * state says that was asked for later: if that is older, the server has been set back. */
-static bool answer_stands(const struct fl_feed *source, const struct overlay *overlay)
+static void tell_gone(struct fl_feed *feed, struct overlay *overlay)
 {
-	return overlay->slot && overlay->version && overlay->asked[source->number] == source->asked;
+	forget_told(feed, overlay);
+	overlay->version = 0;
+	run_remove(feed, space_of(overlay), name_of(overlay));
+	(void)overlay_on(feed, overlay, ON_TOLD_GONE);
+}
+
+/* Is the last answer newer than what this source tells at this version (0: it has none)? Not if it tells a full state
+ * that was asked for later: if that is older, the server has been set back. */
+static bool answer_stands(const struct fl_feed *source, const struct overlay *overlay, uint64_t version)
+{
+	return overlay->version && overlay->asked[source->number] == source->asked && version &&
+	       version < overlay->version;
 }
 
 /* A feeder has told of the object; NULL: it is gone. */
 int overlay_told(struct fl_feed *source, struct overlay *overlay, const void *object, struct fl_err *err)
 {
 	struct fl_feed *feed = source->first;
-	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
 	void *laid;
-	int r;
 
 	if (!object) {
-		told_gone(feed, overlay);
+		tell_gone(feed, overlay);
 		return 0;
 	}
-	if (!overlay->slot && (!overlay->version || !version || version >= overlay->version)) {
-		r = run_put(feed, object, NULL, err);
-		if (r == 0)
-			overlay_drop(feed, overlay);
-		return r;
-	}
-	if (answer_stands(source, overlay) && version && version < overlay->version)
-		return 0;
-	overlay->gone = false;
-	/* Still on its way, or older than what we wrote: the plans go on seeing what we wrote. */
-	laid = overlay->slot ? laid_over(feed, overlay, object) : shown(feed, overlay);
+	if (answer_stands(source, overlay, run_version(run_meta(feed, object)->resource_version)))
+		return 0;   /* the plans go on seeing what we wrote */
+	if (!overlay->slot || overlay->state == OVERLAY_CONFIRMED)
+		return tell_all(feed, overlay, object, err);
+	laid = laid_over(feed, overlay, object);
 	if (!laid)
 		return fl_fail(err, FL_E_NOMEM, "%s: no memory to lay a write over it", feed->source.kind->kind);
-	if (overlay->slot && fl_equal(feed->source.kind->root(), laid, object))
-		r = told_whole(feed, overlay, object, err);
-	else
-		r = tell_below(feed, overlay, object, laid, err);
-	if (r == 0 && overlay->slot)
-		overlay->version = 0;
-	return r;
+	return fl_equal(feed->source.kind->root(), laid, object) ? tell_all(feed, overlay, object, err) :
+								   tell_below(feed, overlay, object, laid, err);
 }
 
 bool overlay_same(struct fl_feed *feed, struct overlay *overlay, struct fl_str version)
 {
 	/* Without its answer, what is laid over it bears the version of what is below. */
-	if (overlay->slot || !overlay->version || overlay->version != run_version(version))
+	if (overlay->state != OVERLAY_ANSWERED || !overlay->version || overlay->version != run_version(version))
 		return false;
-	overlay_drop(feed, overlay);
-	return true;
+	return overlay_on(feed, overlay, ON_TOLD_ALL);
 }
 
 bool overlay_seen(struct fl_feed *feed, struct overlay *overlay, struct fl_str version)
 {
-	const struct fl_entry *entry = overlay->whole && !overlay->laid ? entry_of(feed, overlay) : NULL;
+	const struct fl_entry *entry = overlay->state == OVERLAY_ECHOED ? entry_of(feed, overlay) : NULL;
 
-	overlay->seen = entry && fl_entry_is(&feed->cache, entry, RUN_AT(feed, resource_version), version);
-	return overlay->seen;
+	if (entry && fl_entry_is(&feed->cache, entry, RUN_AT(feed, resource_version), version))
+		(void)overlay_on(feed, overlay, ON_CONFIRMED);
+	return overlay->state == OVERLAY_CONFIRMED;
 }
 
 /* Show again what was told last. */
@@ -283,7 +301,7 @@ static int restore(struct fl_feed *feed, const struct overlay *overlay)
 {
 	void *object;
 
-	if (!overlay->laid)
+	if (!overlay_shows(overlay))
 		return 0;
 	if (!overlay->told) {
 		run_remove(feed, space_of(overlay), name_of(overlay));
@@ -301,28 +319,21 @@ void overlay_gone(struct fl_feed *feed, struct overlay *overlay, const struct fl
 	const struct fl_entry *entry = entry_of(feed, overlay);
 	bool other = entry && ref->uid.len && !fl_entry_is(&feed->cache, entry, RUN_AT(feed, uid), ref->uid);
 
-	overlay_drop(feed, overlay);
+	(void)overlay_on(feed, overlay, ON_OVER);
 	if (!other)
 		run_remove(feed, ref->space, ref->name);
 }
 
-/* Without memory it shows what we wanted for a while longer. What the write before it made is shown again where nobody
- * has told of that yet, and stays laid over what is older; true: the overlay is gone. */
+/* Without memory it shows what we wanted for a while longer. What the write before it made is shown again where no
+ * feeder has told of that yet. True: the overlay is gone. */
 bool overlay_failed(struct fl_feed *feed, struct overlay *overlay)
 {
-	overlay->slot = NULL;
-	overlay->undone = restore(feed, overlay) < 0;
+	enum overlay_event event = restore(feed, overlay) < 0 ? ON_STUCK : overlay->version ? ON_BACK : ON_OVER;
+
 	fl_arena_reset(&feed->loop->feeding);
-	if (overlay->undone) {
-		undo_later(feed);
-		return false;
-	}
-	if (overlay->version) {
-		overlay->laid = true;
-		return false;
-	}
-	overlay_drop(feed, overlay);
-	return true;
+	if (event == ON_BACK)
+		forget_told(feed, overlay);
+	return overlay_on(feed, overlay, event);
 }
 
 bool overlay_undo(struct fl_feed *feed)
@@ -334,7 +345,7 @@ bool overlay_undo(struct fl_feed *feed)
 		return false;
 	feed->undone = false;
 	while ((overlay = fl_hmap_next(&feed->overlays, &at)))
-		if (overlay->undone && !overlay->slot && overlay_failed(feed, overlay))
+		if (overlay->state == OVERLAY_FAILED && overlay_failed(feed, overlay))
 			at--;
 	return feed->undone;
 }
@@ -343,8 +354,7 @@ bool overlay_undo(struct fl_feed *feed)
 static int told_version(struct fl_feed *feed, const struct overlay *overlay, uint64_t *ret)
 {
 	/* Where nothing is laid over it, the cache shows what was told: the event came before the answer. */
-	const struct fl_entry *told = overlay->told ? overlay->told : overlay->laid ? NULL :
-				      fl_cache_get(&feed->cache, space_of(overlay), name_of(overlay));
+	const struct fl_entry *told = overlay_shows(overlay) ? overlay->told : entry_of(feed, overlay);
 	struct fl_str version;
 
 	*ret = 0;
@@ -357,51 +367,57 @@ static int told_version(struct fl_feed *feed, const struct overlay *overlay, uin
 	return 0;
 }
 
+/* Show what the write has made of the object: the answer, or without one what is laid, or what can be laid now.
+ * -FL_E_NOMEM: it is not shown. */
+static int show_done(struct fl_feed *feed, const struct overlay *overlay, const void *object, bool *ret_as_laid)
+{
+	bool whole = overlay->state != OVERLAY_BARE;
+	struct fl_cache_change change = { 0 };
+
+	if (!object && overlay->state == OVERLAY_LAID)
+		return 0;
+	if (!object) {
+		void *have = shown(feed, overlay);
+
+		/* What it has of others must not be lost for want of memory to look at it. */
+		object = have || !entry_of(feed, overlay) ? laid_over(feed, overlay, have) : NULL;
+		whole = false;
+	}
+	if (!object || run_put(feed, object, &change, NULL) < 0)
+		return overlay->state == OVERLAY_LAID ? 0 : -FL_E_NOMEM;
+	*ret_as_laid = whole && (change.same || fl_entry_same_but(&feed->cache, change.before, change.after,
+								  RUN_AT(feed, resource_version)));
+	fl_entry_drop(&feed->cache, change.before);
+	return 0;
+}
+
 /* The write has succeeded. What the sink was told of the object counts from now on, unless a feeder knows better
  * already.
  * -FL_E_NOMEM: it is done, and nobody can see it: do it again. */
 int overlay_done(struct fl_feed *feed, struct overlay *overlay, const void *object, bool *ret_as_laid)
 {
+	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0, told = 0;
 	const struct fl_feed *source = feed;
-	struct fl_cache_change change = { 0 };
-	uint64_t version = object ? run_version(run_meta(feed, object)->resource_version) : 0;
-	void *have = object || overlay->laid || overlay->seen ? NULL : shown(feed, overlay);
-	const void *show = object || overlay->laid || overlay->seen ? object : laid_over(feed, overlay, have);
-	uint64_t told;
+	bool told_newer = overlay->state == OVERLAY_GONE || overlay->state == OVERLAY_CONFIRMED;
 
-	if (overlay->seen) {
-		*ret_as_laid = !overlay->laid;
-		(void)overlay_failed(feed, overlay);   /* what was told is the truth, whatever came after it */
-		return 0;
-	}
-	/* What it has of others must not be lost for want of memory to look at it. */
-	if (!object && !overlay->laid && !have && entry_of(feed, overlay))
-		return -FL_E_NOMEM;
-	if (told_version(feed, overlay, &told) < 0)
+	if (!told_newer && told_version(feed, overlay, &told) < 0)
 		return -FL_E_NOMEM;
 	/* Gone before the write or after it: nobody can tell. If it was before, the server is about to tell of the new
 	 * one; to show what nobody will tell of any more would last. */
-	if ((version && told >= version) || overlay->gone) {
+	if (told_newer || (version && told >= version)) {
 		(void)overlay_failed(feed, overlay);   /* what was told is the truth */
-	} else {
-		if (show && run_put(feed, show, &change, NULL) == 0) {
-			*ret_as_laid = object && overlay->whole &&
-				       (change.same || fl_entry_same_but(&feed->cache, change.before, change.after,
-									 RUN_AT(feed, resource_version)));
-			overlay->laid = true;
-			fl_entry_drop(&feed->cache, change.before);
-		}
-		if (!overlay->laid)
-			return -FL_E_NOMEM;
-		overlay->slot = NULL;
-		do {
-			overlay->asked[source->number] = source->asked;
-			overlay->waits[source->number] = true;
-			source = source->next;
-		} while (source);
-		overlay->version = version;
+		return 0;
 	}
+	if (show_done(feed, overlay, object, ret_as_laid) < 0)
+		return -FL_E_NOMEM;
+	forget_told(feed, overlay);
+	overlay->version = version;
+	do {
+		overlay->asked[source->number] = source->asked;
+		source = source->next;
+	} while (source);
 	fl_arena_reset(&feed->loop->feeding);
+	(void)overlay_on(feed, overlay, ON_DONE);
 	return 0;
 }
 
@@ -410,15 +426,16 @@ static bool has_waited(const struct fl_feed *source, struct overlay *overlay)
 {
 	bool waits = false;
 
-	overlay->waits[source->number] &= overlay->asked[source->number] == source->asked;
+	if (overlay->asked[source->number] != source->asked)
+		overlay->asked[source->number] = OVERLAY_HEARD;
 	for (const struct fl_feed *each = source->first; each; each = each->next)
-		waits |= overlay->waits[each->number] && each->told_state != FEED_ABSENT;
+		waits |= overlay->asked[each->number] != OVERLAY_HEARD && each->told_state != FEED_ABSENT;
 	return !waits;
 }
 
 /* A source's full state is complete: what it has not named, and no other has, is not below any overlay either. Full
- * states that were asked for after a write had been answered would show that write: where none does, the server has
- * been set back. */
+ * states that were asked for after a write had been answered would show that write: where none has named the object,
+ * the server has been set back. */
 void overlay_synced(struct fl_feed *source)
 {
 	struct fl_feed *feed = source->first;
@@ -426,14 +443,19 @@ void overlay_synced(struct fl_feed *source)
 	uint32_t at = 0;
 
 	while ((overlay = fl_hmap_next(&feed->overlays, &at))) {
-		const struct fl_entry *entry = overlay->laid ? entry_of(feed, overlay) : NULL;
+		const struct fl_entry *entry = entry_of(feed, overlay);
 
-		if (entry && !fl_cache_has_now(&feed->cache, entry, source->number) && !answer_stands(source, overlay))
+		if (overlay->state == OVERLAY_ANSWERED) {
+			if (has_waited(source, overlay)) {
+				run_remove(feed, space_of(overlay), name_of(overlay));
+				(void)overlay_on(feed, overlay, ON_OVER);
+				at--;
+			}
+		} else if (overlay_shows(overlay) && entry &&
+			   !fl_cache_has_now(&feed->cache, entry, source->number) &&
+			   (!overlay->version || overlay->asked[source->number] != source->asked)) {
 			forget_told(feed, overlay);
-		if (overlay->slot || !has_waited(source, overlay))
-			continue;
-		overlay->version = 0;
-		if (overlay_failed(feed, overlay))
-			at--;
+			overlay->version = 0;
+		}
 	}
 }

@@ -40,6 +40,7 @@ static void key_free(struct key *key)
 	fl_timer_stop(key->cap->loop->io, &key->timer);
 	said_drop(key);
 	fl_free(key->why);
+	fl_free(key->rest);
 	fl_free(key);
 }
 
@@ -105,9 +106,9 @@ void key_enqueue(struct key *key)
 }
 
 /* A capability that makes such keys is wrong, and its other keys are not the worse for it. */
-static void refuse(struct cap *cap, struct fl_str space, struct fl_str name)
+static void refuse_key(struct cap *cap, struct fl_str space, struct fl_str name)
 {
-	fl_log(cap->loop->options.log, FL_ERROR, "a key is too long and is never planned; names of the API are shorter",
+	fl_log(cap->loop->options.log, FL_ERROR, "key too long, never planned",
 	       FL_KV_TEXT("capability", cap->row->name), FL_KV_STR("space", space), FL_KV_STR("name", name),
 	       FL_KV_UINT("bytes", (uint64_t)space.len + name.len), FL_KV_INT("most", FL_RUN_NAME - 1));
 	if (cap->refused)
@@ -129,7 +130,7 @@ int key_dirty(struct cap *cap, struct fl_str space, struct fl_str name)
 	struct key *key;
 
 	if ((uint64_t)space.len + 1 + name.len > FL_RUN_NAME) {
-		refuse(cap, space, name);
+		refuse_key(cap, space, name);
 		return 0;
 	}
 	key = key_find_or_new(cap, space, name);
@@ -149,6 +150,8 @@ struct key *key_take(struct cap *cap)
 		return NULL;
 	take_out(key);
 	key->at = 0;
+	if (key->rest)
+		key->rest->holds = false;
 	key->not_before = cap->row->every ? fl_now(cap->loop->io) + cap->row->every : 0;
 	return key;
 }
@@ -203,6 +206,50 @@ void key_forgive(struct key *key)
 	key->failures = 0;
 	fl_free(key->why);
 	key->why = NULL;
+	fl_free(key->rest);
+	key->rest = NULL;
+}
+
+/* ---- what a server refused ---- */
+
+static bool has_failed(const struct rest *rest, uint64_t digest)
+{
+	for (uint32_t i = 0; i < rest->len; i++)
+		if (rest->writes[i] == digest)
+			return true;
+	return false;
+}
+
+/* Without memory for it the key goes on as if nothing were known of the write. */
+void key_rest(struct key *key, uint64_t digest)
+{
+	uint64_t now = fl_now(key->cap->loop->io);
+	struct rest *rest = key->rest ? key->rest : fl_zalloc(sizeof *rest);
+
+	if (!rest)
+		return;
+	key->rest = rest;
+	if (now >= rest->until)
+		rest->len = 0;   /* all of it was tried again */
+	if (!has_failed(rest, digest) && rest->len < FL_RUN_RESTING)
+		rest->writes[rest->len++] = digest;
+	rest->until = key->timer.at;
+	rest->failed_at = now;
+}
+
+bool key_rests(struct key *key, uint64_t digest, uint64_t *ret_at)
+{
+	uint64_t now = fl_now(key->cap->loop->io);
+	struct rest *rest = key->rest;
+
+	if (!rest || now >= rest->until)
+		return false;
+	*ret_at = rest->until;
+	if (rest->len < FL_RUN_RESTING && !has_failed(rest, digest) &&
+	    rest->failed_at + FL_RUN_RETRY_CHANGED < rest->until)
+		*ret_at = rest->failed_at + FL_RUN_RETRY_CHANGED;
+	rest->holds |= now < *ret_at;
+	return now < *ret_at;
 }
 
 void key_settle(struct key *key)

@@ -1,7 +1,7 @@
 /* A kind in the journal. Reading is done once, at the start; a write is one append. */
 #include "run/records.h"
+#include "base/backoff.h"
 #include "base/chain.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "json/bind_walk.h"
 #include "run/loop_in.h"
@@ -83,7 +83,7 @@ static void moved(struct fl_op *op)
 		return;
 	}
 	if (op->result < 0)
-		fl_log(records->options.log, FL_WARN, "a record that cannot be read stays where it is",
+		fl_log(records->options.log, FL_WARN, "unreadable record left in place",
 		       FL_KV_STR("key", unread->key), FL_KV_ERR(&unread->err));
 	unread_free(unread);
 }
@@ -105,7 +105,7 @@ static int set_aside(struct fl_records *records, const struct fl_journal_item *i
 	fl_chain_add(&records->unread, unread);
 	if (records->unread_count++ == 0)
 		(void)fl_fail(&records->why, why->code, "%.*s: %s", FL_ARG(unread->key), why->text);
-	fl_log(records->options.log, FL_ERROR, "a record cannot be read and does not count",
+	fl_log(records->options.log, FL_ERROR, "unreadable record ignored",
 	       FL_KV_STR("key", unread->key), FL_KV_BOOL("set_aside", keep), FL_KV_ERR(why));
 	unread->kept = !keep;
 	if (keep)
@@ -243,17 +243,15 @@ static void late_again(struct fl_timer *timer)
 static void fall_behind(struct fl_records *records, const struct fl_err *why)
 {
 	if (!records->behind)
-		fl_log(records->options.log, FL_ERROR, "records cannot be written, will try again",
+		fl_log(records->options.log, FL_ERROR, "records not written, will retry",
 		       FL_KV_TEXT("kind", records->options.kind->kind), FL_KV_ERR(why));
 	records->behind = true;
 	records->late_why = *why;
 	if (fl_timer_is_set(&records->late_timer) || fl_op_busy(&records->late.op))
 		return;
-	records->late_delay = records->late_delay ? 2 * records->late_delay : FL_RUN_RETRY_FIRST;
-	if (records->late_delay > FL_LOCAL_RETRY_LAST)
-		records->late_delay = FL_LOCAL_RETRY_LAST;
 	records->late_timer.fire = late_again;
-	fl_timer_set(records->io, &records->late_timer, fl_now(records->io) + records->late_delay);
+	fl_timer_set(records->io, &records->late_timer,
+		     fl_now(records->io) + fl_backoff(&records->late_delay, FL_RUN_RETRY_FIRST, FL_LOCAL_RETRY_LAST));
 }
 
 static void late_written(struct fl_op *op)
@@ -327,7 +325,7 @@ static void catch_up(struct fl_records *records)
 	} else if (r == 0) {
 		records->behind = false;
 		records->late_delay = 0;
-		fl_log(records->options.log, FL_INFO, "all records are written again",
+		fl_log(records->options.log, FL_INFO, "all records written again",
 		       FL_KV_TEXT("kind", records->options.kind->kind));
 	}
 }
@@ -383,7 +381,7 @@ static int print(struct fl_records *records, struct fl_write *write, struct fl_b
 	return fl_buf_check(out, "the record", err);
 }
 
-static int begin(struct fl_records *records, struct writing *writing, struct fl_err *err)
+static int begin_writing(struct fl_records *records, struct writing *writing, struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_JOURNAL_RECORD_MAX);
 	struct fl_write *write = writing->write;
@@ -393,7 +391,7 @@ static int begin(struct fl_records *records, struct writing *writing, struct fl_
 	if (!key.p)
 		return fl_fail(err, FL_E_NOMEM, "no memory to keep a record");
 	if (!fl_write_may(write))
-		return fl_fail(err, FL_E_DENIED, "somebody else leads by now");
+		return fl_fail(err, FL_E_DENIED, "another replica leads");
 	if (write->what == FL_WANT_GONE) {
 		writing->asked = true;
 		fl_journal_delete(records->options.journal, &writing->append, key);
@@ -408,7 +406,7 @@ static int begin(struct fl_records *records, struct writing *writing, struct fl_
 	return r;
 }
 
-static void start(void *self, struct fl_write *write)
+static void start_record(void *self, struct fl_write *write)
 {
 	struct fl_records *records = *(struct fl_records **)self;
 	struct writing *writing = write->held;
@@ -422,17 +420,17 @@ static void start(void *self, struct fl_write *write)
 					     .deadline = fl_now(io) + FL_RUN_WRITE_TIMEOUT };
 	if (!records)
 		(void)fl_fail(&err, FL_E_RETRY, "the journal is not open");
-	else if (begin(records, writing, &err) == 0)
+	else if (begin_writing(records, writing, &err) == 0)
 		return;
 	fl_op_begin(&writing->append.op, io, NULL);
 	fl_op_fail(&writing->append.op, err.code, "%s", err.text);
 }
 
-static void cancel(void *self, struct fl_write *write)
+static void cancel_record(void *self, struct fl_write *write)
 {
 	(void)self;
 	fl_op_cancel(&((struct writing *)write->held)->append.op);
 }
 
-const struct fl_sink fl_records_sink = { .start = start, .cancel = cancel, .room = sizeof(struct writing),
+const struct fl_sink fl_records_sink = { .start = start_record, .cancel = cancel_record, .room = sizeof(struct writing),
 				       .retry_last = FL_LOCAL_RETRY_LAST };

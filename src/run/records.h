@@ -18,6 +18,8 @@
 #include "io/journal.h"
 #include "run/loop.h"
 
+#define FL_RECORDS_ASIDE_MAX 8                       /* unreadable records of a kind, kept for a person to see */
+
 struct fl_records;
 struct fl_log;
 

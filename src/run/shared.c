@@ -1,5 +1,4 @@
 #include "run/shared.h"
-#include "base/limits.h"
 #include <assert.h>
 
 struct list {
@@ -96,7 +95,7 @@ void fl_shared_name(const struct fl_shared *shared, const void *item, struct fl_
 	}
 }
 
-static int64_t find(const struct list *list, const void *like)
+static int64_t find_item(const struct list *list, const void *like)
 {
 	for (uint32_t i = 0; i < list->len; i++)
 		if (same(list, list->at + (size_t)i * list->field->size, like))
@@ -160,11 +159,11 @@ static bool readable(const struct list *list, const void *have)
 	return true;
 }
 
-/* Copy the list with room for one more and change it as wished, writing down the operations. */
+/* Copy the list with room for one more and change it as wanted, writing down the operations. */
 static void change(struct list *list, enum fl_want_what what, const void *item, struct fl_buf *buf)
 {
 	size_t size = list->field->size;
-	int64_t i = find(list, item);
+	int64_t i = find_item(list, item);
 
 	if (what == FL_WANT_ITEM) {
 		put_op(list, i >= 0 ? "replace" : "add", list->there ? i : -1, list->there && i < 0, item, buf);
@@ -172,7 +171,7 @@ static void change(struct list *list, enum fl_want_what what, const void *item, 
 		list->len += i < 0;
 		return;
 	}
-	for (; i >= 0; i = find(list, item)) {
+	for (; i >= 0; i = find_item(list, item)) {
 		put_op(list, "remove", i, false, NULL, buf);
 		memmove(list->at + (size_t)i * size, list->at + (size_t)(i + 1) * size,
 			(list->len - (size_t)i - 1) * size);
@@ -220,7 +219,7 @@ int fl_shared_change(const struct fl_shared *shared, enum fl_want_what what, con
 	list.at = seq.at;
 	list.len = seq.len;
 	list.there = mark_there(shared, (void *)(uintptr_t)have, false);
-	i = find(&list, item);
+	i = find_item(&list, item);
 	if (what == FL_WANT_ITEM ? i >= 0 && (list.field->type != FL_T_OBJ ||
 					      as_wanted(&list, list.at + (size_t)i * list.field->size, item)) : i < 0)
 		return 0;

@@ -8,7 +8,7 @@
 /* What makes the item the one that it is, for keys and for people: "key=gpu,effect=NoSchedule", or the text. */
 void fl_shared_name(const struct fl_shared *shared, const void *item, struct fl_buf *out);
 
-/* What the wish (FL_WANT_ITEM, FL_WANT_NO_ITEM) changes in the object `have`: 0 nothing, 1 something. Then *ret, a root
+/* What the want (FL_WANT_ITEM, FL_WANT_NO_ITEM) changes in the object `have`: 0 nothing, 1 something. Then *ret, a root
  * struct in the arena, is the object afterwards and *ret_patch the JSON patch. FL_E_INVALID: the list holds what we
  * could not read, so places in it are not known. */
 int fl_shared_change(const struct fl_shared *shared, enum fl_want_what what, const void *item, const void *have,

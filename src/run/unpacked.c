@@ -58,7 +58,7 @@ uint64_t unpacked_bytes(const struct fl_cache *cache)
 	       cache->sorted.cap * sizeof *cache->sorted.at;
 }
 
-static int open_in(const struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
+static int open_in(struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
 		   struct fl_unpacked *ret)
 {
 	size_t size = (cache->kind->root()->size + ALIGN - 1) / ALIGN * ALIGN;

@@ -22,7 +22,7 @@ static struct fl_feed *feed_of(const struct fl_view *view, const struct fl_kind 
 	return feed;
 }
 
-static void *unpack(struct fl_view *view, const struct fl_cache *cache, const struct fl_entry *entry)
+static void *unpack(struct fl_view *view, struct fl_cache *cache, const struct fl_entry *entry)
 {
 	void *object = fl_view_alloc(view, 1, cache->kind->root()->size);
 
@@ -34,7 +34,7 @@ static void *unpack(struct fl_view *view, const struct fl_cache *cache, const st
 	return NULL;
 }
 
-static void note(const struct fl_view *view, const struct fl_read *read)
+static void note_read(const struct fl_view *view, const struct fl_read *read)
 {
 	if (view->read)
 		view->read(view->read_arg, read);
@@ -61,7 +61,7 @@ const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct
 	entry = is_seen(view, feed, space, name) ? view->seen :
 				       fl_cache_get(&feed->cache, space, name);
 
-	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = entry != NULL });
+	note_read(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = entry != NULL });
 	if (!entry || entry != view->seen) {
 		view->seen_object = entry ? unpack(view, &feed->cache, entry) : NULL;
 		view->seen = view->steady && view->seen_object ? entry : NULL;
@@ -77,7 +77,8 @@ struct fl_unpacked fl_view_unpacked(struct fl_view *view, const struct fl_kind *
 	int r = fl_cache_unpacked_get(&feed_of(view, kind)->cache, space, name, &is);
 
 	view->failed |= r < 0;
-	note(view, &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = is.object != NULL });
+	note_read(view,
+		  &(struct fl_read){ FL_READ_GET, kind, .space = space, .name = name, .found = is.object != NULL });
 	return is;
 }
 
@@ -88,7 +89,7 @@ uint32_t fl_view_all_unpacked(struct fl_view *view, const struct fl_kind *kind, 
 	*ret = NULL;
 	if (fl_cache_unpacked(&feed_of(view, kind)->cache, ret, &len) < 0)
 		view->failed = true;
-	note(view, &(struct fl_read){ FL_READ_ALL, kind, .found = len > 0 });
+	note_read(view, &(struct fl_read){ FL_READ_ALL, kind, .found = len > 0 });
 	return len;
 }
 
@@ -125,7 +126,7 @@ struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind)
 {
 	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache };
 
-	note(view, &(struct fl_read){ FL_READ_ALL, kind, .found = each.cache->len > 0 });
+	note_read(view, &(struct fl_read){ FL_READ_ALL, kind, .found = each.cache->len > 0 });
 	each.len = each.cache->len;
 	return each;
 }
@@ -141,7 +142,7 @@ static const struct fl_group *group_of(struct fl_view *view, struct fl_read read
 	assert(index < cache->index_count);   /* no such index in the source */
 	group = fl_cache_group(cache, index, read.value);
 	read.found = group != NULL;
-	note(view, &read);
+	note_read(view, &read);
 	return group;
 }
 
@@ -190,7 +191,7 @@ struct fl_str fl_view_value(struct fl_view *view, const struct fl_str *parts, ui
 	return value;
 }
 
-static const struct fl_entry *next(struct fl_each *each)
+static const struct fl_entry *next_entry(struct fl_each *each)
 {
 	if (each->at == each->len)
 		return NULL;
@@ -201,16 +202,9 @@ static const struct fl_entry *next(struct fl_each *each)
 
 const void *fl_each_next(struct fl_each *each)
 {
-	const struct fl_entry *entry = next(each);
+	const struct fl_entry *entry = next_entry(each);
 
 	return entry ? unpack(each->view, each->cache, entry) : NULL;
-}
-
-struct fl_str fl_each_packed(struct fl_each *each)
-{
-	const struct fl_entry *entry = next(each);
-
-	return entry ? fl_entry_packed(each->cache, entry) : (struct fl_str){ NULL, 0 };
 }
 
 /* ---- many at once ---- */
@@ -231,7 +225,7 @@ uint32_t fl_each_array(struct fl_each *each, void **ret)
 	array = len ? fl_view_alloc(each->view, len, size) : NULL;
 	if (!array)
 		return 0;
-	for (; (entry = next(each)); at++)
+	for (; (entry = next_entry(each)); at++)
 		if (fl_entry_unpack(each->cache, entry, each->view->arena, array + at * size, NULL) < 0) {
 			each->view->failed = true;
 			return 0;
@@ -247,7 +241,7 @@ struct fl_str fl_view_contested_want(struct fl_view *view, const struct fl_want 
 	struct fl_feed *feed = feed_of(view, want->ref.kind);
 	struct fl_str space = want->ref.space, name = want->ref.name;
 
-	note(view, &(struct fl_read){ FL_READ_GET, want->ref.kind, .space = space, .name = name,
+	note_read(view, &(struct fl_read){ FL_READ_GET, want->ref.kind, .space = space, .name = name,
 				      .found = fl_cache_get(&feed->cache, space, name) != NULL });
 	return contest_words(view->loop, want);
 }

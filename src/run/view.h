@@ -81,10 +81,8 @@ int64_t fl_view_sum(struct fl_view *view, const struct fl_kind *kind, const char
 	fl_view_value((view), (const struct fl_str[]){ __VA_ARGS__ }, FL_LEN(((const struct fl_str[]){ __VA_ARGS__ })))
 struct fl_str fl_view_value(struct fl_view *view, const struct fl_str *parts, uint32_t len);
 
-/* The next object, unpacked; NULL at the end. Or its packed bytes, to be looked into with FL_PEEK, where a struct for
- * each of many would be waste; .p is NULL at the end. */
+/* The next object, unpacked; NULL at the end. */
 const void *fl_each_next(struct fl_each *each);
-struct fl_str fl_each_packed(struct fl_each *each);
 
 /* All that are left as one array of root structs, sorted by namespace and name, for plans that weigh them against each
  * other: how many, and *ret in the view's arena. None, and NULL, also when memory was refused. */

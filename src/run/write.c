@@ -181,7 +181,8 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 /* What a want changes. */
 struct change {
 	struct fl_str_list differs;    /* OBJECT: paths */
-	struct stake stake;
+	struct contest_ref contest;
+	uint64_t digest;               /* of struct slot */
 	struct fl_str patch;           /* ITEM, NO_ITEM */
 	void *laid;
 };
@@ -292,6 +293,16 @@ static enum verdict seen(struct turn *t, struct fl_feed *feed, const struct fl_w
 	return await_news(feed, want->ref.space, want->ref.name, t->key) < 0 ? refused(err, want) : BUSY;
 }
 
+/* The same write to another object of that name is another one. 0: the sink is no server, so its failures cost nobody
+ * else. */
+static uint64_t write_digest(const struct fl_feed *feed, const void *have, const struct contest_ref *contest)
+{
+	struct fl_str uid = have ? run_meta(feed, have)->uid : FL_S("");
+	uint64_t key[2] = { contest->id, contest->desired };
+
+	return feed->source.sink->retry_last || !contest->id ? 0 : fl_siphash13(key, uid.p, uid.len) | 1;
+}
+
 /* May a write to it begin now? */
 static enum verdict room_for(struct turn *t, struct fl_feed *feed, const struct fl_want *want, const void *have,
 			     struct change *change, struct fl_err *err)
@@ -302,7 +313,7 @@ static enum verdict room_for(struct turn *t, struct fl_feed *feed, const struct 
 	uint64_t at = 0;
 
 	if ((uint64_t)want->ref.space.len + 1 + want->ref.name.len > FL_RUN_NAME) {
-		(void)fl_fail(err, FL_E_TOOBIG, "a plan of %s wants a %s with a name of %u bytes; at most %d can be",
+		(void)fl_fail(err, FL_E_TOOBIG, "plan of %s: the name of a %s has %u bytes: at most %d are possible",
 			      t->cap->row->name, want->ref.kind->kind, want->ref.space.len + want->ref.name.len,
 			      FL_RUN_NAME - 1);
 		return REFUSED;
@@ -311,12 +322,15 @@ static enum verdict room_for(struct turn *t, struct fl_feed *feed, const struct 
 		key_wait(t->key, overlay->slot);
 		return BUSY;
 	}
+	if (overlay && overlay->state == OVERLAY_FAILED)
+		return refused(err, want);   /* what the plan has seen of it is not so */
 	verdict = seen(t, feed, want, have, overlay, err);
 	if (verdict != PREPARED)
 		return verdict;
-	if (contest_stake(loop, want, &change->stake, err) < 0)
+	if (contest_ref(loop, want, &change->contest, err) < 0)
 		return REFUSED;
-	if (!contest_may(loop, &change->stake, &at)) {
+	change->digest = write_digest(feed, have, &change->contest);
+	if (!contest_may(loop, &change->contest, &at) || (change->digest && key_rests(t->key, change->digest, &at))) {
 		fl_want_at(t->plan, at);
 		return RESTING;
 	}
@@ -333,7 +347,8 @@ static struct slot *prepare_slot(struct turn *t, struct fl_feed *feed, const str
 		(void)no_memory(err, want);
 		return NULL;
 	}
-	slot->stake = change->stake;
+	slot->contest = change->contest;
+	slot->digest = change->digest;
 	r = fill(slot, want, have, err);
 	if (r == 0 && want->what == FL_WANT_OBJECT)
 		r = fill_object(slot, want, have, change, err);
@@ -361,7 +376,7 @@ static bool is_adding(struct turn *t, const struct fl_feed *feed, const struct f
 }
 
 /* A write for the want, ready to be started, if anything is to be done. */
-static enum verdict prepare(struct turn *t, const struct fl_want *want, struct fl_err *err)
+static enum verdict prepare_want(struct turn *t, const struct fl_want *want, struct fl_err *err)
 {
 	struct fl_feed *feed = run_feed(t->cap->loop, want->ref.kind);
 	const void *have = fl_view_get(t->view, want->ref.kind, want->ref.space, want->ref.name);
@@ -407,7 +422,7 @@ static void unprepare(struct turn *t)
 	t->last = &t->prepared;
 }
 
-static void start(struct turn *t)
+static void start_prepared(struct turn *t)
 {
 	struct fl_loop *loop = t->cap->loop;
 
@@ -428,7 +443,7 @@ static void start(struct turn *t)
 /* 1: it is so already. */
 static int carry_out_one(struct turn *t, const struct fl_want *want, struct fl_err *err)
 {
-	switch (prepare(t, want, err)) {
+	switch (prepare_want(t, want, err)) {
 	case SO_ALREADY:
 		return 1;
 	case FULL:
@@ -569,7 +584,7 @@ bool run_one_key(struct cap *cap)
 		key->at = plan.at;
 		if (!t.unsettled && !key->writing)
 			key_forgive(key);
-		start(&t);
+		start_prepared(&t);
 	}
 	if (cap->plans) {
 		fl_count(cap->plans, 1);
@@ -610,7 +625,7 @@ bool fl_write_may(void *write_)
 	return loop->leading && slot->reign == loop->reign && (!options->may_write || options->may_write(options->arg));
 }
 
-static void end(struct slot *slot)
+static void end_slot(struct slot *slot)
 {
 	struct fl_loop *loop = slot->cap->loop;
 	struct key *key = slot->key;
@@ -682,9 +697,10 @@ void fl_write_done(struct fl_write *write, const void *object)
 		slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
 	tell_people(slot);
 	look_at(slot, object, as_laid);
-	if (slot->key->writing == 1 && !slot->key->in && !slot->waiters.len)
+	if (slot->key->writing == 1 && !slot->key->in && !slot->waiters.len &&
+	    !(slot->key->rest && slot->key->rest->holds))
 		key_forgive(slot->key);
-	end(slot);
+	end_slot(slot);
 }
 
 void fl_write_gone(struct fl_write *write)
@@ -696,7 +712,7 @@ void fl_write_gone(struct fl_write *write)
 		look_at(slot, NULL, true);
 	overlay_gone(slot->feed, slot->overlay, &write->ref);
 	fl_arena_reset(&slot->cap->loop->feeding);
-	end(slot);
+	end_slot(slot);
 }
 
 void fl_write_failed(struct fl_write *write, const struct fl_err *why)
@@ -709,14 +725,16 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 	(void)overlay_failed(slot->feed, slot->overlay);
 	if (old) {
 		key_again(slot->key);   /* its plan waits for news, unless they have come already */
-		end(slot);
+		end_slot(slot);
 		return;
 	}
 	(void)fl_wrap(&err, "%s %.*s%s%.*s", write->ref.kind->kind, FL_ARG(write->ref.space), write->ref.space.len ?
 		      "/" : "",
 		      FL_ARG(write->ref.name));
 	key_fail(slot->key, &err);
+	if (slot->digest && why->code != FL_E_NOMEM)
+		key_rest(slot->key, slot->digest);
 	if (slot->feed->source.sink->retry_last)
 		key_hurry(slot->key, slot->feed->source.sink->retry_last);
-	end(slot);
+	end_slot(slot);
 }

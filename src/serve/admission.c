@@ -1,5 +1,4 @@
 #include "serve/admission.h"
-#include "base/limits.h"
 
 struct fl_webhooks {
 	struct fl_io *io;
@@ -50,6 +49,17 @@ static int answer(const void *facts, const void *request, struct fl_arena *arena
 	return 0;
 }
 
+static int check_size(yyjson_doc *doc, struct fl_err *err)
+{
+	size_t values = yyjson_doc_get_val_count(doc);
+
+	if (values <= FL_REVIEW_VALUES_MAX)
+		return 0;
+	return fl_fail(err, FL_E_TOOBIG, "the review has %zu keys and values, and at most %d are read: make the object "
+					 "smaller",
+		       values, FL_REVIEW_VALUES_MAX);
+}
+
 static int decide(struct question *question, struct fl_str body, struct fl_buf *out, struct fl_err *err)
 {
 	struct fl_webhooks *webhooks = question->webhooks;
@@ -58,6 +68,8 @@ static int decide(struct question *question, struct fl_str body, struct fl_buf *
 	yyjson_doc *doc;
 	int r = fl_json_read(&webhooks->space, body, 0, &doc, err);
 
+	if (r == 0)
+		r = check_size(doc, err);
 	if (r == 0)
 		r = fl_review_read(&question->review, row->kind, yyjson_doc_get_root(doc), &webhooks->arena, err);
 	if (r == 0)

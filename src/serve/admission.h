@@ -22,6 +22,10 @@
 #include "run/loop.h"
 #include "serve/review.h"
 
+#define FL_REVIEW_CONNS 256                    /* API servers keep one to three each; their proxies some more */
+#define FL_REVIEW_VALUES_MAX 20000             /* keys and values of a review: 7 ms to bind; an object has some 1,000 */
+#define FL_ADMISSION_MAX 16                    /* webhooks of one program */
+
 struct fl_admission {
 	const char *path;                      /* "/validate/gpupools"; NULL ends the rows */
 	const struct fl_kind *kind;            /* what it is asked about */

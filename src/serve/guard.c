@@ -1,10 +1,12 @@
 #include "serve/guard.h"
 #include "base/chain.h"
 #include "base/hmap.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/write.h"
 #include "serve/pages.h"
 #include <strings.h>
+
+#define FL_GUARD_USER 128                      /* of a user's name in a refusal */
 
 FL_NAMES(fl_guard_step_names, FL_GUARD_STEP_COUNT_, [FL_GUARD_SERVE] = "served",
 	 [FL_GUARD_SERVE_STALE] = "served stale", [FL_GUARD_WAIT] = "wait", [FL_GUARD_ASK_TOKEN] = "ask token",

@@ -33,6 +33,32 @@
 #include "http/server.h"
 #include "kube/client.h"
 
+#define FL_GUARD_KEPT_MAX 64                   /* verdicts on tokens: some scrapers, and a few tokens of each hour */
+#define FL_GUARD_ALLOWED (120 * FL_NS_PER_S)   /* ... before the API server is asked again: a revoked token lives on */
+#define FL_GUARD_DENIED (10 * FL_NS_PER_S)     /* ... where it said no: a right that is missing may be given */
+/* An allowed token is served at most so long without a new review, and its address is trusted so long. */
+#define FL_GUARD_STALE (600 * FL_NS_PER_S)
+#define FL_GUARD_TIMEOUT (5 * FL_NS_PER_S)     /* of both reviews: a scrape has ten */
+#define FL_GUARD_AGAIN (2 * FL_NS_PER_S)       /* ... of a token that was allowed: some scrapers wait for 3 s only */
+#define FL_GUARD_ASKS 16                       /* reviews at once ... */
+#define FL_GUARD_REVIEWS 40                    /* ... and begun in a second */
+#define FL_GUARD_ASKS_NEW (FL_GUARD_ASKS - 1)          /* ... of these, for others than tokens that were allowed */
+#define FL_GUARD_REVIEWS_NEW (FL_GUARD_REVIEWS - 3)    /* ... and of those */
+/* An address that has shown a token that was allowed in the last FL_GUARD_STALE is trusted and has a half of both:
+ * behind the API server's proxy are many people, each with new tokens. Others have a quarter each and a half together:
+ * whoever guesses tokens, from many addresses, leaves a half to those that scrape. Of that half a quarter at most is
+ * for addresses that come again. */
+#define FL_GUARD_ASKS_HALF (FL_GUARD_ASKS / 2)
+#define FL_GUARD_ASKS_UNTRUSTED (FL_GUARD_ASKS / 4)
+#define FL_GUARD_REVIEWS_HALF (FL_GUARD_REVIEWS / 2)
+#define FL_GUARD_REVIEWS_UNTRUSTED (FL_GUARD_REVIEWS / 4)
+/* An address with a first review that allowed nothing comes again for so long: longer than FL_GUARD_STALE, and no
+ * multiple of an interval at which people scrape, as a flood would else meet the same scrape each time. */
+#define FL_GUARD_FIRST_AGAIN (601 * FL_NS_PER_S)
+#define FL_GUARD_REFUSED 1200                  /* the last such reviews: looked through for each request */
+#define FL_GUARD_AWAY (10 * FL_NS_PER_S)       /* after a review that failed the API server counts as away so long */
+#define FL_GUARD_ANSWERS 8                     /* in one turn, to those that waited for the same review */
+
 #define FL_GUARD_AUDIENCE "fairlead"
 
 /* ---- the decision: pure ---- */

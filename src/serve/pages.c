@@ -1,9 +1,10 @@
 #include "serve/pages.h"
-#include "base/limits.h"
 #include "json/write.h"
 #include "serve/query.h"
 #include "serve/scrape.h"
 #include <assert.h>
+
+#define FL_QUERY_VALUE 512                     /* a name has 253 bytes, a group's kind twice that */
 
 struct fl_pages *fl_pages_of(const struct fl_http_req *req)
 {
@@ -50,11 +51,6 @@ static void fail(struct fl_http_req *req, bool json, enum fl_code code, struct f
 	else
 		fl_http_req_answer(req, status, FL_HEADERS({ FL_S("content-type"), FL_S("application/json") }),
 				   fl_buf_view(&body));
-}
-
-void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err)
-{
-	fail(req, json, err->code, fl_str(err->text));
 }
 
 int fl_pages_json(const struct fl_http_req *req, bool *ret_json, struct fl_err *err)

@@ -20,6 +20,12 @@
 #include "serve/guard.h"
 #include "serve/process.h"
 
+#define FL_PAGES_MAX 24                        /* of one role: a person reads the list of them */
+#define FL_PAGES_CONNS 64                      /* kubelet, two scrapers, people; more is somebody's loop */
+#define FL_PAGES_STREAMS 16                    /* on each: 64 KiB for a head and what it is answered is 64 MiB in all */
+#define FL_READY_MAX (60 * FL_KIB)             /* what /readyz says: below FL_HTTP_SAY_MAX, to arrive whole */
+#define FL_EXPLAIN_MAX (256 * FL_KIB)          /* of one object: ten plans, thousands of words each */
+
 struct fl_page {
 	const char *path;
 	void (*handle)(struct fl_http_req *req);
@@ -63,6 +69,3 @@ int fl_pages_json(const struct fl_http_req *req, bool *ret_json, struct fl_err *
 
 /* A metav1.Status with this message, and a line end. */
 void fl_pages_put_status(struct fl_buf *body, struct fl_str message, const char *reason, int code);
-
-/* Answer with a failure: its words, or as a Status of Kubernetes where JSON is asked for, which every client reads. */
-void fl_pages_fail(struct fl_http_req *req, bool json, const struct fl_err *err);

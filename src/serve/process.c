@@ -1,5 +1,4 @@
 #include "serve/process.h"
-#include "base/limits.h"
 #include "io/io.h"
 #include "io/job.h"
 #include <errno.h>

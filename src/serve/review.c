@@ -1,6 +1,7 @@
 #include "serve/review.h"
 #include "base/base64.h"
 #include "json/bind_walk.h"
+#include "plan/plan.h"
 
 FL_NAMES(fl_operation_names, FL_OPERATION_COUNT_, [FL_OP_CREATE] = "CREATE", [FL_OP_UPDATE] = "UPDATE",
 	 [FL_OP_DELETE] = "DELETE", [FL_OP_CONNECT] = "CONNECT");

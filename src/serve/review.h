@@ -2,7 +2,12 @@
 #pragma once
 #include "api/meta.h"
 #include "api/owner.h"
-#include "base/limits.h"
+#include "base/units.h"
+
+#define FL_REVIEW_WARNINGS 8                   /* the API server shows 4 KiB of them all together ... */
+#define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */
+#define FL_REVIEW_PATCH_MAX (256 * FL_KIB)     /* an object with a default in each of a thousand containers */
+#define FL_REVIEW_ANSWER_MAX (512 * FL_KIB)    /* with such a patch in base64 */
 
 enum fl_operation { FL_OP_CREATE, FL_OP_UPDATE, FL_OP_DELETE, FL_OP_CONNECT, FL_OPERATION_COUNT_ };
 extern const struct fl_names fl_operation_names;   /* CREATE ..., as the API spells them */

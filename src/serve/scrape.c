@@ -1,6 +1,12 @@
 #include "serve/scrape.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "serve/pages.h"
+
+/* What a scrape takes of a turn: a quarter of the promised 2 ms. One family is the least, and has FL_METRIC_SERIES. */
+#define FL_SCRAPE_SLICE (FL_NS_PER_MS / 2)
+#define FL_SCRAPE_PIECE (256 * FL_KIB)         /* of the text, before the client has taken it */
+/* To look into /proc; a disk that hangs keeps the worker, and a scrape then tells what was seen before. */
+#define FL_PROCESS_TIMEOUT (200 * FL_NS_PER_MS)
 
 /* One scrape that is under way. Ends with the answer, or when the client goes. */
 struct scrape {

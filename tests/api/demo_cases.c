@@ -4,7 +4,7 @@
  * error.
  */
 #include "api/demo.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_in.h"
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 #include "api/walk.h"
-#include "base/limits.h"
 #include "json/bind_in.h"
 #include "test.h"
 #include <stdio.h>

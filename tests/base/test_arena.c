@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "test.h"
 
 TEST(pieces_are_zeroed_aligned_and_apart)

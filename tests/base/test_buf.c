@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "test.h"
 
 TEST(a_buffer_keeps_what_was_put_in)

@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "test.h"
 
 TEST(every_block_is_counted)

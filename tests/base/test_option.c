@@ -1,6 +1,6 @@
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/option.h"
+#include "base/units.h"
 #include "test.h"
 
 struct check {

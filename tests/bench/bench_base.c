@@ -3,9 +3,9 @@
 #include "base/crc32c.h"
 #include "base/hmap.h"
 #include "base/intern.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/units.h"
 #include <stdio.h>
 #include <time.h>
 

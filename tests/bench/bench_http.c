@@ -1,7 +1,7 @@
 /* Webhook-style POSTs over TLS and HTTP/2, so many in flight: requests for each second of the server's own CPU time,
  * and how long they take; and what an idle watch costs the server. The server is a process of its own, the client is
  * ours. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "certs.h"

@@ -1,5 +1,5 @@
 /* The floor io alone: what a timer, an event, a job and a state file cost. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/file.h"
 #include "io/io.h"
 #include "io/job.h"

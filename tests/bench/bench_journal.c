@@ -1,6 +1,5 @@
 /* What a durable record costs: beside the same bytes written and synced by hand, call by call in turn, because the disk
  * is shared. In the folder where this runs: a disk, and not memory as /tmp may be. */
-#include "base/limits.h"
 #include "io/journal.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Floor 3: a list as the API server sends it, split, parsed, bound and packed; what it costs in time and memory. */
 #include "api/core.h"
 #include "api/gpu.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_pack.h"
 #include "json/split.h"
 #include <fcntl.h>

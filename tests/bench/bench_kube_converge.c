@@ -8,7 +8,7 @@
  * Each says in a line of JSON what it took once all is so; `control` says it again for each line on its stdin.
  */
 #include "api/demo.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/lease.h"
 #include "run/kube.h"
 #include "run/loop.h"

@@ -7,7 +7,7 @@
  * and its facts are the Pods of one.
  */
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "run/kube.h"
 #include "run/loop.h"
 #include <stdio.h>

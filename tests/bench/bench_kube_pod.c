@@ -1,5 +1,4 @@
 #include "bench_kube_pod.h"
-#include "base/limits.h"
 
 static void put_field_set(struct fl_buf *buf)
 {

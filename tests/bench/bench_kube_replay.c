@@ -7,7 +7,7 @@
  * is sent so many events, one each millisecond. The resourceVersion of an event is the time, CLOCK_MONOTONIC in
  * nanoseconds, at which it was handed to the connection, so whoever gets it knows how long it took.
  */
-#include "base/limits.h"
+#include "base/units.h"
 #include "bench_kube_pod.h"
 #include "certs.h"
 #include "http/server.h"

@@ -1,5 +1,5 @@
 /* Floor 6 on a node: what the kubelet waits for when a Pod with GPUs starts. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "plan/gpu/allocate.h"
 #include "plan/gpu/pods.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Floor 7: what a cached Pod takes, and what the loop itself costs: from a change to a plan, and to convergence. */
 #include "api/core.h"
 #include "api/demo.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "bench_kube_pod.h"
 #include "run/loop.h"
 #include <assert.h>

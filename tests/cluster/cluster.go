@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -403,6 +405,21 @@ func (c *Cluster) Parts() []*Part {
 	}
 	for _, node := range c.Nodes {
 		parts = append(parts, node.Containerd, node.Kubelet)
+	}
+	return parts
+}
+
+// Started are all servers that were started, those that somebody added to a machine included: by another process too.
+func (c *Cluster) Started() []*Part {
+	parts := c.Parts()
+	for _, m := range c.Machines() {
+		files, _ := filepath.Glob(filepath.Join(c.dir, "parts", m.Name+".*"))
+		for _, file := range files {
+			name := strings.TrimPrefix(filepath.Base(file), m.Name+".")
+			if !slices.ContainsFunc(parts, func(p *Part) bool { return p.Machine.Name == m.Name && p.Name == name }) {
+				parts = append(parts, &Part{Name: name, Machine: m})
+			}
+		}
 	}
 	return parts
 }

@@ -50,6 +50,10 @@ func TestAPersonStartsUsesAndEndsACluster(t *testing.T) {
 	guide := wants("node-1 is Ready", 0, "up", "--nodes", "1", "--name", name)
 	wants("runs already", 0, "up", "--name", name)
 	wants("kube-scheduler           runs", 0, "status")
+	opened, err := cluster.Open(name)
+	cluster.Must(t, err)
+	cluster.Must(t, opened.LAN.Part("/bin/sleep", "1000").Start(t.Context()))
+	wants("sleep                    runs", 0, "status")
 	cluster.Must(t, cluster.RemoveLeftovers(t.Context()))
 
 	// The commands that it prints work when pasted, and so does the kubeconfig outside the test network.

@@ -3,7 +3,7 @@
 #include "api/coordination.h"
 #include "api/core.h"
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "cmd/program.h"
 #include "node/agent.h"
 #include "run/loop.h"

@@ -1,7 +1,8 @@
 /* A role from its beginning to its end, on a script that stands for the API server. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "demo_lamp.h"
 #include "http/client.h"
+#include "script.h"
 #include "test.h"
 #include "test_io.h"
 #include <fcntl.h>
@@ -394,6 +395,135 @@ TEST(what_is_missing_is_told_one_after_another)
 	READY("ready");
 	fl_role_stop(&f.run);
 	READY("stopping");
+}
+
+/* ---- one kind, watched with several selectors ---- */
+
+static void any_key(const void *before, const void *after, struct fl_dirty *dirty)
+{
+	(void)before;
+	(void)after;
+	fl_dirty_key(dirty, FL_S(""), FL_S(""));
+}
+
+static bool gather_nothing(struct fl_view *view, struct fl_ref key, void *facts)
+{
+	(void)view;
+	(void)key;
+	(void)facts;
+	return false;
+}
+
+static void plan_nothing(const void *facts, struct fl_plan *plan)
+{
+	(void)facts;
+	(void)plan;
+}
+
+static const struct fl_watched maps_watches[] = { { &fl_config_map_kind, any_key, false }, { 0 } };
+static const struct fl_capability maps = { .name = "maps", .watches = maps_watches, .facts_size = 1,
+					   .gather = gather_nothing, .plan = plan_nothing };
+static const struct fl_role_kind two_rows[] = {
+	{ .kind = &fl_config_map_kind, .labels = "color=red" },
+	{ .kind = &fl_config_map_kind, .labels = "color=blue", .source = "blue" },
+	{ 0 },
+};
+static const struct fl_role two_sources = {
+	.name = "demo", .reports = "test.fairlead.dev/demo", .kinds = two_rows,
+	.capabilities = (const struct fl_capability *const[]){ &maps, NULL },
+};
+
+#define WATCH_OF(color) "/api/v1/configmaps?watch=true&labelSelector=color%3D" color "*"
+#define MAP_NAMED(name) \
+	"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\"," \
+	"\"uid\":\"" name "\",\"resourceVersion\":\"4\"}}}\n"
+#define END_OF_LIST \
+	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\",\"annotations\":" \
+	"{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
+static const struct exchange two_watches[] = {
+	{ WATCH_OF("red"), 200, MAP_NAMED("r") END_OF_LIST, .stay = true },
+	{ WATCH_OF("blue"), 200, MAP_NAMED("b"), .stay = true },   /* the end of its list comes later */
+	{ 0 },
+};
+
+static int begin_on(struct fixture *f, struct script *script, const struct fl_role *role)
+{
+	int r;
+
+	f->flags = flags_of(f);
+	f->flags.server = fl_str(script->server_url);
+	f->io = test_io();
+	r = f->io ? fl_role_begin(&f->run, role, &f->flags, f->io, env, &f->err) : -FL_E_NOMEM;
+	return r < 0 ? r : fl_role_start(&f->run, &f->err);
+}
+
+static bool has_map(struct fixture *f, const char *name)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(f->run.loop, &arena);
+
+	return fl_view_get(&view, &fl_config_map_kind, FL_S("ns"), fl_str(name)) != NULL;
+}
+
+/* Turns of both until /readyz begins so, and the ConfigMap is there. */
+static bool comes_to(struct fixture *f, struct script *script, const char *words, const char *map)
+{
+	for (int i = 0; i < 2000; i++) {
+		char room[1024];
+		struct fl_buf buf = FL_BUF_IN(room);
+
+		if (fl_str_starts(ready(f, &buf), fl_str(words)) && has_map(f, map))
+			return true;
+		if (test_pause(script->io, FL_NS_PER_MS / 2) < 0 ||
+		    !fl_role_turn(&f->run, fl_clock(f->io) + FL_NS_PER_MS / 2, &f->err))
+			return false;
+	}
+	return false;
+}
+
+/* Real sockets and real time. */
+TEST_ONCE(a_kind_in_two_rows_has_two_watches_and_one_cache)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	FL_AUTO(script) struct script script = { 0 };
+
+	OK(script_open(&script, two_watches));
+	OK_ERR(begin_on(&f, &script, &two_sources), &f.err);
+	READY("waits for configmaps: starting");
+	CHECK(comes_to(&f, &script, "waits for configmaps (blue): ", "b"));
+	script_more(&script, END_OF_LIST);
+	CHECK(comes_to(&f, &script, "ready", "r") && has_map(&f, "b"));
+	CHECK_STR(fl_str(script.wrong), "");
+	OK(fl_metrics_write(f.run.metrics, &text, NULL));
+	CHECK(strstr(text.p, "fairlead_watch_live{kind=\"ConfigMap\",source=\"\"} 1\n"));
+	CHECK(strstr(text.p, "fairlead_watch_live{kind=\"ConfigMap\",source=\"blue\"} 1\n"));
+	CHECK(f.run.kinds[0] == &fl_config_map_kind && !f.run.kinds[1]);   /* explained once */
+}
+
+static const struct {
+	const char *says;
+	struct fl_role_kind further;
+} no_rows[] = {
+	{ "a further row without a name", { .kind = &fl_config_map_kind } },
+	{ "one with indexes",
+	  { .kind = &fl_config_map_kind, .source = "blue", .by = (const struct fl_index[]){ { 0 } } } },
+};
+
+TEST(a_further_row_that_cannot_be_is_refused)
+{
+	EACH_ROW (row, no_rows) {
+		const struct fl_role_kind kinds[] = { two_rows[0], row->further, { 0 } };
+		FL_AUTO(fixture) struct fixture f = { 0 };
+
+		f.role = two_sources;
+		f.role.kinds = kinds;
+		f.flags = flags_of(&f);
+		f.io = test_io();
+		GOT(f.io);
+		REFUSED(fl_role_begin(&f.run, &f.role, &f.flags, f.io, env, &f.err), FL_E_INVALID);
+		CHECK(test_tortured() || strstr(f.err.text, "a further row of ConfigMap needs a source name"));
+	}
 }
 
 /* ---- the environment ---- */

@@ -1,5 +1,4 @@
 /* fairlead sim: which fake node is meant, and what the program that drives it is told. */
-#include "base/limits.h"
 #include "cmd/program.h"
 #include "test.h"
 #include "test_io.h"

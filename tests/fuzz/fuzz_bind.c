@@ -1,7 +1,7 @@
 /* Any JSON, bound to the demo kind: what is written of it is read back the same, the packed form too, and broken packed
  * bytes are refused. */
 #include "api/demo.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include "json/bind_pack.h"
 #include <assert.h>

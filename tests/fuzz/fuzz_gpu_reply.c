@@ -1,8 +1,8 @@
 /* What a GPU child says, whatever the vendor's library has done to it. */
-#include "base/limits.h"
 #include "fuzz.h"
 #include "node/gpu/child.h"
 #include "node/gpu/nv_mig.h"
+#include "plan/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* gRPC frames, cut at random places, must give the same messages as in one piece; each message is read as every kind
  * that a peer sends us; what can be read can be written and reads the same again. Headers' texts are taken as they
  * come. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include "grpc/kubelet.h"
 #include "grpc/pb.h"

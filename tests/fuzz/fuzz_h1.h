@@ -1,6 +1,6 @@
 /* fuzz_h1.h - HTTP/1.1 in one piece and byte by byte: both must tell the same, and what can be read can be written. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include "http/h1.h"
 #include <stdlib.h>

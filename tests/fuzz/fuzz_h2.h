@@ -1,6 +1,5 @@
 /* fuzz_h2.h - an HTTP/2 session that is fed frames: it may end, and it must not fall. */
 #pragma once
-#include "base/limits.h"
 #include "fuzz.h"
 #include "http/h2.h"
 #include <stdlib.h>

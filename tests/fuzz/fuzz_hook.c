@@ -1,13 +1,12 @@
 /* Any bytes as the container's state, its config.json, a --link and every file of the container, parted by form feeds:
  * whatever they say, nothing is opened, made or removed but by a kernel that was told where the container's root ends,
- * and by one name in a directory on the root's own mount. */
-#include "base/limits.h"
+ * and by one name in a directory on the root's own mount. Of files, those are opened that were looked at. */
 #include "fuzz.h"
 #include "node/hook/hook.h"
 #include <errno.h>
 #include <stdlib.h>
 
-enum { STATE = 3, CONFIG, LINK, FILE_IN, ROOT, INSIDE, LISTED, MADE };
+enum { STATE = 3, CONFIG, LINK, FILE_IN, SEEN, ROOT, INSIDE, LISTED, MADE };
 #define INSIDE_ONLY (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 
 struct container {
@@ -39,6 +38,9 @@ static bool next_is_missing(struct container *c)
 
 static int fs_open(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode)
 {
+	const struct fl_str own = FL_S("/proc/self/fd/");
+	uint64_t number;
+
 	(void)fs;
 	(void)mode;
 	if (dir == INSIDE) {
@@ -47,12 +49,13 @@ static int fs_open(const struct fl_fs *fs, int dir, const char *path, int flags,
 	}
 	if (strcmp(path, "/proc/driver/nvidia/params") == 0)
 		return -ENOENT;
-	must(dir == AT_FDCWD && (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT));
-	if (flags & O_DIRECTORY)
+	must((flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT) && path[0] == '/');
+	if (dir == AT_FDCWD && (flags & O_DIRECTORY))
 		return ROOT;
-	must(path[0] == '/' && strlen(path) > strlen("/config.json") &&
-	     strcmp(path + strlen(path) - strlen("/config.json"), "/config.json") == 0);
-	return CONFIG;
+	if (dir == AT_FDCWD && fl_str_ends(fl_str(path), FL_S("/config.json")))   /* in a bundle of any name */
+		return CONFIG;
+	must(fl_str_starts(fl_str(path), own) && fl_str_u64(fl_str(path + own.len), &number) && number == SEEN);
+	return FILE_IN;
 }
 
 static int fs_open_in(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode, uint64_t resolve)
@@ -64,7 +67,8 @@ static int fs_open_in(const struct fl_fs *fs, int dir, const char *path, int fla
 		return -ENOENT;
 	if (flags & O_DIRECTORY)
 		return resolve & RESOLVE_NO_XDEV ? INSIDE : LISTED;   /* of the latter nothing is changed */
-	return FILE_IN;
+	must(flags & O_PATH);
+	return SEEN;
 }
 
 static void fs_close(const struct fl_fs *fs, int fd)
@@ -90,7 +94,7 @@ static int64_t fs_read(const struct fl_fs *fs, int fd, void *bytes, size_t len)
 static int fs_stat(const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret)
 {
 	(void)flags;
-	if (dir == FILE_IN || dir == LISTED)
+	if (dir == FILE_IN || dir == SEEN || dir == LISTED)
 		*ret = (struct fl_stat){ .mode = S_IFREG, .size = of(fs)->size };
 	else
 		*ret = (struct fl_stat){ .ino = path[0] ? 1 : dir == ROOT ? 2 : 3 + (of(fs)->missing & 1) };
@@ -100,7 +104,7 @@ static int fs_stat(const struct fl_fs *fs, int dir, const char *path, int flags,
 static int64_t fs_mount_flags(const struct fl_fs *fs, int fd)
 {
 	(void)fs;
-	must(fd == FILE_IN);
+	must(fd == SEEN);
 	return 0;
 }
 

@@ -1,5 +1,4 @@
 /* Any bytes as a journal's file: recovered or refused, and what is recovered is written and read back the same. */
-#include "base/limits.h"
 #include "fuzz.h"
 #include "io/journal_format.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* JSON that is read can be written, what is written reads the same, strict refuses no more than repeated names, and the
  * path of each value can be told. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include "json/write.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* A document and a patch, with a NUL byte between them: either kind of patch is applied or refused, and the difference
  * between the two, applied, leaves none. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
-#include "json/patch.h"
+#include "patch.h"
 #include <stdlib.h>
 
 static void must(bool so)

@@ -1,5 +1,4 @@
-/* Two quantities, with a blank between them: what is read prints as what reads the same, sums come back by subtraction,
- * and the order is one. */
+/* Two quantities, with a blank between them: what is read prints as what reads the same, and the order is one. */
 #include "fuzz.h"
 #include "json/quantity.h"
 #include <stdlib.h>
@@ -24,23 +23,16 @@ static bool read_one(struct fl_str text, struct fl_quantity *q)
 	/* 9937.5Ki is 10176000, and that is 10176k. */
 	must(back.format != q->format || fl_str_eq(first, second));
 	(void)fl_quantity_value(*q);
-	(void)fl_quantity_milli(*q);
 	return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fl_str first, rest = { (const char *)data, (uint32_t)size };
-	struct fl_quantity a, b, sum;
+	struct fl_quantity a, b;
 
 	if (!size || !fl_str_split(&rest, ' ', &first) || !read_one(first, &a) || !read_one(rest, &b))
 		return 0;
 	must(fl_quantity_cmp(a, b) == -fl_quantity_cmp(b, a));
-	sum = a;
-	if (fl_quantity_add(&sum, b, NULL) < 0)
-		return 0;
-	must(fl_quantity_cmp(sum, a) == fl_quantity_cmp(b, (struct fl_quantity){ 0 }));
-	if (fl_quantity_sub(&sum, b, NULL) == 0)
-		must(fl_quantity_cmp(sum, a) == 0);
 	return 0;
 }

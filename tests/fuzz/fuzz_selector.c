@@ -1,7 +1,6 @@
 /* Label selectors: whatever text is given, what is read of it can be used, and says the same again; the same text as
  * values of a bound selector is refused or used, and names are looked at. */
 #include "api/selector.h"
-#include "base/limits.h"
 #include "fuzz.h"
 #include "json/name.h"
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* Any bytes as NVIDIA's configuration file: what is taken is within its bounds, and what is not leaves no half. */
-#include "base/limits.h"
 #include "fuzz.h"
 #include "node/settings/settings.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A list or stream, cut at places that the input chooses: the objects are the same as in one piece, and when the whole
  * is JSON, they are those that yyjson finds in it. The first byte says how it is cut. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include "json/split.h"
 #include "json/write.h"

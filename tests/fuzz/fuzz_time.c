@@ -1,5 +1,5 @@
 /* Times and durations: what is read prints as what reads the same. */
-#include "base/limits.h"
+#include "base/buf.h"
 #include "base/units.h"
 #include "fuzz.h"
 #include "json/time.h"

@@ -1,5 +1,5 @@
 /* YAML that is read gives JSON that is read; JSON printed as YAML reads as the same. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fuzz.h"
 #include "json/write.h"
 #include "json/yaml.h"

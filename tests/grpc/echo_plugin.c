@@ -1,5 +1,5 @@
 #include "echo_plugin.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Our client against our server, on one loop. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "echo_plugin.h"
 #include "grpc/client.h"
 #include "grpc/deviceplugin.pb-c.h"

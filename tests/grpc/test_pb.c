@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "grpc/pb.h"

@@ -1,5 +1,5 @@
 /* Our client against a grpc-go server, which tests/peer/pair starts. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "grpc/client.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"

@@ -1,5 +1,5 @@
 /* Our client against Go's net/http server, which lies at PEER_SOCKET (plain) and PEER_SOCKET.addr (TLS). */
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,7 +1,7 @@
 /* peer_web.c - our HTTP server as a program, for peers: `peer_web SOCKET` until it is killed or drained. It speaks
  * plain at SOCKET, and TLS at what it writes into SOCKET.addr, with a CA in SOCKET.ca and certificates in files that it
  * renews when it is asked to. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "certs.h"
 #include "http/files.h"
 #include "http/server.h"

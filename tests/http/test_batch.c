@@ -1,5 +1,5 @@
 /* A client to whom much is on its way reads its connections now and then. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* Client and server on two hosts of the simulated world, where networks are cut and time costs nothing. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "http/server.h"
 #include "sim/sim.h"

@@ -1,5 +1,5 @@
 #include "certs.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/files.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/h1.h"
 #include "test.h"
 
@@ -84,7 +84,7 @@ static const struct row requests[] = {
 	{ "bytes beyond ASCII may stand in values", FL_S_INIT(GET "x: \xc3\xa9\r\n\r\n"),
 		"GET / at=a host=a x=\xc3\xa9;  end; " },
 	{ "a folded line", FL_S_INIT(GET "x: 1\r\n 2\r\n\r\n"),
-		"!400 a folded header line, which nobody sends any more" },
+		"!400 a folded header line, which HTTP/1.1 forbids" },
 	{ "a bare LF ends no line", FL_S_INIT("GET / HTTP/1.1\nhost: a\r\n\r\n"),
 		"!400 a line ends in LF alone; it must end in CR LF" },
 	{ "a bare CR is no blank", FL_S_INIT(GET "x: a\rb\r\n\r\n"), "!400 header 'x' has control bytes" },
@@ -117,7 +117,7 @@ static const struct row requests[] = {
 	{ "an empty line before the request", FL_S_INIT("\r\n" GET "\r\n"), "!400 this is not HTTP" },
 	{ "TLS on a plain port", FL_S_INIT("\x16\x03\x01"), "!400 TLS where plain HTTP is spoken" },
 	{ "a method with bytes that are none", FL_S_INIT("G(T / HTTP/1.1\r\nhost: a\r\n\r\n"),
-		"!400 no method that HTTP knows" },
+		"!400 a malformed method" },
 	{ "two blanks", FL_S_INIT("GET  / HTTP/1.1\r\nhost: a\r\n\r\n"), "!400 no HTTP version where one belongs" },
 	{ "no version", FL_S_INIT("GET /\r\nhost: a\r\n\r\n"), "!400 a request line without a version" },
 	{ "only a method", FL_S_INIT("GET\r\n\r\n"), "!400 no request line" },
@@ -173,7 +173,7 @@ static const struct row responses[] = {
 	{ "cut in a chunk", FL_S_INIT("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhi"),
 	  "200 transfer-encoding=chunked; 'hi'; !0 the connection was closed in the middle of a message" },
 	{ "a switch to something else", FL_S_INIT("HTTP/1.1 101 Switching\r\n\r\n"),
-	  "!0 the server switches to another protocol, which nobody has asked for" },
+	  "!0 the server switches to another protocol without a request to" },
 	{ "a status that is no number", FL_S_INIT("HTTP/1.1 2x0 OK\r\n\r\n"), "!0 no status line" },
 	{ "a status of two digits", FL_S_INIT("HTTP/1.1 20 OK\r\n\r\n"), "!0 no status line" },
 	{ "a status of four digits", FL_S_INIT("HTTP/1.1 2000 OK\r\n\r\n"), "!0 no status line" },

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "h2_bytes.h"
 #include "http/h2.h"
 #include "test.h"

@@ -1,4 +1,5 @@
 /* TLS handshakes that are slow or never end, in the simulated world: whom they hold up. */
+#include "http/conn.h"
 #include "http/server.h"
 #include "test.h"
 #include "town.h"
@@ -67,6 +68,48 @@ TEST_ONCE(silent_handshakes_of_one_address_do_not_hold_up_others)
 	CHECK_INT(town.b->call.op.result, 200);
 	PASS(3 * FL_HTTP_HANDSHAKE_PATIENCE);
 	CHECK_INT(open_lines(town.a), 0);
+}
+
+/* Each brings as many more as become slow: whoever has none under way is still the next one. */
+TEST_ONCE(silent_handshakes_of_four_addresses_hold_up_nobody_for_longer_than_the_first_is_slow)
+{
+	FL_AUTO(town) struct town town = { 0 };
+
+	OK(found_with(&town, boot_large_paced_house));
+	for (int second = 0; second < 10; second++) {
+		unsigned more = second ? 1 : 3 * FEW_HANDSHAKES;
+
+		dial(town.a, town.host, 443, more, FL_S(""));
+		dial(town.c, town.host, 443, more, FL_S(""));
+		dial(town.d, town.host, 443, more, FL_S(""));
+		dial(town.e, town.host, 443, more, FL_S(""));
+		PASS(FL_NS_PER_S);
+	}
+	CHECK(fl_http_server_conns(town.house->server) > 10 * FEW_HANDSHAKES);
+	OK_ERR(call_tls(town.b), &town.b->err);
+	PASS(FL_HTTP_ROOM_AFTER + 100 * FL_NS_PER_MS);
+	CHECK_INT(town.b->done, 1);
+	CHECK_INT(town.b->call.op.result, 200);
+}
+
+/* They come to all places, of which one address has one, and that is idle. */
+TEST_ONCE(silent_handshakes_do_not_take_the_idle_place_of_an_address_that_has_fewer)
+{
+	FL_AUTO(town) struct town town = { 0 };
+
+	OK(found_with(&town, boot_large_paced_house));
+	OK_ERR(call_tls(town.b), &town.b->err);
+	PASS(100 * FL_NS_PER_MS);
+	CHECK_INT(town.b->done, 1);
+	CHECK_INT(fl_http_client_conns(town.b->client), 1);
+	dial(town.a, town.host, 443, LINES, FL_S(""));
+	dial(town.c, town.host, 443, LINES, FL_S(""));
+	PASS(100 * FL_NS_PER_MS);
+	dial(town.d, town.host, 443, LINES, FL_S(""));
+	dial(town.e, town.host, 443, LINES, FL_S(""));
+	PASS(100 * FL_NS_PER_MS);
+	CHECK(fl_http_server_evicted(town.house->server) > 0);
+	CHECK_INT(fl_http_client_conns(town.b->client), 1);
 }
 
 TEST_ONCE(a_handshake_beyond_the_share_of_its_address_begins_when_one_before_is_slow)

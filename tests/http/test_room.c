@@ -1,5 +1,6 @@
 /* A server without a free place, in the simulated world: who makes room, who waits, who is answered all the same. */
 #include "h2_bytes.h"
+#include "http/conn.h"
 #include "http/server.h"
 #include "test.h"
 #include "town.h"
@@ -70,7 +71,7 @@ TEST_ONCE(probes_have_places_of_their_own)
 	dial(town.b, town.host, 80, 1, GET("/"));
 	PASS(10 * FL_NS_PER_MS);
 	CHECK(got(town.b, 0, "HTTP/1.1 200 OK") && got(town.b, 0, "connection: close"));
-	CHECK(got(town.b, 1, "HTTP/1.1 503") && got(town.b, 1, "all places for connections are taken"));
+	CHECK(got(town.b, 1, "HTTP/1.1 503") && got(town.b, 1, "all connections are in use"));
 	CHECK_INT(open_lines(town.a) + open_lines(town.c), PLACES);
 	CHECK_INT(fl_http_server_evicted(town.house->server), 0);
 }

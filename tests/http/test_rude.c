@@ -1,8 +1,9 @@
 /* Clients that misbehave, byte for byte, on a real socket: each is answered or cut, within bounds, and others are
  * served. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "h2_bytes.h"
 #include "http/conn.h"
+#include "http/h2.h"
 #include "http/server.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "certs.h"
 #include "http/tls.h"
 #include "http/tls_prepare.h"
@@ -244,16 +244,16 @@ static const struct {
 	struct fl_tls_config config;
 	const char *want;
 } contexts[] = {
-	{ "a server needs a certificate", { .server = true }, "the certificate is no PEM" },
-	{ "a certificate needs its key", { .cert = FL_S_INIT("C") }, "the private key is no PEM, or has a password" },
+	{ "a server needs a certificate", { .server = true }, "the certificate is not PEM" },
+	{ "a certificate needs its key", { .cert = FL_S_INIT("C") }, "the private key is not PEM, or has a password" },
 	{ "a key needs its certificate", { .key = FL_S_INIT("K") }, "the private key belongs to another certificate" },
 	{ "a key of another certificate", { .cert = FL_S_INIT("C"), .key = FL_S_INIT("X") },
 		"the private key belongs to another certificate" },
 	{ "text that is no certificate", { .cert = FL_S_INIT("hello"), .key = FL_S_INIT("K") },
-		"the certificate is no PEM" },
+		"the certificate is not PEM" },
 	{ "half a certificate", { .cert = FL_S_INIT("H"), .key = FL_S_INIT("K") },
-		"the certificate is no PEM: bad end line" },
-	{ "a CA that is none", { .ca = FL_S_INIT("hello") }, "the CA certificates are no PEM" },
+		"the certificate is not PEM: bad end line" },
+	{ "a CA that is none", { .ca = FL_S_INIT("hello") }, "the CA certificates are not PEM" },
 	{ "nobody to trust", { .peer = FL_TLS_PEER_VERIFY }, "no CA is given to verify the peer with" },
 };
 
@@ -322,7 +322,7 @@ TEST(plain_http_is_no_tls)
 	GOT(ends.server);
 	fl_tls_feed(ends.server, "GET / HTTP/1.1\r\n\r\n", 18);
 	REFUSED(fl_tls_handshake(ends.server, &ends.server_err), FL_E_INVALID);
-	CHECK_STR(fl_str(ends.server_err.text), "plain HTTP where TLS is spoken: http request");
+	CHECK_STR(fl_str(ends.server_err.text), "the client sent plain HTTP to a TLS port: http request");
 	ends.client = fl_tls_free(ends.client);
 	ends.client = fl_tls_new(ends.client_context, "localhost", NULL);
 	GOT(ends.client);

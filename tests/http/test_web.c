@@ -1,5 +1,5 @@
 /* Our client and our server against each other on real sockets, each case over HTTP/1.1 and HTTP/2, plain and TLS. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "certs.h"
 #include "http/client.h"
 #include "http/server.h"
@@ -309,11 +309,11 @@ static const struct {
 	{ "an empty body is one", FL_S_INIT("POST"), FL_S_INIT("/echo"), FL_S_INIT(""), 201, "" },
 	{ "HEAD is GET without the body", FL_S_INIT("HEAD"), FL_S_INIT("/hello"), FL_S_INIT(""), 200, "" },
 	{ "an unknown path", FL_S_INIT("GET"), FL_S_INIT("/nothing"), FL_S_INIT(""), 404,
-		"there is no /nothing here\n" },
+		"no route for /nothing\n" },
 	{ "a known path by another method", FL_S_INIT("DELETE"), FL_S_INIT("/hello"), FL_S_INIT(""), 405,
-		"DELETE is not done here\n" },
+		"method DELETE is not supported here\n" },
 	{ "an unknown path with a body", FL_S_INIT("POST"), FL_S_INIT("/nothing"), FL_S_INIT("x"), 404,
-		"there is no /nothing here\n" },
+		"no route for /nothing\n" },
 	{ "a path below a tree", FL_S_INIT("PUT"), FL_S_INIT("/tree/a/b"), FL_S_INIT(""), 200, "hello" },
 	{ "a handler that forgets", FL_S_INIT("GET"), FL_S_INIT("/forget"), FL_S_INIT(""), 500,
 		"the handler gave no answer\n" },
@@ -777,7 +777,7 @@ static const struct {
 	{ "a user in it", FL_S_INIT("http://u:p@h/"), "'http://u:p@h/': ':p@h' is no port" },
 	{ "a port that is none", FL_S_INIT("http://h:x"), "'http://h:x': ':x' is no port" },
 	{ "a port of 0", FL_S_INIT("http://h:0"), "'http://h:0': ':0' is no port" },
-	{ "half an address", FL_S_INIT("http://[::1"), "'http://[::1': an address without its ']'" },
+	{ "half an address", FL_S_INIT("http://[::1"), "'http://[::1': an IPv6 address without its ']'" },
 	{ "https without trust", FL_S_INIT("https://h"), "'https://h' needs certificates to trust" },
 };
 

@@ -1,6 +1,6 @@
 /* town.h - a server with few places in the simulated world, and guests at five addresses that take them. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "sim/sim.h"
 

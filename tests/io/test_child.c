@@ -1,8 +1,9 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/child.h"
 #include "io/signals.h"
 #include "test.h"
 #include "test_io.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -276,6 +277,44 @@ TEST_ONCE(a_child_with_a_death_signal_does_not_outlive_us)
 	for (int i = 0; i < 2000 && state_of(pid) && state_of(pid) != 'Z'; i++)
 		(void)usleep(1000);
 	CHECK(state_of(pid) == 0 || state_of(pid) == 'Z');
+}
+
+/* Whoever opens it waits for the end of the lease: the exec of a sick disk. */
+static int hanging_program(const char *path)
+{
+	int fd = -1;
+
+	if (test_write_file(path, "#!/bin/sh\nexit 3\n") && chmod(path, 0700) == 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	(void)signal(SIGIO, SIG_IGN);
+	return fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? fd : -1;
+}
+
+TEST_ONCE(an_exec_that_hangs_holds_up_nobody)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(child) struct fl_child *hanging = NULL, *other = NULL;
+	struct fl_child_start first = { .op.done = test_op_done };
+	struct fl_exit end;
+	const char *path = test_path(test_dir(), "hanging");
+	int lease = hanging_program(path);
+
+	GOT(io);
+	CHECK(lease >= 0);
+	fl_child_start(io, &first, &(struct fl_spawn){ .path = path, .argv = (const char *const[]){ path, NULL } });
+	for (int i = 0; i < 3; i++) {
+		OK(start(io, &(struct fl_spawn){ .path = "/bin/sh", .argv = SH("exit 7") }, &other, NULL));
+		OK(wait_for(io, other, &end));
+		CHECK_INT(end.code, 7);
+		other = fl_child_free(other);
+	}
+	CHECK(fl_op_busy(&first.op));
+	CHECK(fcntl(lease, F_SETLEASE, F_UNLCK) == 0);
+	OK(test_op(io, &first.op));
+	hanging = first.child;
+	OK(wait_for(io, hanging, &end));
+	CHECK_INT(end.code, 3);
+	(void)close(lease);
 }
 
 /* ---- signals ---- */

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/file.h"
 #include "io/job.h"
 #include "io/fs.h"
@@ -203,109 +203,6 @@ TEST(writes_of_one_file_keep_their_order)
 	for (int i = 0; i < 2; i++)
 		OK(test_op(io, &replace[i].op));
 	CHECK_STR(test_read_file(path), "two");
-}
-
-/* ---- lock ---- */
-
-TEST(a_lock_is_held_by_one_and_waited_for)
-{
-	FL_AUTO(fl_io) struct fl_io *io = test_io();
-	const char *path = test_path(test_dir(), "lock");
-	struct fl_file_lock a = { .path = path }, b = { .path = path };
-	int fd;
-
-	GOT(io);
-	fl_file_lock(io, &a);
-	fd = (int)test_op(io, &a.op);
-	OK(fd);
-	b.op.deadline = fl_clock(io) + 20 * FL_NS_PER_MS;
-	fl_file_lock(io, &b);
-	REFUSED(test_op(io, &b.op), FL_E_TIMEOUT);
-	b.op.done = test_op_done;
-	b.op.deadline = 0;
-	fl_file_lock(io, &b);
-	OK(test_pause(io, 8 * FL_NS_PER_MS));
-	fl_close(io, fd);
-	fd = (int)test_op(io, &b.op);
-	OK(fd);
-	fl_close(io, fd);
-	CHECK_INT(test_io_open_fds(io), 0);
-}
-
-/* See test_sock.c: between the end and done() of the same turn. */
-struct canceller {
-	struct fl_timer timer;
-	struct fl_op *op;
-	int cancelled;
-};
-
-static void cancel_ended(struct fl_timer *timer)
-{
-	struct canceller *canceller = fl_container(timer, struct canceller, timer);
-
-	if (!fl_op_busy(canceller->op) || canceller->op->state == FL_OP_ENDED) {
-		fl_op_cancel(canceller->op);
-		canceller->cancelled++;
-	} else {
-		fl_timer_set(canceller->op->io, timer, 0);
-	}
-}
-
-TEST(a_lock_cancelled_at_any_moment_is_not_held)
-{
-	for (int moment = 0; moment < 3; moment++) {
-		FL_AUTO(fl_io) struct fl_io *io = test_io();
-		const char *path = test_path(test_dir(), "lock");
-		struct fl_file_lock a = { .path = path, .op.done = test_op_done };
-		struct canceller canceller = { .timer.fire = cancel_ended };
-		int fd;
-
-		GOT(io);
-		canceller.op = moment == 1 ? &a.op : &a.attempt;
-		fl_file_lock(io, &a);
-		if (moment > 0) {
-			fl_timer_set(io, &canceller.timer, 0);
-			OK(test_turns(io, &canceller.cancelled, 1));
-		}
-		fl_op_cancel(&a.op);
-		CHECK_INT(test_io_open_fds(io), 0);
-		fl_file_lock(io, &a);
-		fd = (int)test_op(io, &a.op);
-		OK(fd);
-		fl_close(io, fd);
-	}
-}
-
-TEST(a_lock_on_a_file_that_was_removed_holds_nobody_off)
-{
-	FL_AUTO(fl_io) struct fl_io *io = test_io();
-	const char *path = test_path(test_dir(), "lock");
-	struct fl_file_lock a = { .path = path }, b = { .path = path };
-	int fd[2];
-
-	GOT(io);
-	fl_file_lock(io, &a);
-	fd[0] = (int)test_op(io, &a.op);
-	OK(fd[0]);
-	CHECK(unlink(path) == 0);
-	fl_file_lock(io, &b);
-	fd[1] = (int)test_op(io, &b.op);
-	OK(fd[1]);
-	b.op.deadline = fl_clock(io) + FL_NS_PER_MS;
-	fl_file_lock(io, &b);   /* the new one holds */
-	REFUSED(test_op(io, &b.op), FL_E_TIMEOUT);
-}
-
-TEST(a_lock_without_a_directory_is_told)
-{
-	FL_AUTO(fl_io) struct fl_io *io = test_io();
-	struct fl_err err = { 0 };
-	struct fl_file_lock a = { .op.err = &err, .path = "/nonexistent/lock" };
-
-	GOT(io);
-	fl_file_lock(io, &a);
-	REFUSED(test_op(io, &a.op), FL_E_NOTFOUND);
-	CHECK(strstr(err.text, "lock '/nonexistent/lock'"));
 }
 
 /* ---- a sick disk ---- */
@@ -513,8 +410,7 @@ static const struct {
 } empty_rows[] = {
 	{ "files, links and folders go", 2, 100, 0 },
 	{ "what is too much stays", 2, 3, -E2BIG },
-	{ "as deep as is allowed", FL_EMPTY_DEPTH_MAX, 100, 0 },
-	{ "deeper than that", FL_EMPTY_DEPTH_MAX + 1, 100, -E2BIG },
+	{ "directories in directories go, however deep", 40, 1000, 0 },
 };
 
 /* d/d/d..., each with a file and a link that leads out. */

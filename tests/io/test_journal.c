@@ -1,6 +1,7 @@
 /* The journal on a real disk: what callers see. That it survives crashes is shown in tests/sim/test_journal_crash.c. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/journal.h"
+#include "io/journal_disk.h"
 #include "test.h"
 #include "test_io.h"
 #include <dirent.h>
@@ -308,30 +309,29 @@ static const struct {
 } found_rows[] = {
 	{ "a whole file", .older = true, .live = "k1=5 k2=5 k3=5 k4=5" },
 	{ "a torn tail is cut, and told", .cut = 178, .live = "k1=5 k2=5 k3=5", .state = FL_JOURNAL_TORN,
-	  .fact = "state.5 ends with a torn write at byte 152 of 178, as after a crash: it was cut; nothing "
-		  "acknowledged "
-		  "is missing" },
+	  .fact = "state.5 ends with a torn write at byte 152 of 178, as after a crash: cut it; no "
+		  "acknowledged record is lost" },
 	{ "what stands before damage in the log is used", .flip = 120 + 25, .older = true, .live = "k1=5 k2=5",
 	  .state = FL_JOURNAL_DAMAGED,
-	  .fact = "state.5 is damaged at byte 120: what was written before that place was used, what came after it is "
-		  "lost; it is kept as state.5.damaged; check the disk", .aside = "state.5.damaged" },
+	  .fact = "state.5 is damaged at byte 120: used the records before that byte, lost those after it, kept the "
+		  "file as state.5.damaged: check the disk", .aside = "state.5.damaged" },
 	{ "damage in the snapshot: the generation before is used", .flip = 32 + 25, .older = true, .live = "k1=4 k2=4",
 	  .state = FL_JOURNAL_DAMAGED,
-	  .fact = "state.5 is damaged at byte 32: the one before it was tried; it is kept as state.5.damaged; check "
-		  "the disk",
+	  .fact = "state.5 is damaged at byte 32: read the one before it, kept the file as state.5.damaged: check the "
+		  "disk",
 	  .aside = "state.5.damaged" },
 	{ "damage in the only file", .flip = 32 + 25, .live = "", .state = FL_JOURNAL_DAMAGED,
-	  .fact = "state.5 is damaged at byte 32: nothing of it could be used; it is kept as state.5.damaged; check "
+	  .fact = "state.5 is damaged at byte 32: could use nothing of it, kept the file as state.5.damaged: check "
 		  "the disk",
 	  .aside = "state.5.damaged" },
 	{ "an empty file", .instead = "", .older = true, .live = "k1=4 k2=4", .state = FL_JOURNAL_EMPTY,
-	  .fact = "state.5 is empty: the one before it was tried; it is kept as state.5.empty; check the disk",
+	  .fact = "state.5 is empty: read the one before it, kept the file as state.5.empty: check the disk",
 	  .aside = "state.5.empty" },
 	{ "another version", .flip = 8, .older = true, .live = "k1=4 k2=4", .state = FL_JOURNAL_FOREIGN,
-	  .fact = "state.5 is of version 3, this program reads 1: the one before it was tried; it is kept as "
-		  "state.5.foreign; check the disk", .aside = "state.5.foreign" },
+	  .fact = "state.5 is of version 3 (this program reads 1): read the one before it, kept the file as "
+		  "state.5.foreign: check the disk", .aside = "state.5.foreign" },
 	{ "something else", .instead = "hello, world\n", .live = "", .state = FL_JOURNAL_FOREIGN,
-	  .fact = "state.5 is no journal: nothing of it could be used; it is kept as state.5.foreign; check the disk",
+	  .fact = "state.5 is not a journal: could use nothing of it, kept the file as state.5.foreign: check the disk",
 	  .aside = "state.5.foreign" },
 };
 

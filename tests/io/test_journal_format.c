@@ -1,5 +1,5 @@
 /* What a journal file is worth after something happened to it. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/journal_format.h"
 #include "test.h"
 

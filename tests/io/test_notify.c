@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/notify.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/restart.h"
 #include "test.h"
 

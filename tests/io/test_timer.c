@@ -1,4 +1,3 @@
-#include "base/limits.h"
 #include "io/timer.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* What a table says is what its decoder, encoder, comparison, copy and check do. */
 #include "api/demo.h"
 #include "api/walk.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "test.h"
 
 #define MIN_SPEC "\"displayName\":\"r\""

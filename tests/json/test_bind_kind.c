@@ -1,7 +1,7 @@
 /* What is printed from a table: names, paths, CRD, page, explanation; and the tables that do not hold together. */
 #include "api/core.h"
 #include "api/demo.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_kind.h"
 #include "test.h"
 
@@ -129,23 +129,6 @@ TEST(a_page_has_every_field)
 	CHECK(strstr(page.p, "Rule: a stage burns or coasts.\n") != NULL);
 	CHECK(strstr(page.p, "matches `^[0-9]+g\\.[0-9]+gb$`") != NULL);
 	CHECK(page.p[page.len - 1] == '\n' && page.p[page.len - 2] != '\n');
-}
-
-TEST(explain_tells_of_one_field)
-{
-	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(64 * FL_KIB);
-	struct fl_err err;
-
-	OK(fl_kind_explain(&fl_demo_kind, FL_S("spec.ports.number"), &text, NULL));
-	CHECK_STR(fl_buf_view(&text), "KIND:     Rocket\nVERSION:  demo.fairlead.test/v1alpha1\n"
-				      "FIELD:    spec.ports.number <integer>\nMAY BE:   1 to 65535, default 80\n\n"
-				      "Number of the port.\n");
-	fl_buf_clear(&text);
-	OK(fl_kind_explain(&fl_demo_kind, FL_S(""), &text, NULL));
-	CHECK(strstr(text.p, "\nFIELDS:\n  metadata\t<object>\n") != NULL);
-	REFUSED(fl_kind_explain(&fl_demo_kind, FL_S("spec.wings"), &text, &err), FL_E_NOTFOUND);
-	CHECK_STR(fl_str(err.text), "Rocket has no field 'spec.wings'; `explain rockets` lists those that it has");
-	REFUSED(fl_kind_explain(&fl_demo_kind, FL_S("spec.replicas.x"), &text, NULL), FL_E_NOTFOUND);
 }
 
 /* ---- tables that do not hold together ---- */

@@ -1,7 +1,7 @@
 /* One writer for each field: what is an owner's, what of it differs, and what is sent. */
 #include "api/demo.h"
 #include "api/walk.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_owner.h"
 #include "test.h"
 

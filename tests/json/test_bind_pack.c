@@ -2,7 +2,7 @@
 #include "api/core.h"
 #include "api/demo.h"
 #include "api/walk.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_pack.h"
 #include "test.h"
 

@@ -1,9 +1,9 @@
 /* The JSON patch that makes a wanted object of one in JSON: applied, it gives what is wanted, and nothing is lost. */
 #include "api/demo.h"
 #include "api/walk.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_owner.h"
-#include "json/patch.h"
+#include "patch.h"
 #include "test.h"
 
 /* `json` after `patch`; operations without brackets. */

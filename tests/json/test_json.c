@@ -1,5 +1,5 @@
 #include "json/json.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/write.h"
 #include "vectors.h"
 

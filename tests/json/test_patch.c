@@ -1,5 +1,5 @@
-#include "json/patch.h"
-#include "base/limits.h"
+#include "patch.h"
+#include "base/units.h"
 #include "vectors.h"
 
 struct docs {

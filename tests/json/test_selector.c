@@ -1,6 +1,5 @@
 /* Label selectors, as texts and in objects, and node affinity: what the Go of Kubernetes says of the same ones. */
 #include "api/selector.h"
-#include "base/limits.h"
 #include "json/bind_walk.h"
 #include "json/json.h"
 #include "json/name.h"

@@ -1,5 +1,5 @@
 /* A setting by its row: an option and a place in a file lead to one member. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_walk.h"
 #include "json/setting.h"
 #include "json/write.h"
@@ -142,6 +142,14 @@ static const struct {
 	  "items[0].deep.any: found an object" },
 	{ "no list of objects", "", "", "items: {}", "items: a list is wanted, found an object" },
 	{ "no object", "", "", "approval: 1", "approval: an object is wanted, found an integer" },
+	{ "a name that goes on behind its end", "", "", "\"unread\\0and more than that\": 1",
+	  "{" USUAL "," WAIT "} unread: is unknown" },
+	{ "a name with a dot is no place", "", "", "approval.mode: Automatic",
+	  "{" USUAL "," WAIT "} approval.mode: is unknown" },
+	{ "names in any case, one of them missing", "", "", "APPROVAL: {MODE: Automatic}\nItems: [{Name: a, DEEP: {}}]",
+	  "Items[0].DEEP: any is missing" },
+	{ "a name that differs from another in case only", "", "", "approval: {mode: Manual, Mode: Manual}",
+	  "approval.mode: 'Mode' differs from it in case only: write one of them" },
 	{ "a name that no row has, and half of one", "", "", "approval: {mod: x}\nappro: 1\nunread: {a: 1}\n'': 1",
 	  "{" USUAL "," WAIT "} approval.mod: is unknown; appro: is unknown; : is unknown" },
 };

@@ -1,5 +1,5 @@
 #include "json/split.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "test.h"
 
 static const struct {

@@ -1,5 +1,4 @@
 #include "json/time.h"
-#include "base/limits.h"
 #include "base/units.h"
 #include "vectors.h"
 

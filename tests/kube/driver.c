@@ -6,7 +6,7 @@
  * when its stdin is closed, so that a test that dies leaves nothing behind.
  */
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "driver.h"
 #include "driver_clock.h"
 #include "io/log_stderr.h"

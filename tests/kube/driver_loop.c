@@ -1,7 +1,7 @@
 /* The whole round for the tests in tests/cluster/kube: watch, cache, plan, difference, apply, status, event. A
  * capability with one wish of each kind, on a kind of its own, a ConfigMap and a Node. */
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "driver.h"
 #include "run/kube.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
+#include "base/units.h"
 #include "driver.h"
 #include "driver_clock.h"
 #include "api/core.h"
-#include "base/limits.h"
 #include "io/log_stderr.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +146,11 @@ static void wrote(struct fl_op *op)
 		say("write failed %s %s", fl_name(&fl_code_names, (int)-op->result), fenced_err.text);
 }
 
+static bool may(void *elector)
+{
+	return fl_lease_held(elector);
+}
+
 /* A write each 100 ms, whether we lead or not: the fence is what holds it. */
 static void write_now(struct fl_timer *timer)
 {
@@ -160,7 +165,7 @@ static void write_now(struct fl_timer *timer)
 						.deadline = fl_now(leader->io) + 5 * FL_NS_PER_S },
 					.verb = FL_KUBE_MERGE, .kind = &fl_config_map_kind, .space = FL_S("default"),
 					.name = fl_str(driver_flag(leader, "fence")), .body = fl_str(fenced_body),
-					.may_send = fl_lease_may, .may_arg = leader->elector };
+					.may_send = may, .may_arg = leader->elector };
 	if (fl_lease_held(leader->elector))
 		fl_kube_start(leader->kube, &fenced);
 }

@@ -1,5 +1,5 @@
 #include "script.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "test.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* Credentials that are words, files and programs, and that change. */
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/watch.h"
 #include "script.h"
 #include "test.h"

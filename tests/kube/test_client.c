@@ -1,6 +1,6 @@
 /* The client against a server that says what is written down here. */
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client_in.h"
 #include "kube/client_in.h"
 #include "script.h"

@@ -1,7 +1,6 @@
-#include "base/limits.h"
 #include "io/io.h"
 #include "json/time.h"
-#include "kube/config.h"
+#include "kubeconfig.h"
 #include "test.h"
 #include "test_io.h"
 
@@ -49,8 +48,8 @@ TEST(what_a_kubeconfig_says)
 		FL_AUTO(fl_kube_config) struct fl_kube_config *config = NULL;
 		struct fl_err err = { 0 };
 
-		config = fl_kube_config_read(&(struct fl_kube_file){ "/etc/kube/config", fl_str(row->text) }, 1,
-					     &(struct fl_kube_where){ 0 }, &err);
+		config = test_kubeconfig(&(struct test_kubeconfig){ "/etc/kube/config", fl_str(row->text) }, 1,
+					 &(struct fl_kube_where){ 0 }, &err);
 		OK_ERR(config ? 0 : -(int)err.code, &err);
 		CHECK_STR(config->server, row->server);
 		CHECK_STR(config->space, row->space);
@@ -131,9 +130,9 @@ TEST(what_a_kubeconfig_must_not_say)
 		FL_AUTO(fl_kube_config) struct fl_kube_config *config = NULL;
 		struct fl_err err = { 0 };
 
-		config = fl_kube_config_read(&(struct fl_kube_file){ "f", fl_str(row->text) }, 1,
-					     &(struct fl_kube_where){ 0 },
-					     &err);
+		config = test_kubeconfig(&(struct test_kubeconfig){ "f", fl_str(row->text) }, 1,
+					 &(struct fl_kube_where){ 0 },
+					 &err);
 		REFUSED(config ? 0 : -(int)err.code, row->code);
 		if (row->text_of_failure && !test_tortured())
 			CHECK_STR(fl_str(err.text), row->text_of_failure);
@@ -142,7 +141,7 @@ TEST(what_a_kubeconfig_must_not_say)
 
 TEST(of_several_files_the_first_that_says_something_counts)
 {
-	static const struct fl_kube_file files[] = {
+	static const struct test_kubeconfig files[] = {
 		{ "/a/one", FL_S_INIT("current-context: x\nusers: [{name: u, user: {tokenFile: t}}]") },
 		{ "/b/two", FL_S_INIT(CLUSTER CONTEXT USERS("token: none") "\n") },
 		{ "/c/three", FL_S_INIT("") },
@@ -151,15 +150,15 @@ TEST(of_several_files_the_first_that_says_something_counts)
 	FL_AUTO(fl_kube_config) struct fl_kube_config *config = NULL;
 	struct fl_err err = { 0 };
 
-	config = fl_kube_config_read(files, FL_LEN(files), &(struct fl_kube_where){ 0 }, &err);
+	config = test_kubeconfig(files, FL_LEN(files), &(struct fl_kube_where){ 0 }, &err);
 	OK_ERR(config ? 0 : -(int)err.code, &err);
 	CHECK_STR(fl_str(config->token.path), "/a/t");
 	CHECK_STR(config->token.text, "");
 	CHECK_STR(fl_str(config->ca.path), "/b/ca.pem");
 	CHECK_STR(config->source, "/b/two, context 'x'");
 	config = fl_kube_config_free(config);
-	config = fl_kube_config_read(files, FL_LEN(files),
-				     &(struct fl_kube_where){ .context = "z", .space = "s", .as = "me" }, &err);
+	config = test_kubeconfig(files, FL_LEN(files),
+				 &(struct fl_kube_where){ .context = "z", .space = "s", .as = "me" }, &err);
 	OK_ERR(config ? 0 : -(int)err.code, &err);
 	CHECK_STR(config->space, "s");
 	CHECK_STR(config->as, "me");
@@ -177,8 +176,8 @@ TEST(a_plugin_gets_its_words_and_ours)
 	FL_AUTO(fl_buf) struct fl_buf info = FL_BUF(4096);
 	struct fl_err err = { 0 };
 
-	config = fl_kube_config_read(&(struct fl_kube_file){ "/k/f", fl_str(text) }, 1,
-				     &(struct fl_kube_where){ .env = env }, &err);
+	config = test_kubeconfig(&(struct test_kubeconfig){ "/k/f", fl_str(text) }, 1,
+				 &(struct fl_kube_where){ .env = env }, &err);
 	OK_ERR(config ? 0 : -(int)err.code, &err);
 	CHECK(config->exec);
 	CHECK_STR(fl_str(config->exec->path), "/k/./bin/p");

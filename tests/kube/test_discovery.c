@@ -1,5 +1,4 @@
 #include "api/core.h"
-#include "base/limits.h"
 #include "kube/discovery.h"
 #include "script.h"
 #include "test.h"
@@ -24,20 +23,6 @@ static const struct exchange whole[] = {
 	{ 0 },
 };
 
-static const struct {
-	const char *says;
-	struct fl_str group, version, text;
-	const char *kind, *got_version;   /* NULL: not found */
-} finds[] = {
-	{ "by plural", { 0 }, { 0 }, FL_S_INIT("pods"), "Pod", "v1" },
-	{ "by kind, in any case", { 0 }, { 0 }, FL_S_INIT("pOOL"), "Pool", "v2" },
-	{ "by plural and group in one word", { 0 }, { 0 }, FL_S_INIT("pods.metrics.k8s.io"), "PodMetrics", "v1" },
-	{ "in a group", FL_S_INIT("metrics.k8s.io"), { 0 }, FL_S_INIT("pods"), "PodMetrics", "v1" },
-	{ "in a version that is not preferred", { 0 }, FL_S_INIT("v1"), FL_S_INIT("pools"), "Pool", "v1" },
-	{ "in the core group only", FL_S_INIT(""), { 0 }, FL_S_INIT("pools"), NULL, NULL },
-	{ "what is not there", { 0 }, { 0 }, FL_S_INIT("nothing"), NULL, NULL },
-};
-
 TEST(everything_in_three_requests)
 {
 	FL_AUTO(script) struct script script = { 0 };
@@ -54,16 +39,11 @@ TEST(everything_in_three_requests)
 	CHECK_STR(got.git_version, "v1.36.3");
 	CHECK(got.at[0].namespaced && got.at[0].status && got.at[0].preferred && !got.at[0].stale);
 	CHECK_INT(got.at[0].can, FL_CAN_GET | FL_CAN_LIST | FL_CAN_WATCH);
+	CHECK_STR(got.at[1].version, "v2");
+	CHECK_STR(got.at[1].kind, "Pool");
+	CHECK(got.at[1].preferred && !got.at[1].namespaced);
 	CHECK(!got.at[2].preferred && got.at[2].stale);
-	EACH_ROW (row, finds) {
-		const struct fl_resource *found = fl_discovery_find(&got, row->group, row->version, row->text);
-
-		CHECK_INT(found != NULL, row->kind != NULL);
-		if (!found)
-			continue;
-		CHECK_STR(found->kind, row->kind);
-		CHECK_STR(found->version, row->got_version);
-	}
+	CHECK_STR(got.at[3].group, "metrics.k8s.io");
 }
 
 static const struct {
@@ -93,18 +73,4 @@ TEST(is_one_kind_there)
 		else
 			OK_ERR(test_op(script.io, &ask.op), &script.err);
 	}
-}
-
-TEST(what_a_group_version_lists)
-{
-	static const char text[] = "{\"groupVersion\":\"g.io/v1\",\"resources\":[{\"name\":\"pools\",\"kind\":\"Pool\","
-				   "\"namespaced\":true,\"verbs\":[\"patch\"]},{\"name\":\"pools/status\"}]}";
-	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	FL_AUTO(fl_discovery) struct fl_discovery got = { 0 };
-
-	OK(fl_json_read(NULL, fl_str(text), 0, &doc, NULL));
-	OK(fl_discovery_add_list(&got, yyjson_doc_get_root(doc), true, NULL));
-	CHECK_INT(got.len, 1);
-	CHECK(got.at[0].status && got.at[0].namespaced && got.at[0].can == FL_CAN_PATCH);
-	CHECK_STR(got.at[0].group, "g.io");
 }

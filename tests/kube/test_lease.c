@@ -1,5 +1,5 @@
 /* An elector against a server that says what is written down here. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/lease.h"
 #include "script.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/lease.h"
 #include "test.h"
 

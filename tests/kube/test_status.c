@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/status.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* A watch against a server that says what is written down here; what its consumer is told, in one line. */
 #include "api/core.h"
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/watch.h"
 #include "script.h"
 #include "test.h"
@@ -15,6 +15,7 @@
 #define CHECK_AT(version) { CHECK_PATH(version), 200, "{}" }
 #define BEHIND "{\"reason\":\"Timeout\",\"details\":{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\"}]}}"
 #define AFTER(version) MAPS "?watch=true&resourceVersion=" version "&allowWatchBookmarks=true&timeout*"
+#define LIST_FROM(version) MAPS "?resourceVersion=" version "&resourceVersionMatch=NotOlderThan"
 #define OBJECT(name, version) \
 	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"s\",\"resourceVersion\":\"" version "\"}}"
 #define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
@@ -94,7 +95,8 @@ static const struct {
 	const char *told;
 	enum fl_watch_state state;
 	const char *version;
-	bool no_stream;
+	bool no_stream, any_first;
+	const char *fields, *since;
 	int refuse;
 	bool knows;
 	const struct fl_kind *kind;            /* NULL: ConfigMap */
@@ -183,6 +185,28 @@ static const struct {
 	      "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"labels\":5}}}" END_OF_STATE("9"),
 			.stay = true } },
 	  "begin +a synced", FL_WATCH_LIVE, "9" },
+	{ "a first list may come from the server's cache, the next is not older than what was told",
+	  { { LIST_FROM("0"), 200, LIST("7", "", OBJECT("a", "1")) }, { AFTER("7"), 410, "{}" },
+	    { LIST_FROM("7"), 200, LIST("90", "", OBJECT("b", "1")) }, { AFTER("90"), 200, "", .stay = true } },
+	  "begin +a synced begin +b synced", FL_WATCH_LIVE, "90", .no_stream = true, .any_first = true },
+	{ "nor is the first where one was told before",
+	  { { LIST_FROM("7"), 200, LIST("9", "", "") }, { AFTER("9"), 200, "", .stay = true } },
+	  "begin synced", FL_WATCH_LIVE, "9", .no_stream = true, .any_first = true, .since = "7" },
+	{ "where the server has not seen that, its newest state is read, as far as it goes",
+	  { { MAPS "?limit=500", 200, LIST("7", "", "") }, { AFTER("7"), 410, "{}" }, { LIST_FROM("7"), 504, BEHIND },
+	    { MAPS "?limit=500", 200, LIST("3", "", "") }, { AFTER("3"), 410, "{}" },
+	    { LIST_FROM("3"), 200, LIST("4", "", "") }, { AFTER("4"), 200, "", .stay = true } },
+	  "begin synced begin synced begin synced", FL_WATCH_LIVE, "4", .no_stream = true },
+	{ "a watch of some fields looks for those alone when it asks whether the server has seen its version",
+	  { { MAPS "?watch=true&fieldSelector=x%3Dy&*", 200, END_OF_STATE("9"), .cut = true },
+	    { MAPS "?resourceVersion=9&resourceVersionMatch=NotOlderThan&fieldSelector=x%3Dy", 200, "{}" },
+	    { MAPS "?watch=true&fieldSelector=x%3Dy&resourceVersion=9&*", 200,
+	      EVENT("ADDED", "a", "10"), .stay = true } },
+	  "begin synced +a", FL_WATCH_LIVE, "10", .fields = "x=y" },
+	{ "a new connection may lead to a server that knows initial events",
+	  { { STREAM, 422, "{}" }, { MAPS "?limit=500", 200, LIST("7", "", "") }, { AFTER("7"), 200, "", .cut = true },
+	    CHECK_AT("7"), { AFTER("7"), 410, "{}" }, { STREAM, 200, END_OF_STATE("90"), .stay = true } },
+	  "begin synced begin synced", FL_WATCH_LIVE, "90" },
 	{ "what is known is not read again; a full state says when it was asked for",
 	  { { STREAM, 200, EVENT("ADDED", "a", "1") EVENT("ADDED", "b", "1") END_OF_STATE("9")
 	      EVENT("MODIFIED", "a", "1") EVENT("MODIFIED", "a", "2"), .stay = true } },
@@ -231,7 +255,9 @@ static void part(size_t from)
 				     &(struct fl_watch_options){ .kind = row->kind ? row->kind :
 										  &fl_config_map_kind, .to = &consumer,
 						.arg = &told,
-								 .no_stream = row->no_stream },
+								 .no_stream = row->no_stream,
+								 .any_first = row->any_first, .fields = row->fields,
+								 .since = fl_str(row->since) },
 				     &script.err);
 		GOT(watch);
 		OK_ERR(turns(&script, watch, &told, row->told), &script.err);

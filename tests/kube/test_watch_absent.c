@@ -1,6 +1,6 @@
 /* A kind that the server does not have: how often it is asked for. Minutes of simulated time. */
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/watch.h"
 #include "script.h"
 #include "sim/sim.h"

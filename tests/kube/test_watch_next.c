@@ -1,4 +1,4 @@
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/watch.h"
 #include "test.h"
 
@@ -11,7 +11,7 @@ static const struct {
 	enum fl_watch_step step;
 	uint64_t delay;
 	uint32_t failures;
-	bool forget, no_stream, absent, broken;
+	bool forget, no_stream, absent, broken, newest;
 } rows[] = {
 	{ "a new watch begins with a stream of all that is there",
 	  { .outcome = FL_OUT_START }, FL_STEP_STREAM, .forget = true },
@@ -21,8 +21,8 @@ static const struct {
 	  { FL_STEP_STREAM, FL_OUT_NO_STREAM }, FL_STEP_LIST, .forget = true, .no_stream = true },
 	{ "400 to a plain watch is a failure like any other",
 	  { FL_STEP_WATCH, FL_OUT_NO_STREAM, .has_version = true }, FL_STEP_WATCH, 200 * MS, 1, .broken = true },
-	{ "a list that was read to its end is followed by a watch, at once",
-	  { FL_STEP_LIST, FL_OUT_DONE, .has_version = true, .failures = 3 }, FL_STEP_WATCH },
+	{ "a list that was read to its end is followed by a watch, at once, and what has failed before still counts",
+	  { FL_STEP_LIST, FL_OUT_DONE, .has_version = true, .newest = true, .failures = 3 }, FL_STEP_WATCH, 0, 3 },
 	{ "a watch that ends as agreed goes on where it was, at once, and nothing was broken",
 	  { FL_STEP_WATCH, FL_OUT_DONE, .has_version = true, .took = 300 * S }, FL_STEP_WATCH },
 	{ "a stream that ends as agreed goes on as a watch",
@@ -64,10 +64,10 @@ static const struct {
 	  { FL_STEP_CHECK, FL_OUT_AHEAD, .has_version = true }, FL_STEP_CHECK, 200 * MS, 1, .broken = true },
 	{ "it has not, again and again: it was restored from a backup, and our version means nothing",
 	  { FL_STEP_CHECK, FL_OUT_AHEAD, .has_version = true, .failures = 2 }, FL_STEP_STREAM, 800 * MS, 3,
-	  .forget = true, .broken = true },
+	  .forget = true, .broken = true, .newest = true },
 	{ "a server that cannot say gives a new full state",
 	  { FL_STEP_CHECK, FL_OUT_NO_STREAM, .has_version = true, .failures = 6 }, FL_STEP_STREAM, 12800 * MS, 7,
-	  .forget = true, .broken = true },
+	  .forget = true, .broken = true, .newest = true },
 	{ "a kind that is gone by then",
 	  { FL_STEP_CHECK, FL_OUT_ABSENT, .has_version = true }, FL_STEP_ASK, 1 * S, 1,
 	  .forget = true, .absent = true },
@@ -77,19 +77,36 @@ static const struct {
 	{ "a list that was cut begins anew",
 	  { FL_STEP_LIST, FL_OUT_LOST, .no_stream = true, .failures = 1 }, FL_STEP_LIST, 400 * MS, 2, .forget = true,
 	  .no_stream = true, .broken = true },
-	{ "a forgotten version means a new full state, soon",
-	  { FL_STEP_WATCH, FL_OUT_EXPIRED, .has_version = true, .failures = 4 }, FL_STEP_STREAM, 200 * MS,
-			.forget = true,
+	{ "a forgotten version means a new full state, soon, after a watch that has lasted",
+	  { FL_STEP_WATCH, FL_OUT_EXPIRED, .has_version = true, .took = 30 * S, .failures = 4 }, FL_STEP_STREAM,
+	  200 * MS, .forget = true, .broken = true },
+	{ "one that is forgotten as soon as it was read is not asked for in a circle, whatever came before",
+	  { FL_STEP_WATCH, FL_OUT_EXPIRED, .has_version = true, .no_stream = true, .progress = true, .took = 2 * S,
+	    .failures = 4 }, FL_STEP_LIST, 3200 * MS, 5, .forget = true, .no_stream = true, .broken = true },
+	{ "nor is one of a stream",
+	  { FL_STEP_STREAM, FL_OUT_EXPIRED, .has_version = true, .progress = true, .took = S, .failures = 1 },
+	  FL_STEP_STREAM, 400 * MS, 2, .forget = true, .broken = true },
+	{ "a stream that does not come to its end is slow",
+	  { FL_STEP_STREAM, FL_OUT_LOST, .took = 30 * S }, FL_STEP_STREAM, 200 * MS, 1, .forget = true,
 	  .broken = true },
+	{ "twice in a row may be a server that knows no initial events",
+	  { FL_STEP_STREAM, FL_OUT_LOST, .took = 30 * S, .failures = 1 }, FL_STEP_LIST, 400 * MS, 2, .forget = true,
+	  .no_stream = true, .broken = true },
+	{ "a server that has not seen what another told is asked for its newest state",
+	  { FL_STEP_LIST, FL_OUT_AHEAD, .no_stream = true }, FL_STEP_LIST, 200 * MS, 1, .forget = true,
+	  .no_stream = true, .broken = true, .newest = true },
+	{ "and so until it has told one",
+	  { FL_STEP_LIST, FL_OUT_LOST, .no_stream = true, .newest = true }, FL_STEP_LIST, 200 * MS, 1, .forget = true,
+	  .no_stream = true, .broken = true, .newest = true },
 	{ "a continue token that expires means a new list, and not in a circle",
 	  { FL_STEP_LIST, FL_OUT_EXPIRED, .no_stream = true, .failures = 2 }, FL_STEP_LIST, 800 * MS, 3, .forget = true,
-	  .no_stream = true, .broken = true },
+	  .no_stream = true, .broken = true, .newest = true },
 	{ "a server that has not seen our version yet is asked again with it",
 	  { FL_STEP_WATCH, FL_OUT_AHEAD, .has_version = true }, FL_STEP_WATCH, 200 * MS, 1, .broken = true },
 	{ "a server that never sees it was restored from a backup: the version goes",
 	  { FL_STEP_WATCH, FL_OUT_AHEAD, .has_version = true, .failures = 6 }, FL_STEP_STREAM, 12800 * MS, 7,
 			.forget = true,
-	  .broken = true },
+	  .broken = true, .newest = true },
 	{ "a kind that is not there is asked after",
 	  { FL_STEP_STREAM, FL_OUT_ABSENT }, FL_STEP_ASK, 1 * S, 1, .forget = true, .absent = true },
 	{ "a kind that has vanished is asked after, whatever failed before",
@@ -124,7 +141,7 @@ static const struct {
 	{ "one that fails every time is fetched in another way",
 	  { FL_STEP_WATCH, FL_OUT_FAILED, .has_version = true, .failures = 6 }, FL_STEP_STREAM, 12800 * MS, 7,
 			.forget = true,
-	  .broken = true },
+	  .broken = true, .newest = true },
 };
 
 TEST(what_a_watch_does_next)
@@ -140,6 +157,7 @@ TEST(what_a_watch_does_next)
 		CHECK_INT(plan.no_stream, row->no_stream);
 		CHECK_INT(plan.absent, row->absent);
 		CHECK_INT(plan.broken, row->broken);
+		CHECK_INT(plan.newest, row->newest);
 	}
 }
 

@@ -2,8 +2,8 @@
  * server sends), and a kind that the API server does not have. */
 #include "api/core.h"
 #include "api/node.h"
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "kube/watch.h"
 #include "script.h"
 #include "sim/sim.h"

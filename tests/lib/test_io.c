@@ -1,5 +1,5 @@
 #include "test_io.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/sys.h"
 #include "test.h"
 #include <dirent.h>
@@ -110,7 +110,7 @@ static int watch(struct fl_sys *sys, int fd, unsigned had, unsigned want, void *
 }
 
 /* Woken for nothing is what a wait may always be. */
-static int wait_events(struct fl_sys *sys, uint64_t until, struct fl_event *events, unsigned max)
+static int wait_events(struct fl_sys *sys, uint64_t until, struct fl_io_event *events, unsigned max)
 {
 	struct test_sys *t = of(sys);
 	struct fl_job *job = t->first;
@@ -126,7 +126,7 @@ static int wait_events(struct fl_sys *sys, uint64_t until, struct fl_event *even
 		t->last = &t->first;
 	job->run(job, &t->fs);
 	job->returned = true;
-	events[n] = (struct fl_event){ job, FL_JOB_RETURNED };
+	events[n] = (struct fl_io_event){ job, FL_JOB_RETURNED };
 	return n + 1;
 }
 
@@ -234,12 +234,6 @@ static int pair(struct fl_sys *sys, enum fl_pair_kind kind, int ret_fds[static 2
 	for (int i = 0; i < 2 && r == 0; i++)
 		(void)opened(t, ret_fds[i]);
 	return r;
-}
-
-static int datagram(struct fl_sys *sys, const struct fl_addr *to, const void *bytes, size_t len)
-{
-	MAY_FAIL(of(sys), EMFILE, ENOBUFS, EAGAIN);
-	return of(sys)->below->datagram(of(sys)->below, to, bytes, len);
 }
 
 /* ---- children, signals, directories ---- */
@@ -438,7 +432,7 @@ struct fl_io *test_io(void)
 		.watch = watch, .wait = wait_events, .job_start = job_start, .job_drop = job_drop,
 		.connect = connect_to, .connected = connected, .listen = listen_on, .accept = accept_from,
 		.local_addr = local_addr, .peer_cred = peer_cred, .read = read_fd, .write = write_fd,
-		.shutdown_write = shutdown_write, .close = close_fd, .pair = pair, .datagram = datagram,
+		.shutdown_write = shutdown_write, .close = close_fd, .pair = pair,
 		.spawn = spawn, .reap = reap, .kill = send_signal, .process = process,
 		.signals = signals, .signal_read = signal_read,
 		.notify_open = notify_open, .notify_read = notify_read, .notify_drop = notify_drop,

@@ -1,4 +1,5 @@
 #include "agent_world.h"
+#include "ahead.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
 #include "run/memory.h"
@@ -35,14 +36,29 @@ static void list_pods(struct fl_grpc_call *call, const ProtobufCMessage *request
 
 static const struct fl_grpc_handler handlers[] = { { &fl_pods_list, list_pods } };
 
-static int kubelet_up(struct world *w)
+int tells_up(struct world *w)
 {
 	struct fl_grpc_server_options options = { .addr.kind = FL_ADDR_UNIX, .handlers = handlers,
 						  .handler_count = FL_LEN(handlers), .service = w };
 
 	(void)snprintf(options.addr.path, sizeof options.addr.path, "%s/kubelet.sock", w->pod_dir);
 	w->pods = fl_grpc_server_new(w->rig.io, &options, &w->err);
-	return w->pods ? fake_kubelet_start(&w->kubelet, w->rig.io, w->plugins, &w->err) : -FL_E_IO;
+	return w->pods ? 0 : -FL_E_IO;
+}
+
+void kubelet_is_young(struct world *w, bool young)
+{
+	ahead(w->rig.io, !young);
+}
+
+void tells_down(struct world *w)
+{
+	w->pods = fl_grpc_server_free(w->pods);
+}
+
+static int kubelet_up(struct world *w)
+{
+	return tells_up(w) == 0 ? fake_kubelet_start(&w->kubelet, w->rig.io, w->plugins, &w->err) : -FL_E_IO;
 }
 
 /* ---- the agent ---- */
@@ -169,6 +185,7 @@ int world_up(struct world *w, const char *topology, unsigned flags)
 		if (mkdir(paths[i], 0755) < 0)
 			return -FL_E_IO;
 	}
+	kubelet_is_young(w, false);
 	(void)snprintf(w->file, sizeof w->file, "%s/k8s.device-plugin.nvidia.com-gpu.json", w->cdi);
 	return kubelet_up(w);
 }
@@ -222,4 +239,18 @@ bool is_ready(struct world *w, int arg)
 
 	(void)arg;
 	return fl_agent_ready(&w->agent, &words);
+}
+
+bool is_dead(int pid)
+{
+	char path[40], state = 'Z';
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 'Z';
+	if (file)
+		(void)fclose(file);
+	return state == 'Z';
 }

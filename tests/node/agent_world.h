@@ -41,6 +41,12 @@ void world_auto_(struct world *w);
 int agent_up(struct world *w) FL_MUSTUSE;
 void agent_down(struct world *w);
 
+/* The kubelet's PodResources, up at first: it goes, and a new one comes. */
+int tells_up(struct world *w) FL_MUSTUSE;
+void tells_down(struct world *w);
+/* Does it know all of its Pods? From the start on it does. */
+void kubelet_is_young(struct world *w, bool young);
+
 /* Turns until it is so; false when it is not within 20 s. */
 bool until(struct world *w, bool (*so)(struct world *w, int arg), int arg);
 const char *uuid(const struct world *w, int gpu);
@@ -48,6 +54,8 @@ const char *uuid(const struct world *w, int gpu);
 char listed(struct world *w, int gpu);
 bool both_are(struct world *w, int both);
 bool is_ready(struct world *w, int arg);
+/* A process: gone, or waiting for somebody to take note of its end. */
+bool is_dead(int pid);
 bool node_says(struct world *w, const char *status, const char *part);   /* the condition GPUsReady */
 
 #define WORLD(w, topology, flags) \

@@ -8,7 +8,6 @@
  * "socket NAME ours live", "unwatched NAME". Its log goes to stderr.
  */
 #include "api/node.h"
-#include "base/limits.h"
 #include "io/log_stderr.h"
 #include "node/kubelet/holders.h"
 #include "node/kubelet/plugin.h"

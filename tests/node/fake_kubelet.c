@@ -1,5 +1,4 @@
 #include "fake_kubelet.h"
-#include "base/limits.h"
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"

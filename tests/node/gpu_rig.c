@@ -1,5 +1,5 @@
 #include "gpu_rig.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/gpu/child.h"
 #include "node/mps/launch.h"
 #include "run/loop.h"
@@ -17,12 +17,11 @@ __attribute__((constructor)) static void maybe_be_the_child(int argc, char **arg
 	struct fl_io *io;
 	int status;
 
-	if (argc < 6 || strcmp(argv[1], "gpu") != 0)
+	if (argc < 4 || strcmp(argv[1], "gpu") != 0)
 		return;
 	(void)prctl(PR_SET_DUMPABLE, 0);   /* an ordered crash leaves no core */
-	options.library = argv[3];
-	options.proc = argv[5];
-	options.cuda = argc > 6;
+	options.proc = argv[3];
+	options.cuda = argc > 4;
 	io = fl_posix_new(NULL);
 	status = io && fl_gpu_child_run(io, &options, NULL) >= 0 ? 0 : 1;
 	io = fl_io_free(io);

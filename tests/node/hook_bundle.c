@@ -1,5 +1,4 @@
 #include "hook_bundle.h"
-#include "base/limits.h"
 #include "test_io.h"
 #include <stdio.h>
 #include <sys/stat.h>
@@ -65,9 +64,8 @@ static void warn(const char *text)
 	(void)snprintf(hook_warned, sizeof hook_warned, "%s", text);
 }
 
-int run_hook(struct fl_io *io, const char *dir, struct fl_hook hook, struct fl_err *err)
+int run_hook_over(const struct fl_fs *fs, const char *dir, struct fl_hook hook, struct fl_err *err)
 {
-	const struct fl_fs *fs = fl_io_fs(io);
 	int fd = fs->open(fs, AT_FDCWD, hook_at(dir, "state"), O_RDONLY | O_CLOEXEC, 0), r;
 
 	hook_warned[0] = '\0';
@@ -77,6 +75,11 @@ int run_hook(struct fl_io *io, const char *dir, struct fl_hook hook, struct fl_e
 	r = fl_hook_run(fs, fd, &hook, err);
 	fs->close(fs, fd);
 	return r;
+}
+
+int run_hook(struct fl_io *io, const char *dir, struct fl_hook hook, struct fl_err *err)
+{
+	return run_hook_over(fl_io_fs(io), dir, hook, err);
 }
 
 int hook(struct fl_io *io, const char *dir, const char *link, const char *folder, struct fl_err *err)

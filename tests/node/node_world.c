@@ -1,5 +1,5 @@
 #include "node_world.h"
-#include "base/limits.h"
+#include "base/units.h"
 
 static int boot(struct sim_process *process)
 {

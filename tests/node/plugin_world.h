@@ -6,7 +6,7 @@
  *     CHECK(comes(&w, GPU, "GPU-0 GPU-1!", SOON));
  */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "fake_kubelet.h"
 #include "node_world.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* The agent as a whole: real children on a fake driver, a kubelet and a disk, and what a restart leaves of it. */
 #include "agent_world.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/child.h"
 #include "test_io.h"
 #include <fcntl.h>
@@ -287,7 +287,7 @@ TEST_ONCE(a_gpu_is_explained_by_its_address_and_by_its_uuid)
 	CHECK(fl_str_eq(fl_buf_view(&by_address), fl_buf_view(&by_uuid)));
 	CHECK(is_explained(&w, &fl_card_kind, uuid(&w, 1), &by_uuid));
 	CHECK(!is_explained(&w, &fl_card_kind, "GPU-none", &by_uuid));
-	CHECK(strstr(w.err.text, "there is no Card GPU-none, and nobody has said anything of it; there are "));
+	CHECK(strstr(w.err.text, "there is no Card GPU-none, and no plan mentions it; there are "));
 	CHECK(strstr(w.err.text, address) != NULL);
 }
 

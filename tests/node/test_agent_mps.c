@@ -1,12 +1,18 @@
 /* MPS as a whole: the agent, real children on a fake driver, and the daemons that it starts. */
 #include "agent_world.h"
-#include "base/limits.h"
+#include "test_io.h"
+#include "base/units.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define PIPE "nvidia.com/gpu/pipe"
+#define PIDFILE PIPE "/nvidia-cuda-mps-control.pid"
+#define REMEMBERED "nvidia.com/gpu/.daemon"
 
 /* The directory of MPS; what lies there is unmounted at the end, and daemons end with the rig. */
 struct mps {
@@ -14,24 +20,41 @@ struct mps {
 	struct world *w;
 };
 
+static const char *below(const struct mps *mps, const char *name)
+{
+	static char path[200];
+
+	(void)snprintf(path, sizeof path, "%s/%s", mps->root, name);
+	return path;
+}
+
+/* 0: none. */
+static pid_t pid_in(const struct mps *mps, const char *name)
+{
+	FILE *file = fopen(below(mps, name), "r");
+	char text[64] = "";
+	long pid = file && fgets(text, sizeof text, file) ? strtol(text, NULL, 10) : 0;
+
+	if (file)
+		(void)fclose(file);
+	return pid > 1 ? (pid_t)pid : 0;
+}
+
+static void kill_named(const struct mps *mps, const char *name)
+{
+	pid_t pid = pid_in(mps, name);
+
+	if (pid)
+		(void)kill(pid, SIGKILL);
+}
+
 static void mps_auto_(struct mps *mps)
 {
-	char path[200];
-
 	agent_down(mps->w);
-	(void)snprintf(path, sizeof path, "%s/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid", mps->root);
-	{
-		FILE *file = fopen(path, "r");
-		char text[32] = "";
-		long pid = file && fgets(text, sizeof text, file) ? strtol(text, NULL, 10) : 0;
-
-		if (pid > 1)
-			(void)kill((pid_t)pid, SIGKILL);
-		if (file)
-			(void)fclose(file);
-	}
-	(void)snprintf(path, sizeof path, "%s/shm", mps->root);
-	(void)umount2(path, MNT_DETACH);
+	kill_named(mps, PIDFILE);
+	kill_named(mps, REMEMBERED);
+	(void)umount2(below(mps, "shm"), MNT_DETACH);
+	(void)umount2(below(mps, PIPE), MNT_DETACH);
 }
 
 static int mps_up(struct mps *mps, struct world *w)
@@ -117,21 +140,6 @@ static bool another_daemon(struct world *w, int than)
 	return mps_pid(w) && mps_pid(w) != than;
 }
 
-/* Gone, or waiting for somebody to take note of its end. */
-static bool is_dead(int pid)
-{
-	char path[40], state = 'Z';
-	FILE *file;
-
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	file = fopen(path, "r");
-	if (file && fscanf(file, "%*d %*s %c", &state) != 1)
-		state = 'Z';
-	if (file)
-		(void)fclose(file);
-	return state == 'Z';
-}
-
 static bool daemon_is(struct world *w, int pid)
 {
 	return mps_pid(w) == pid;
@@ -157,6 +165,15 @@ static bool mps_complains(struct world *w, int arg)
 
 	(void)arg;
 	return mps && fl_str_starts(mps->message, FL_S("the MPS control daemon does not take its limits: 25%"));
+}
+
+static bool mps_does_not_start(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_mps *mps = mps_see(w, &arena);
+
+	(void)arg;
+	return mps && mps->message.len;
 }
 
 static bool held_is(struct world *w, int held)
@@ -280,20 +297,23 @@ TEST_ONCE(mps_a_silent_daemon_that_nobody_needs_is_replaced)
 	CHECK(until(&w, shares_are, 'H'));
 }
 
-#define PIDFILE "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"
-
-static const char *below(const struct world *w, const char *name)
-{
-	static char path[200];
-
-	(void)snprintf(path, sizeof path, "%s/%s", w->rig.folder, name);
-	return path;
-}
-
 static bool is_marked(struct world *w, int arg)
 {
+	char path[200];
+
 	(void)arg;
-	return access(below(w, "mps/nvidia.com/gpu/.started"), F_OK) == 0;
+	(void)snprintf(path, sizeof path, "%s/mps/nvidia.com/gpu/.started", w->rig.folder);
+	return access(path, F_OK) == 0;
+}
+
+static bool folders(const char *in, int depth)
+{
+	char command[1000];
+	int n = snprintf(command, sizeof command, "mkdir -p %s", in);
+
+	while (depth--)
+		n += snprintf(command + n, sizeof command - (size_t)n, "/d");
+	return system(command) == 0;
 }
 
 TEST_ONCE(mps_a_daemon_is_replaced_whatever_it_was_at_and_whatever_pods_leave_there)
@@ -310,11 +330,119 @@ TEST_ONCE(mps_a_daemon_is_replaced_whatever_it_was_at_and_whatever_pods_leave_th
 	CHECK(until(&w, shares_are, 'H'));
 
 	pid = mps_pid(&w);   /* Pods may write to the daemon's directory */
-	CHECK(unlink(below(&w, PIDFILE)) == 0 && mkdir(below(&w, PIDFILE), 0700) == 0);
-	CHECK(mkdir(below(&w, PIDFILE "/in"), 0700) == 0);
+	CHECK(unlink(below(&mps, PIDFILE)) == 0 && mkdir(below(&mps, PIDFILE), 0700) == 0);
+	CHECK(mkdir(below(&mps, PIDFILE "/in"), 0700) == 0);
+	CHECK(folders(below(&mps, PIPE), 40));
 	CHECK(kill(pid, SIGKILL) == 0);
 	CHECK(until(&w, another_daemon, pid));
 	CHECK(until(&w, shares_are, 'H'));
+}
+
+/* Pods take its pid file away: the daemon is known all the same, by this agent and by the next. */
+TEST_ONCE(mps_a_daemon_is_found_again_without_its_pid_file)
+{
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	pid = mps_pid(&w);
+	agent_down(&w);
+	CHECK(unlink(below(&mps, PIDFILE)) == 0);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, daemon_is, pid) && until(&w, shares_are, 'H'));
+	agent_down(&w);
+	CHECK(unlink(below(&mps, REMEMBERED)) == 0);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, daemon_is, pid) && until(&w, shares_are, 'H'));
+	agent_down(&w);
+	w.config = NULL;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 0) && until(&w, forgets_mps, 0));
+	CHECK(is_dead(pid));
+}
+
+/* A link in the place of its pid file, put there after the directory was emptied. */
+TEST_ONCE(mps_no_link_of_a_pod_leads_the_daemon_out_of_its_directory)
+{
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	CHECK(folders(below(&mps, PIPE), 0));
+	CHECK(test_write_file(below(&mps, "nvidia.com/gpu/outside"), "precious"));
+	OK(mps_order(&mps, "link"));
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, mps_does_not_start, 0));
+	CHECK(file_says(&mps, "nvidia.com/gpu/outside", "precious"));
+	OK(mps_order(&mps, ""));
+	CHECK(until(&w, shares_are, 'H'));
+	CHECK(file_says(&mps, "nvidia.com/gpu/outside", "precious"));
+}
+
+/* What Pods write there fills neither the host's /run nor anything else, and runs nowhere. */
+TEST_ONCE(mps_the_directory_of_pods_is_a_small_file_system_until_mps_is_off)
+{
+	struct statvfs of;
+	struct stat here, above;
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	CHECK(statvfs(below(&mps, PIPE), &of) == 0);
+	CHECK_INT(of.f_blocks * of.f_frsize, FL_MIB);
+	CHECK_INT(of.f_files, 4096);
+	CHECK_INT(of.f_flag & (ST_NOSUID | ST_NODEV | ST_NOEXEC), ST_NOSUID | ST_NODEV | ST_NOEXEC);
+	CHECK(stat(below(&mps, PIPE), &here) == 0);
+	pid = mps_pid(&w);
+	agent_down(&w);
+	CHECK(kill(pid, SIGKILL) == 0);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, another_daemon, pid) && until(&w, shares_are, 'H'));
+	CHECK(stat(below(&mps, PIPE), &above) == 0);
+	CHECK_INT(above.st_dev, here.st_dev);   /* Pods have it open: they must see the next daemon there */
+	agent_down(&w);
+	w.config = NULL;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 0) && until(&w, forgets_mps, 0));
+	CHECK(stat(below(&mps, PIPE), &here) == 0 && stat(below(&mps, ""), &above) == 0);
+	CHECK_INT(here.st_dev, above.st_dev);
+}
+
+/* One beside the first, which commands still reach. */
+static int start_second(struct world *w, const struct mps *mps)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	const struct fl_mps *is = mps_see(w, &arena);
+	char command[900];
+
+	(void)snprintf(command, sizeof command,
+		       "cd %s/" PIPE " && mv control first && rm *.pid && CUDA_MPS_PIPE_DIRECTORY=%s/" PIPE
+		       " CUDA_MPS_LOG_DIRECTORY=%s/nvidia.com/gpu/log %.*s -d && mv first control",
+		       mps->root, mps->root, mps->root, FL_ARG(is ? is->program : FL_S("false")));
+	return system(command) == 0 ? pid_in(mps, PIDFILE) : 0;
+}
+
+/* As a former agent left them. */
+TEST_ONCE(mps_off_ends_every_daemon_of_the_resource)
+{
+	int first, second;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	first = mps_pid(&w);
+	second = start_second(&w, &mps);
+	CHECK(second > 1 && second != first);
+	agent_down(&w);
+	w.config = NULL;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 0) && until(&w, forgets_mps, 0));
+	CHECK(is_dead(first) && is_dead(second));
+	CHECK_INT(w.killed, 1);   /* the second is asked in vain */
 }
 
 /* Switched off: the daemon is asked to end, by the program of its driver, the compute mode is what it was, and nothing
@@ -344,7 +472,7 @@ TEST_ONCE(mps_off_leaves_nothing_behind)
 	}
 }
 
-/* ---- a record without the daemon's program, as agents wrote it before ---- */
+/* ---- records that this agent would not write ---- */
 
 struct old {
 	struct fl_journal_open open;
@@ -362,7 +490,8 @@ static bool is_done(struct world *w, int arg)
 	return !fl_op_busy(&w->old->open.op) && !fl_op_busy(&w->old->append.op);
 }
 
-static int keep_bare_record(struct world *w, const struct mps *mps)
+/* In the place of the one that is there: these lines before its last one. */
+static int keep_record(struct world *w, uint8_t format, const char *lines)
 {
 	struct old old = { .open = { .op = { .done = ignore, .err = &w->err }, .dir = w->state, .name = "agent" },
 			   .append.op = { .done = ignore } };
@@ -378,8 +507,8 @@ static int keep_bare_record(struct world *w, const struct mps *mps)
 	item = fl_journal_get(old.open.journal, FL_S("mps/" GPU));
 	for (rest = item ? item->value : FL_S(""); fl_str_split(&rest, '\n', &line);)
 		;
-	(void)snprintf(text, sizeof text, "%s\n%.*s", mps->root, FL_ARG(line));
-	fl_journal_put(old.open.journal, &old.append, 1, FL_S("mps/" GPU), fl_str(text));
+	(void)snprintf(text, sizeof text, "%s\n%.*s", lines, FL_ARG(line));
+	fl_journal_put(old.open.journal, &old.append, format, FL_S("mps/" GPU), fl_str(text));
 	kept = until(w, is_done, 0) && old.append.op.result >= 0 && line.len;
 	fl_journal_close(old.open.journal);
 	return kept ? 0 : -FL_E_IO;
@@ -395,7 +524,7 @@ TEST_ONCE(mps_a_record_without_the_program_is_read_and_completed)
 	CHECK(until(&w, shares_are, 'H'));
 	pid = mps_pid(&w);
 	agent_down(&w);
-	OK(keep_bare_record(&w, &mps));
+	OK(keep_record(&w, 1, mps.root));
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, daemon_is, pid) && until(&w, shares_are, 'H'));
 	agent_down(&w);
@@ -404,6 +533,27 @@ TEST_ONCE(mps_a_record_without_the_program_is_read_and_completed)
 	CHECK(until(&w, modes_are, 0) && until(&w, forgets_mps, 0));
 	CHECK(is_dead(pid));
 	CHECK_INT(w.killed, 0);
+}
+
+/* As an agent wrote it that took a directory with a line break: nothing is done in the wrong directory. */
+TEST_ONCE(mps_a_record_with_a_line_too_many_is_set_aside)
+{
+	struct fl_err why = { 0 };
+	int pid;
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, shares_are, 'H'));
+	pid = mps_pid(&w);
+	agent_down(&w);
+	OK(keep_record(&w, 2, "/run/a\nb/nvidia/mps\n/usr/bin/nvidia-cuda-mps-control\n"));
+	w.config = NULL;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(fl_mps_unread(&w.agent.mps, &why));
+	CHECK_STR(fl_str(why.text), "mps/nvidia.com/gpu: it is damaged");
+	CHECK(!is_dead(pid));
 }
 
 /* Whatever step it was at when it was killed, the next agent goes on from there. */

@@ -1,7 +1,7 @@
 /* CDI files as a runtime finds them, and a directory to which everything happens, in a world with a clock of its
  * own. */
-#include "base/limits.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "node/host/cdi.h"
 #include "node_world.h"
 #include "plan/gpu/cdi.h"

@@ -1,5 +1,5 @@
 /* The command line and files on a disk, until Settings are there. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/settings/config.h"
 #include "run/memory.h"
 #include "test.h"

@@ -1,7 +1,6 @@
 /* Who has the GPU driver open: a /proc of ours, in a temporary directory. */
 #include "node/gpu/driver_users.h"
 #include "node/host/processes.h"
-#include "base/limits.h"
 #include "io/posix.h"
 #include "test.h"
 #include <errno.h>

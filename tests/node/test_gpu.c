@@ -1,8 +1,9 @@
 /* The driver's feeder on the fake driver, through real children that hang, crash and are killed. None of it is
  * tortured: the children are processes of their own. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fake/nvml/call.h"
 #include "gpu_rig.h"
+#include "io/supervisor.h"
 #include "test_io.h"
 #include <dlfcn.h>
 #include <errno.h>

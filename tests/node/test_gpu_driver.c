@@ -1,9 +1,10 @@
 /* A driver that comes late, refuses, goes and becomes another one: as test_gpu, through real children. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "gpu_rig.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool is_clean(struct gpu_rig *rig, int gpu)
@@ -13,6 +14,15 @@ static bool is_clean(struct gpu_rig *rig, int gpu)
 	return card && card->clean >= FL_CARD_CLEAN_MAX;
 }
 
+static bool has_no_child(struct gpu_rig *rig, int arg)
+{
+	siginfo_t info;
+
+	(void)rig;
+	(void)arg;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0;
+}
+
 TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
 {
 	RIG(rig, "two-t4", RIG_NO_LIBRARY);
@@ -20,10 +30,23 @@ TEST_ONCE(a_driver_that_comes_late_is_found_and_cards_are_known_before)
 	CHECK(rig_see_driver(&rig)->message.len > 0);
 	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_UNASKED);
 	CHECK_STR(rig_see_card(&rig, 1)->vendor, "10de");
-	CHECK_INT(fl_gpu_state(rig.gpu).calls, 0);
+	CHECK(rig_until(&rig, has_no_child, 0));
 	OK_ERR(rig_tree(&rig, true, &err), &err);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 	CHECK_INT(rig_see_card(&rig, 1)->answer, FL_CARD_ANSWERS);
+}
+
+TEST_ONCE(its_child_begins_before_the_driver_is_looked_for)
+{
+	RIG(rig, "two-t4", RIG_NO_LIBRARY | RIG_LATER);
+	while (waitpid(-1, NULL, 0) > 0)
+		;   /* those of tests before this one */
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	while (has_no_child(&rig, 0))
+		rig_turn(&rig, 0);
+	CHECK(!rig_see_driver(&rig));
+	CHECK(rig_driver(&rig, FL_DRIVER_ABSENT));
+	CHECK(rig_until(&rig, has_no_child, 0));   /* nor is it kept for nothing */
 }
 
 TEST_ONCE(another_root_in_the_configuration_is_searched_at_once)

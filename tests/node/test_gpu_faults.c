@@ -1,6 +1,6 @@
 /* What the driver's feeder tells of faults, and which looks count as clean ones since then. None of it is tortured: the
  * children are processes of their own. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fake/nvml/call.h"
 #include "gpu_rig.h"
 #include "test_io.h"

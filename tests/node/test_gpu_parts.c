@@ -1,5 +1,5 @@
 /* What needs no process: names of partitions, capabilities, what children say, storms, what an answer means. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fake/elf_file.h"
 #include "node/gpu/child.h"
 #include "node/gpu/events.h"

@@ -1,6 +1,6 @@
 /* Who has which device, as a kubelet of ours tells it, in a world with a clock of its own. */
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
 #include "grpc/server.h"
@@ -160,7 +160,7 @@ static int world_start(struct world *w)
 {
 	const struct fl_holders_options options = { .dir = "/pods", .looked = looked, .arg = w };
 	static const struct fl_kind *const kinds[] = { &fl_holder_kind, &fl_active_kind, &fl_card_kind,
-						       &fl_health_kind, &fl_settings_kind };
+						       &fl_health_kind, &fl_settings_kind, &fl_booking_kind };
 
 	w->told = FL_BUF(8 * FL_KIB);
 	w->text = FL_BUF(4 * FL_KIB);
@@ -360,6 +360,72 @@ TEST_ONCE(nothing_waits_for_a_kubelet_that_is_not_there)
 	TELLS(w, A);
 	OK_ERR(kubelet_start(&w), &w.err);
 	CHECK(comes(&w, KNOWN_A, FL_NS_PER_S));
+}
+
+/* What the agent before has left in the book: "space/pod/container resource device". */
+static int book(struct world *w, const char *entry)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_feed *feed = fl_loop_feed(w->loop, &fl_booking_kind);
+	struct fl_str rest = fl_str(entry), owner = { 0 }, space, pod, resource = { 0 };
+	struct fl_booking booking = { .devices = { .at = &rest, .len = 1 } };
+	struct fl_str name;
+
+	(void)fl_str_split(&rest, ' ', &owner);
+	(void)fl_str_split(&rest, ' ', &resource);
+	name = fl_arena_printf(&arena, "%.*s/%.*s", FL_ARG(owner), FL_ARG(resource));
+	(void)fl_str_split(&owner, '/', &space);
+	(void)fl_str_split(&owner, '/', &pod);
+	if (!name.p)
+		return fl_fail(&w->err, FL_E_NOMEM, "no memory for the book");
+	booking.has.devices = 1;
+	FL_SET(FL_IN(&booking, meta), name, name);
+	FL_SET(&booking, resource, resource);
+	FL_SET(&booking, pod_space, space);
+	FL_SET(&booking, pod, pod);
+	FL_SET(&booking, container, owner);
+	fl_feed_begin(feed);
+	if (fl_feed_put(feed, &booking, &w->err) < 0)
+		return -FL_E_NOMEM;
+	fl_feed_synced(feed);
+	return fl_holders_remember(w->holders, &w->err);
+}
+
+#define KNOWN_Q "ns/q/c/a/b=Z"
+
+TEST_ONCE(who_is_in_the_book_holds_it_while_no_kubelet_answers)
+{
+	WORLD(w);
+
+	OK_ERR(book(&w, "ns/q/c a/b Z"), &w.err);
+	pass(&w, 2 * FL_HOLDERS_GRACE);
+	CHECK_STR(known(&w), KNOWN_Q);
+}
+
+TEST_ONCE(who_is_in_the_book_holds_it_until_a_kubelet_that_knows_all_tells_of_others)
+{
+	WORLD(w);
+
+	OK_ERR(book(&w, "ns/q/c a/b Z"), &w.err);
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A " " KNOWN_Q, 2 * FL_NS_PER_S));
+	pass(&w, FL_HOLDERS_GRACE - 5 * FL_NS_PER_S);
+	CHECK_STR(known(&w), KNOWN_A " " KNOWN_Q);
+	CHECK(comes(&w, KNOWN_A, 10 * FL_NS_PER_S));
+	OK_ERR(book(&w, "ns/q/c a/b Z"), &w.err);   /* read late: the kubelet has told all */
+	CHECK_STR(known(&w), KNOWN_A);
+}
+
+TEST_ONCE(what_a_kubelet_tells_of_a_container_counts_more_than_the_book)
+{
+	WORLD(w);
+
+	TELLS(w, "ns/q/c a/b Y");
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, "ns/q/c/a/b=Y", 2 * FL_NS_PER_S));
+	OK_ERR(book(&w, "ns/q/c a/b Z"), &w.err);
+	CHECK_STR(known(&w), "ns/q/c/a/b=Y");
 }
 
 /* ---- who is told of a card's health ---- */

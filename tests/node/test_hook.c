@@ -1,5 +1,5 @@
 /* The hook in containers of every kind, those among them that want out. What is outside must stay as it was. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "hook_bundle.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,5 +1,6 @@
 /* What the hook writes for a container's loader, and over /proc: the linker's cache, cuda-compat, the parameters. */
 #include "hook_bundle.h"
+#include "io/posix.h"
 #include "node/host/ld_cache.h"
 #include "test.h"
 #include "test_io.h"
@@ -480,6 +481,44 @@ TEST_ONCE(what_is_no_regular_file_is_not_opened)
 		CHECK(!(event.mask & IN_OPEN));
 	(void)close(fd);
 	CHECK_STR(cache_says(dir, "libcuda.so.1"), "libcuda.so.1=" DRIVER "/libcuda.so.550.54.15 ");
+}
+
+/* A neighbour with the same volume: once a library has been looked at, a FIFO lies in its place. */
+static const char *library, *fifo;
+static int swaps;
+
+static int stat_and_swap(const struct fl_fs *fs, int dir, const char *path, int flags, struct fl_stat *ret)
+{
+	int r = fl_posix_fs.stat(fs, dir, path, flags, ret);
+	struct stat is = { 0 };
+
+	if (r == 0 && stat(library, &is) == 0 && is.st_ino == ret->ino && S_ISREG(is.st_mode))
+		swaps += renameat2(AT_FDCWD, library, AT_FDCWD, fifo, RENAME_EXCHANGE) == 0;
+	return r;
+}
+
+TEST_ONCE(what_takes_the_place_of_a_file_that_was_looked_at_is_not_opened)
+{
+	const struct fl_hook hook = { .folders = { (struct fl_str[]){ FL_S(DRIVER) }, 1, 1 } };
+	const char *dir = test_dir();
+	struct fl_fs fs = fl_posix_fs;
+	struct fl_err err = { 0 };
+	struct inotify_event event;
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	make_driver(dir, DRIVER, "");
+	library = strdup(hook_at(dir, "bundle/rootfs" DRIVER "/libcuda.so.550.54.15"));
+	fifo = strdup(hook_at(dir, "bundle/rootfs" DRIVER "/fifo"));
+	CHECK(library && fifo && mkfifo(fifo, 0600) == 0);
+	CHECK(fd >= 0 && inotify_add_watch(fd, fifo, IN_OPEN) >= 0);
+	fs.stat = stat_and_swap;
+	OK_ERR(run_hook_over(&fs, dir, hook, &err), &err);
+	CHECK_INT(swaps, 1);
+	CHECK(read(fd, &event, sizeof event) < 0);
+	(void)close(fd);
+	CHECK_STR(cache_says(dir, "libcuda.so.1"), "libcuda.so.1=" DRIVER "/libcuda.so.550.54.15 ");
+	free((char *)library);
+	free((char *)fifo);
 }
 
 /* ---- what the container's own files forbid does not stop it ---- */

@@ -1,5 +1,5 @@
 /* What the host has of the driver: trees of our own, those of the fake driver, and looks that fail. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "fake/nvml/control.h"
 #include "host_tree.h"
 #include "keys_check.h"
@@ -452,6 +452,34 @@ TEST(what_the_host_has_follows_the_driver_and_the_cards)
 	OK_ERR(put_driver(&w, NULL), &w.err);
 	node_pass(&w.node, FL_NS_PER_S);
 	GOT(see(&w));   /* a driver that goes takes nothing from the containers that have it */
+}
+
+/* While the driver is asked for its cards. */
+TEST(files_that_were_looked_for_ahead_are_taken_for_a_moment)
+{
+	WORLD(w);
+
+	OK(put_file(&w, "/drv/dev/x"));
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.1.0"));
+	fl_host_files_early(&w.sink.sink, FL_S("/drv"), FL_S("1.0"));
+	node_pass(&w.node, FL_NS_PER_MS);
+	OK(put_file(&w, "/drv/usr/lib64/libnvidia-ml.so.1.0"));
+	OK_ERR(put_driver(&w, "1.0"), &w.err);
+	CHECK(comes(&w, "1.0/", 1) || test_tortured());   /* as they were */
+	OK_ERR(put_card(&w, 3), &w.err);
+	CHECK(comes(&w, "1.0/", 2));                      /* once */
+
+	/* Another version's are of no use, and neither are old ones. */
+	fl_host_files_early(&w.sink.sink, FL_S("/drv"), FL_S("3.0"));
+	node_pass(&w.node, FL_NS_PER_MS);
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.2.0"));
+	OK_ERR(put_driver(&w, "2.0"), &w.err);
+	CHECK(comes(&w, "2.0/", 1));
+	fl_host_files_early(&w.sink.sink, FL_S("/drv"), FL_S("4.0"));
+	node_pass(&w.node, 2 * FL_HOST_EARLY);
+	OK(put_file(&w, "/drv/usr/lib64/libcuda.so.4.0"));
+	OK_ERR(put_driver(&w, "4.0"), &w.err);
+	CHECK(comes(&w, "4.0/", 1));
 }
 
 /* As at the start of a node of eight cards, of which the driver tells one after the other. */

@@ -1,5 +1,5 @@
 /* Unified memory's device nodes, made where they are missing: on a simulated disk, and what the Node says of them. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/decide.h"
 #include "node/host/host.h"
 #include "node_world.h"

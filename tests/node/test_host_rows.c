@@ -1,5 +1,5 @@
 /* node-interfaces.md §13.7: what is found of a driver on the hosts that there are, row by row. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "host_tree.h"
 #include "node/gpu/find.h"
 #include "test.h"

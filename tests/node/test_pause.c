@@ -1,5 +1,5 @@
 /* The operator's word over its socket, on a feeder with real children: when it is answered, and what with. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "gpu_rig.h"
 #include "http/client.h"
 #include "io/job.h"

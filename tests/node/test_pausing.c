@@ -1,7 +1,7 @@
 /* When the driver is released, and at whose word. */
 #include "node/pausing.h"
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "keys_check.h"
 #include "plan/gpu_facts.h"
 #include "rig.h"

@@ -1,5 +1,4 @@
 /* The bus as sysfs shows it: a tree of our own. */
-#include "base/limits.h"
 #include "node/gpu/pci.h"
 #include "io/io.h"
 #include "test.h"

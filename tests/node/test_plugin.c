@@ -1,6 +1,7 @@
 /* The device plugin and a kubelet that does what the real one does, in a world with a clock of its own. */
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
+#include "node/agent.h"
 #include "node/kubelet/plugin_in.h"
 #include "plugin_world.h"
 #include "test_io.h"

@@ -2,7 +2,7 @@
  * simulated time, against an API server that says what is written down here. */
 #include "api/core.h"
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/decide_pods.h"
 #include "node/kubelet/pods.h"
 #include "plan/gpu_facts.h"
@@ -155,9 +155,12 @@ static int add_facts(struct house *house)
 	int r = put(loop, &fl_settings_kind,
 		    FL_S("metadata: {name: settings}\nnode: n1\nboot: b1\nevictAfter: 1000\n"));
 
-	if (r == 0 && house->row->young)
+	if (r == 0)
 		r = put(loop, &fl_active_kind,
-			FL_S("metadata: {name: active}\ncontainers: []\nsince: 1\nsettled: true\n"));
+			house->row->young ?
+				FL_S("metadata: {name: active}\ncontainers: []\nsince: 1\nsettled: true\n") :
+				FL_S("metadata: {name: active}\ncontainers: []\nsince: -600000000000\n"
+				     "settled: true\n"));
 	if (r == 0)
 		r = put(loop, &fl_own_node_kind, FL_S("metadata: {name: n1}\n"));
 	if (r == 0)

@@ -1,6 +1,6 @@
 /* Whether CDI is on, as runtimes of our own tell it, in a world with a clock of its own. */
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "grpc/runtime.h"
 #include "grpc/runtime.pb-c.h"
 #include "grpc/server.h"

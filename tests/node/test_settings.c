@@ -1,5 +1,5 @@
 /* How this node hands out its GPUs: command line, environment, NVIDIA's file. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/yaml.h"
 #include "json/write.h"
 #include "node/settings/settings.h"
@@ -185,6 +185,11 @@ static const struct {
 	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
 	  "\"failRequestsGreaterThanOne\":true,\"mps\":true,\"mpsRoot\":\"/m\",\"untaken\":\"sharing.timeSlicing: is "
 	  "not taken: sharing.mps is there and wins, as with NVIDIA's plugin\"}" },
+	{ "also when it stands first", "--mps-root=/m", "", MPS "{" GPU4 "}, timeslicing: {renameByDefault: true, "
+		  "resources: [{name: gpu, replicas: 9}]}}",
+	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
+	  "\"failRequestsGreaterThanOne\":true,\"mps\":true,\"mpsRoot\":\"/m\",\"untaken\":\"sharing.timeSlicing: is "
+	  "not taken: sharing.mps is there and wins, as with NVIDIA's plugin\"}" },
 	{ "MPS: a directory alone shares nothing", "--mps-root=/m", "", "version: v1",
 	  "{\"unpooled\":true,\"mpsRoot\":\"/m\"}" },
 	{ "what comes beside cards, by the file", "", "",
@@ -326,6 +331,8 @@ static const struct {
 	  "--recovery-checks: '11' is no number from 1 to 10" },
 	{ "a directory of MPS that is none", "--mps-root=run/mps", NULL,
 	  "--mps-root: an absolute path with at most 200 bytes is wanted: /run/nvidia/mps" },
+	{ "a directory of MPS with a line break", "", "version: v1\nflags: {mpsRoot: \"/run/mps\\n/x\"}",
+	  "config.yaml: flags.mpsRoot: a path without control characters is wanted: /run/nvidia/mps" },
 	{ "GDS", "--gds-enabled=maybe", NULL, "--gds-enabled: 'maybe' is neither true nor false" },
 	{ "IMEX channels", "--imex-channel-ids=[0,1]", NULL,
 	  "--imex-channel-ids: '[0,1]' is neither [] nor [0]: the device plugin knows channel 0 only" },

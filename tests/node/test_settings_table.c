@@ -1,5 +1,5 @@
 /* The table of settings: what it says fits together, and docs/NODE.md lists the same. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/settings/in.h"
 #include "node/settings/settings.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* gpu_facts.h - facts for the plans of a node, written as JSON, and plans printed. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/yaml.h"
 #include "plan/plan.h"
 #include "test.h"

@@ -37,6 +37,7 @@
 
 static const struct {
 	const char *says, *settings, *driver, *host, *cards, *holders, *specs, *got, *served, *runtime;
+	const char *active;                    /* what the kubelet has told; NULL: all; "": nothing yet */
 } rows[] = {
 	{ "nobody has looked at the host yet: nothing", PLAIN, READY, "", ONE, "", "", "" },
 	{ "the driver is away: what was written stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
@@ -47,6 +48,16 @@ static const struct {
 	  "metadata: {name: host}\nversion: '550'\nlayout: b\nseen: 550/a\n", ONE, "", OLD, "" },
 	{ "row 8: without libcuda no file", PLAIN, READY, HOST "looked: /usr/lib64\n", ONE, "", OLD,
 	  "gone k.io-gpu\n" },
+	{ "row 8: until the kubelet has told who holds what, a Pod may need it", PLAIN, READY,
+	  HOST "looked: /usr/lib64\n", ONE, "", OLD, "", NULL, NULL, "" },
+	{ "row 8: a kubelet that is young has not told all", PLAIN, READY, HOST "looked: /usr/lib64\n", ONE, "", OLD,
+	  "", NULL, NULL, "settled: false\n" },
+	{ "until it has told, names stay whose cards are gone", PLAIN, READY, HOST, OTHER, "", OLD,
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\n7: *\nGPU-b: *\nGPU-z: *\nall: *\neach: *\n", NULL, NULL, "" },
+	{ "and so does a file that is switched off", PLAIN, READY, HOST, OTHER, "", GDS,
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n", NULL, NULL, "" },
+	{ "what is new is written at once", PLAIN, READY, HOST, OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n", NULL, NULL, "" },
 	{ "row 8: what a Pod holds stays as it was", PLAIN, READY, HOST "looked: /usr/lib64\n", ONE, HELD, OLD, "" },
 	{ "row 7: where the files are seen is not where the host has them",
 	  PLAIN "hook: /h\ndriverRoot: /run/nvidia/driver\n", READY,
@@ -299,6 +310,7 @@ TEST(the_file_from_facts)
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
 		struct fl_gpu_cdi_facts f = { 0 };
 		struct fl_plan plan;
+		struct fl_str told;
 
 		GOT(f.settings = facts_object(&arena, fl_settings_bind(), fl_str(row->settings)));
 		GOT(f.driver = facts_object(&arena, fl_driver_bind(), fl_str(row->driver)));
@@ -311,6 +323,11 @@ TEST(the_file_from_facts)
 					     &f.resource_len));
 		if (row->runtime)
 			GOT(f.runtime = facts_object(&arena, fl_runtime_bind(), fl_str(row->runtime)));
+		told = fl_arena_printf(&arena, "metadata: {name: active}\n%s",
+				       row->active ? row->active : "settled: true\n");
+		GOT(told.p);
+		if (!row->active || *row->active)
+			GOT(f.active = facts_object(&arena, fl_active_bind(), told));
 		fl_plan_init(&plan, &arena);
 		fl_gpu_cdi_plan(&f, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);

@@ -170,7 +170,7 @@ static const struct {
 	  SERVED(U("1")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
 	  "written yet*\nGPUsReady: False CDINotWritten: GPU-2 is not in the CDI file yet: *\n", true },
-	{ "so does what comes back", ON, TWO, WELL2, "",
+	{ "a recovered GPU waits for its CDI file", ON, TWO, WELL2, "",
 	  SERVED(U("1") ",{id: GPU-2, healthy: false, shown: GPU-2, card: '0000:02:00.0'}"), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
 	  "written yet*\nGPUsReady: False CDINotWritten: GPU-2 is not in the CDI file yet: *\n", true },
@@ -216,7 +216,7 @@ static const struct {
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\n", WELL1 SICK("0000:02:00.0", "2"), "",
 	  "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: False CardsUnhealthy: card 0000:02:00.0, which does not say who it is: Xid79: reboot\n" },
+	  "GPUsReady: False CardsUnhealthy: GPU at 0000:02:00.0 reports no UUID: Xid79: reboot\n" },
 	{ "one that was lost before it was handed out is in the list all the same, for its name is known", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n",
 	  WELL1 SICK("0000:02:00.0", "2"), "", "", SPEC, "", READY,
@@ -350,7 +350,7 @@ static const struct {
 	  "replicas: 2}]\n", CARD("2", ""), WELL2, HOLD("p.io/b", "'MIG-9::0'"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\np.io/b cdi-cri: MIG-9 x1 () leaving: *\n"
 	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
-	{ "I1: a part is nobody's while the whole card is held", ON "migStrategy: mixed\n",
+	{ "I1: a MIG device is nobody's while a Pod holds its GPU", ON "migStrategy: mixed\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it "
@@ -443,12 +443,12 @@ static const struct {
 	{ "of a card that nothing is remembered of, only what is held is listed", ON, LOST1, SICK1,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\n"
-	  "GPUsReady: False CardsUnhealthy: card 0000:01:00.0, which does *\n" },
+	  "GPUsReady: False CardsUnhealthy: GPU at 0000:01:00.0 reports no *\n" },
 	{ "a card that has moved to another place is there once", ON,
 	  LOST1 "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 0\n",
 	  SICK1 WAS("") WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: False CardsUnhealthy: card 0000:01:00.0, which does *\n" },
+	  "GPUsReady: False CardsUnhealthy: GPU at 0000:01:00.0 reports no *\n" },
 	{ "without a driver nothing is remembered into a list", ON, LOST1, SICK1 WAS(""), "", "", SPEC, "",
 	  "metadata: {name: driver}\nstate: Absent\n", "GPUsReady: False DriverNotReady: *\n" },
 	{ "who holds a device gets no new list before its file is there", ON, CARD("1", ""), WELL1,
@@ -462,11 +462,11 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
 	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
-	  "GPUConfigApplied: False Wrong: x is wrong\n" },
+	  "GPUConfigApplied: False Invalid: x is wrong\n" },
 	{ "what is not taken of it is told too, and no card is unready for that", ON "untaken: x is not taken\n",
 	  CARD("1", ""), WELL1, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n"
-	  "GPUConfigApplied: False NotTaken: x is not taken\n" },
+	  "GPUConfigApplied: False PartlyIgnored: x is not taken\n" },
 };
 
 static void print_unit(const struct fl_unit *unit, struct fl_buf *out)
@@ -509,7 +509,7 @@ static void print_plan(const struct fl_plan *plan, struct fl_buf *out)
 			for (uint32_t i = 0; i < node->status.conditions.len; i++) {
 				const struct fl_condition *c = &node->status.conditions.at[i];
 
-				if (fl_str_eq(c->reason, FL_S("Taken")) && c->status == FL_CONDITION_TRUE)
+				if (fl_str_eq(c->reason, FL_S("Applied")) && c->status == FL_CONDITION_TRUE)
 					continue;   /* as it is nearly always */
 				fl_buf_printf(out, "%.*s: %s %.*s: %.*s\n", FL_ARG(c->type),
 					      fl_name(&fl_condition_status_names, (int)c->status), FL_ARG(c->reason),
@@ -722,8 +722,8 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 
 #define WAS_READY \
 	"status: {conditions: [{type: GPUsReady, status: 'True', reason: Ready, message: as it was, " \
-	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: GPUConfigApplied, status: 'False', reason: NotTaken, " \
-	"message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
+	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: GPUConfigApplied, status: 'False', " \
+	"reason: PartlyIgnored, message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
 #define BEGUN ON "started: 100000000000\n"
 #define SOON(n) "GPU-" n " is not in the CDI file yet: it is written in a moment"
 #define KEPT "GPUsReady: True Ready: as it was\n"
@@ -748,9 +748,9 @@ static const struct {
 	  WELL1 SICK("0000:02:00.0", "2"), WAS_READY, "GPUsReady: False CDINotWritten: GPU-1 *: Xid79: reboot\n", 1 },
 	{ "on a node that is new nothing is said before it is known", BEGUN, UP, TWO, WELL2, "", "", 1 },
 	{ "nor is a configuration that is being read", BEGUN "waits: for the label\n", READY, TWO, WELL2, WAS_READY,
-	  KEPT "GPUConfigApplied: False NotTaken: x\n", 1 },
+	  KEPT "GPUConfigApplied: False PartlyIgnored: x\n", 1 },
 	{ "a label that names none is told at once", BEGUN "waits: for one\nmessage: no file a\n", READY, TWO, WELL2,
-	  WAS_READY, "GPUsReady: False ConfigurationUnknown: *\nGPUConfigApplied: False Wrong: *\n", 1 },
+	  WAS_READY, "GPUsReady: False ConfigurationUnknown: *\nGPUConfigApplied: False Invalid: *\n", 1 },
 	{ "of many devices four are named", BEGUN, READY, MANY, MANY_WELL, WAS_READY,
 	  "GPUsReady: False CDINotWritten: " SOON("1") "; " SOON("2") "; " SOON("3") "; " SOON("4")
 	  "; 2 more devices\n",

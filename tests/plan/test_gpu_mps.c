@@ -24,6 +24,9 @@
 #define HOLD(id) \
 	"---\nmetadata: {name: t/j/c/r}\nresource: nvidia.com/gpu\ndevices: ['" id "']\npodNamespace: t\npod: j\n" \
 	"container: c\n"
+#define UNTOLD \
+	"MPSReady False MPSStops: the MPS daemon of nvidia.com/gpu stops when no Pod holds a share: the kubelet has " \
+	"not told yet who does\n"
 #define HOST "metadata: {name: host}\nversion: '5'\nlayout: a\nseen: 5/a\nroot: /\n"
 #define PROGRAMS "paths: [{what: Binary, path: /usr/bin/nvidia-smi}, {what: Binary, path: " \
 		 "/usr/bin/nvidia-cuda-mps-control}]\n"
@@ -31,6 +34,7 @@
 static const struct {
 	const char *says, *settings, *cards, *daemon, *holders, *got;
 	const char *driver, *host;             /* NULL: ready; with the programs */
+	const char *active;                    /* what the kubelet has told; NULL: all; "": nothing yet */
 } rows[] = {
 	{ "nothing is asked: nothing is wanted", OFF, FREE, "", "", "" },
 	{ "first the GPUs are recorded, and nothing is done to them", ON, FREE, "", "",
@@ -147,6 +151,25 @@ static const struct {
 	  "node: n1\nunpooled: true\nmps: true\nmpsRoot: /m\n"
 	  "sharing: [{resource: nvidia.com/gpu, renamed: nvidia.com/gpu.shared, replicas: 4}]\n", CARD("1", ""),
 	  DAEMON("Stopped"), "", "gone\ndaemon Stopped cards 1 sick: *\nMPSReady False*\n" },
+
+	{ "switched off, and no kubelet has told who holds a share: the daemon stays", OFF, TAKEN,
+	  DAEMON("Ready") SET, "", "daemon Ready cards 2 sick: *\n" UNTOLD "at 600000000000\n", NULL, NULL, "" },
+	{ "nor has one that is young", OFF, TAKEN, DAEMON("Ready") SET, "", "daemon Ready cards 2 sick: *\n" UNTOLD,
+	  NULL, NULL, "settled: false\n" },
+	{ "one that never answers is not waited for for ever", OFF "started: -540000000000\n", TAKEN,
+	  DAEMON("Ready") SET, "", "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", NULL, NULL, "" },
+	{ "but who is in the book is", OFF "started: -540000000000\n", TAKEN, DAEMON("Ready") SET, HOLD("GPU-1::0"),
+	  "daemon Ready cards 2 sick: *\nMPSReady False MPSStops*t/j does\n", NULL, NULL, "" },
+	{ "a daemon that has ended is forgotten", OFF, FREE, DAEMON("Stopped"), "", "gone\n", NULL, NULL, "" },
+	{ "a deaf one stays: somebody may need it", ON, TAKEN, DAEMON("Deaf") SET "fails: 1\nmessage: deaf\n", "",
+	  "mode 1 3\nmode 2 3\ndaemon Deaf 1=10000M 2=10000M 25% cards 2 sick: deaf\nMPSReady False MPSDaemon*\n"
+	  "at 600000000000\n", NULL, NULL, "" },
+	{ "a driver that is paused waits for it", ON, TAKEN, DAEMON("Ready") SET, "",
+	  "daemon Ready cards 2 sick: *\n" UNTOLD, "metadata: {name: driver}\nstate: Paused\n", NULL,
+	  "settled: false\n" },
+	{ "nothing else does: what is shared is shared at once", ON, FREE, "", "",
+	  "daemon Stopped cards 2 sick: the MPS control daemon is being started\nMPSReady False MPSStarts*\n", NULL,
+	  NULL, "" },
 };
 
 static void print_want(const struct fl_want *want, struct fl_buf *out)
@@ -205,6 +228,11 @@ TEST(each_step_and_each_state)
 		GOT(f.cards = facts_list(&arena, fl_card_bind(), row->cards, &f.card_len));
 		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
 		GOT(f.daemons = facts_list(&arena, fl_mps_bind(), row->daemon, &f.daemon_len));
+		words = fl_arena_printf(&arena, "metadata: {name: active}\n%s",
+					row->active ? row->active : "settled: true\n");
+		OK(words.p ? 0 : -FL_E_NOMEM);
+		if (!row->active || *row->active)
+			GOT(f.active = facts_object(&arena, fl_active_bind(), words));
 		fl_plan_init(&plan, &arena);
 		fl_gpu_mps_plan(&f, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);

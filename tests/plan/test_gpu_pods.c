@@ -145,9 +145,11 @@ static const struct {
 
 #define SICK(cause) "metadata: {name: '0000:01:00.0'}\ncard: '0000:01:00.0'\nstate: Unhealthy\ncause: " cause \
 		    "\nsince: 10000000000\nboot: b1\nidentity: {uuid: G1}\n"
+#define IN_BOOK "t/p/c/nvidia.com/gpu [G1::2] at 1000 Known=AsAllocated Alone=AsAllocated\n"
 #define EVICT "t/p u-p by 0000:01:00.0!\n"
 static const struct {
 	const char *says, *settings, *driver, *health, *pods, *evictions, *got;
+	bool untold;                           /* the kubelet has not told who holds what */
 } deaths[] = {
 	{ "off by default", "", "Ready", SICK("Xid79"), POD("p"), "", "" },
 	{ "a Pod whose GPU is dead for long enough leaves", "evictAfter: 60000000000\n", "Ready", SICK("Xid79"),
@@ -179,6 +181,8 @@ static const struct {
 	{ "once is enough: what was evicted is remembered until it is gone", "evictAfter: 60000000000\n", "Ready",
 	  SICK("Xid79"), "metadata: {namespace: t, name: p, uid: u-p, deletionTimestamp: '1970-01-01T00:00:30Z'}\n",
 	  "metadata: {name: t/p}\npodNamespace: t\npod: p\nuid: u-p\ncard: x\n", "t/p u-p by x\nwatch\n" },
+	{ "the book alone evicts nobody: another Pod may have that name by now", "evictAfter: 60000000000\n", "Ready",
+	  SICK("Xid79"), POD("p"), "", "", true },
 	{ "and then forgotten", "evictAfter: 60000000000\n", "Ready", "", POD("q"),
 	  "metadata: {name: t/p}\npodNamespace: t\npod: p\nuid: u-p\ncard: x\n", "gone Eviction /t/p\nwatch\n" },
 };
@@ -365,17 +369,22 @@ TEST(pods_whose_gpu_is_dead)
 	EACH_ROW (row, deaths) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
+		static const struct fl_active told = { .settled = true, .since = -600 * (int64_t)FL_NS_PER_S };
 		struct fl_gpu_pods_facts f;
-		struct fl_str driver = fl_arena_printf(&arena, "metadata: {name: driver}\nstate: %s\n", row->driver);
+		struct fl_str want, driver;
 
+		driver = fl_arena_printf(&arena, "metadata: {name: driver}\nstate: %s\n", row->driver);
 		GOT(driver.p);
 		OK(gather(&arena, row->settings, "", row->pods, &f));
+		f.active = row->untold ? NULL : &told;
 		GOT(f.driver = facts_object(&arena, fl_driver_bind(), driver));
 		GOT(f.holders = facts_list(&arena, fl_holder_bind(), HOLDER("p", "'G1::2'"), &f.holder_len));
 		GOT(f.healths = facts_list(&arena, fl_health_bind(), row->health, &f.health_len));
 		GOT(f.evictions = facts_list(&arena, fl_eviction_bind(), row->evictions, &f.eviction_len));
 		OK(print_plan(&f, &arena, &text));
-		CHECK_STR(fl_buf_view(&text), row->got);
+		want = fl_arena_printf(&arena, "%s%s", row->untold ? "" : IN_BOOK, row->got);
+		GOT(want.p);
+		CHECK_STR(fl_buf_view(&text), want.p);
 	}
 }
 

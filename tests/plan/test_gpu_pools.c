@@ -16,7 +16,7 @@
 #define WRONG \
 	"{type: GPUConfigApplied, status: 'False', reason: PoolMisconfigured, message: x, " \
 	"lastTransitionTime: '2026-01-01T00:00:00Z'}"
-#define TAKEN "True Taken: what was given is in force"
+#define TAKEN "True Applied: what was given is in force"
 #define MIS "False PoolMisconfigured: "
 
 static const struct {
@@ -64,7 +64,7 @@ static const struct {
 	{ "of many mistakes four are named", A("'1', a, b, c, d, e, f"), TWO, "", UP, "", "p.io/a: GPU-1\n",
 	  MIS "pool p.io/a: no GPU a; *no GPU d; 2 more; this node has 1 to 2", "True *", "" },
 	{ "what a file has that is not taken stands before it", A("'1', '9'"), TWO, "", UP, "", "p.io/a: GPU-1\n",
-	  "False NotTaken: x is not taken; pool p.io/a: no GPU 9; *", "True *", "untaken: x is not taken\n" },
+	  "False PartlyIgnored: x is not taken; pool p.io/a: no GPU 9; *", "True *", "untaken: x is not taken\n" },
 };
 
 static void print(const struct fl_plan *plan, struct fl_buf *lists, struct fl_buf *taken, struct fl_buf *ready)

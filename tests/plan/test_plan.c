@@ -1,7 +1,7 @@
 /* What a plan may say, and what of it is there to be carried out. */
 #include "api/demo.h"
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "plan/plan.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 #include "api/walk.h"
 #include "io/sys.h"
 #include "json/bind_in.h"
-#include "json/patch.h"
+#include "patch.h"
 #include "rig.h"
 #include <assert.h>
 #include <stdio.h>
@@ -11,8 +11,10 @@ static const uint64_t seed[2] = { 7, 8 };
 
 static struct fl_meta *meta_of(const struct fl_kind *kind, const void *object)
 {
-	return (struct fl_meta *)(void *)((char *)(uintptr_t)object +
-					  fl_field_find(kind->root(), FL_S("metadata"))->offset);
+	const struct fl_field *meta = fl_field_find(kind->root(), FL_S("metadata"));
+
+	assert(meta->of == fl_meta_bind);   /* others have no owners, and no finalizers: feed them by fl_feed_put */
+	return (struct fl_meta *)(void *)((char *)(uintptr_t)object + meta->offset);
 }
 
 /* The metadata is there, whatever was laid. */

@@ -1,5 +1,5 @@
 #include "keys_check.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/bind_in.h"
 
 FL_STRUCT(keys_names, FL_META_NAMES);

@@ -1,7 +1,7 @@
 #include "rig.h"
 #include "api/walk.h"
 #include "io/sys.h"
-#include "json/patch.h"
+#include "patch.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static int64_t clock_wall(struct fl_sys *sys)
 	return 1700000000000000000 + (int64_t)clock_now(sys);
 }
 
-static int clock_wait(struct fl_sys *sys, uint64_t until, struct fl_event *events, unsigned max)
+static int clock_wait(struct fl_sys *sys, uint64_t until, struct fl_io_event *events, unsigned max)
 {
 	struct clock *clock = fl_container(sys, struct clock, sys);
 

@@ -14,7 +14,6 @@
  */
 #pragma once
 #include "api/demo.h"
-#include "base/limits.h"
 #include "run/loop.h"
 #include "test.h"
 

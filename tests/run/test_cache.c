@@ -1,5 +1,5 @@
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "run/cache.h"
 #include "test.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What somebody takes away each time: it is told, it rests, and it is over by itself; whatever it is that is wanted. */
+/* What another writer reverts each time: it is reported, writes pause, and it ends by itself, whatever is wanted. */
 #include "keys_check.h"
 #include "rig.h"
 #include <stdio.h>
@@ -47,11 +47,11 @@ static void plan_it(const void *facts_, struct fl_plan *plan)
 	struct fl_demo want = { 0 };
 
 	if (f->contested.p)
-		fl_say(plan, f->ref, "Fight", "total %.*s", FL_ARG(f->contested));
+		fl_say(plan, f->ref, "Contest", "total %.*s", FL_ARG(f->contested));
 	if (f->item.p)
-		fl_say(plan, f->ref, "Fight", "hold %.*s", FL_ARG(f->item));
+		fl_say(plan, f->ref, "Contest", "hold %.*s", FL_ARG(f->item));
 	if (f->gone.p)
-		fl_say(plan, f->ref, "Fight", "gone %.*s", FL_ARG(f->gone));
+		fl_say(plan, f->ref, "Contest", "gone %.*s", FL_ARG(f->gone));
 	if (!f->rocket)
 		return;
 	if (f->rocket->spec.armed)
@@ -104,7 +104,7 @@ static const struct fl_capability curious = { .name = "curious", .watches = watc
 static const struct fl_capability deaf = { .name = "deaf", .watches = deaf_watches, .key = &fl_demo_kind,
 					   .facts_size = 1, .gather = ask, .plan = plan_nothing };
 
-/* ---- fights ---- */
+/* ---- contests ---- */
 
 #define FINALIZED(host, list) \
 	"{\"metadata\":{\"name\":\"a\",\"finalizers\":[" list "]},\"spec\":{\"host\":\"" host "\"}}"
@@ -128,24 +128,27 @@ static const struct {
 	void (*webhook)(struct fl_demo *rocket);
 	uint32_t writes;
 	const char *words;
-} fights[] = {
+} contests[] = {
 	{ "a field that another writer takes", ROCKET("a", 3), TAKEN, NULL, FL_CONTEST_TRIES,
-	  "all: contested: status.capacity.total: taken away by somebody each time fairlead-total writes it" },
+	  "all: contested: status.capacity.total: reverted by another writer each time fairlead-total writes it" },
 	{ "a field that a webhook takes", ROCKET("a", 3), NULL, strips_total, 1,
-	  "all: contested: status.capacity: taken away by somebody each time fairlead-total writes it" },
+	  "all: contested: status.capacity: reverted by another writer each time fairlead-total writes it" },
 	{ "an item that another writer takes out", FINALIZED("hold", ""), FINALIZED("hold", ""), NULL,
 	  FL_CONTEST_TRIES,
-	  "all: contested: metadata.finalizers[fairlead/hold]: taken away by somebody each time fairlead-hold adds" },
+	  "all: contested: metadata.finalizers[fairlead/hold]: removed by another writer each time "
+	  "fairlead-hold adds it" },
 	{ "an item that a webhook takes out", FINALIZED("hold", ""), NULL, strips_hold, 1,
-	  "all: contested: metadata.finalizers[fairlead/hold]: taken away by somebody each time fairlead-hold adds" },
+	  "all: contested: metadata.finalizers[fairlead/hold]: removed by another writer each time "
+	  "fairlead-hold adds it" },
 	{ "an item that another writer puts back", FINALIZED("free", "\"fairlead/hold\""),
 	  FINALIZED("free", "\"fairlead/hold\""), NULL, FL_CONTEST_TRIES,
-	  "all: contested: metadata.finalizers[fairlead/hold]: put back by somebody each time fairlead-hold takes" },
+	  "all: contested: metadata.finalizers[fairlead/hold]: added again by another writer each time "
+	  "fairlead-hold removes it" },
 	{ "an object that another writer makes again", ARMED("a"), ARMED("a"), NULL, FL_CONTEST_TRIES,
-	  "all: contested: made again by somebody each time all deletes it" },
+	  "all: contested: created again by another writer each time all deletes it" },
 };
 
-static int fight(struct rig *rig, const char *rival, int rounds)
+static int contest(struct rig *rig, const char *rival, int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
 		int r = rig_settle(rig);
@@ -167,23 +170,23 @@ static bool explains(struct rig *rig, const char *words)
 	return text.p && strstr(text.p, words);
 }
 
-TEST(a_fight_is_told_rests_and_is_over_when_a_write_has_held)
+TEST(a_contest_is_reported_pauses_and_ends_when_a_write_has_held)
 {
-	EACH_ROW (row, fights) {
+	EACH_ROW (row, contests) {
 		uint32_t writes;
 		RIG(rig, &all);
 
 		rig.webhook = row->webhook;
 		OK(rig_put(&rig, row->begins));
 		OK(rig_tell_all(&rig));
-		OK(fight(&rig, row->rival, 12));
+		OK(contest(&rig, row->rival, 12));
 		SURE_INT(rig.started, row->writes);
 		SURE(explains(&rig, row->words));
-		SURE(explains(&rig, "all: Fight: "));
+		SURE(explains(&rig, "all: Contest: "));
 		SURE(rig_metric(&rig, "fairlead_contested{name=\"all\"} ") == 1);
 		/* It rests as long as it is taken away, and is tried again now and then. */
 		rig_sleep(&rig, FL_CONTEST_REST);
-		OK(fight(&rig, row->rival, 2));
+		OK(contest(&rig, row->rival, 2));
 		SURE_INT(rig.started, row->writes + 1);
 		rig_sleep(&rig, FL_CONTEST_REST - FL_NS_PER_S);
 		SURE_INT(rig.started, row->writes + 1);
@@ -196,10 +199,10 @@ TEST(a_fight_is_told_rests_and_is_over_when_a_write_has_held)
 		SURE(explains(&rig, row->words) || !row->rival || strstr(row->rival, "armed"));
 		rig_sleep(&rig, FL_CONTEST_HELD);
 		SURE(!explains(&rig, "contested"));
-		SURE(!explains(&rig, "Fight"));
+		SURE(!explains(&rig, "Contest"));
 		SURE(rig_metric(&rig, "fairlead_contested{name=\"all\"} ") == 0);
 		SURE(rig_at_rest(&rig));
-		/* The next one is no fight, and put right at once. */
+		/* The next one is no contest yet: it is written again at once. */
 		writes = rig.started;
 		OK(rig_put(&rig, row->rival ? row->rival : row->begins));
 		rig_run(&rig);
@@ -207,13 +210,13 @@ TEST(a_fight_is_told_rests_and_is_over_when_a_write_has_held)
 	}
 }
 
-TEST(what_nobody_wants_any_more_is_no_fight)
+TEST(what_no_plan_wants_any_more_is_not_contested)
 {
 	RIG(rig, &all);
 
 	OK(rig_put(&rig, ROCKET("a", 3)));
 	OK(rig_tell_all(&rig));
-	OK(fight(&rig, TAKEN, 12));
+	OK(contest(&rig, TAKEN, 12));
 	SURE(explains(&rig, "contested"));
 	OK(rig_gone(&rig, "a"));
 	rig_sleep(&rig, 2 * FL_CONTEST_REST);
@@ -221,19 +224,19 @@ TEST(what_nobody_wants_any_more_is_no_fight)
 	SURE(rig_at_rest(&rig));
 }
 
-TEST(another_wish_is_told_as_the_end_of_the_fight)
+TEST(another_desired_state_ends_the_contest)
 {
 	RIG(rig, &all);
 
 	OK(rig_put(&rig, FINALIZED("hold", "")));
 	OK(rig_tell_all(&rig));
-	OK(fight(&rig, FINALIZED("hold", ""), 12));
-	SURE(explains(&rig, "Fight"));
+	OK(contest(&rig, FINALIZED("hold", ""), 12));
+	SURE(explains(&rig, "Contest"));
 	OK(rig_put(&rig, FINALIZED("free", "\"fairlead/hold\"")));
 	OK(rig_settle(&rig));
 	SURE_INT(rig.started, FL_CONTEST_TRIES + 1);
 	SURE(!explains(&rig, "contested"));
-	SURE(!explains(&rig, "Fight"));
+	SURE(!explains(&rig, "Contest"));
 }
 
 TEST(another_item_and_the_object_are_other_contests)
@@ -244,7 +247,7 @@ TEST(another_item_and_the_object_are_other_contests)
 
 	OK(rig_put(&rig, FINALIZED("hold", "")));
 	OK(rig_tell_all(&rig));
-	OK(fight(&rig, FINALIZED("hold", ""), 12));
+	OK(contest(&rig, FINALIZED("hold", ""), 12));
 	SURE_INT(rig.started, FL_CONTEST_TRIES);
 	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"host\":\"both\",\"replicas\":2}}"));
 	OK(rig_settle(&rig));
@@ -255,7 +258,7 @@ TEST(another_item_and_the_object_are_other_contests)
 	SURE_INT(rocket->status.capacity.total, 2);
 }
 
-TEST(to_delete_many_names_once_each_is_no_fight)
+TEST(to_delete_many_names_once_each_is_not_contested)
 {
 	char json[128];
 	RIG(rig, &all);
@@ -281,7 +284,7 @@ TEST(who_asks_about_anothers_owner_is_told_of_both_changes)
 
 	OK(rig_put(&rig, ROCKET("a", 3)));
 	OK(rig_tell_all(&rig));
-	OK(fight(&rig, TAKEN, 12));
+	OK(contest(&rig, TAKEN, 12));
 	SURE(saw);
 	before = asked;
 	rig_sleep(&rig, FL_CONTEST_REST);
@@ -303,7 +306,7 @@ TEST(who_asks_and_would_not_be_told_is_found)
 	CHECK(missed.p && strstr(missed.p, "the coming of Rocket a does not make the key 'a' dirty"));
 }
 
-/* ---- our own two wishes ---- */
+/* ---- our own two desired states ---- */
 
 static const struct fl_owner name_owner = {
 	.manager = "fairlead-name", .kind = &fl_demo_kind, .paths = (const char *const[]){ "spec.displayName", NULL },
@@ -344,7 +347,7 @@ static const struct fl_capability cycle = { .name = "cycle", .watches = cycle_wa
 					    .owners = name_owners, .facts_size = sizeof(bool), .gather = gather_switch,
 					    .plan = plan_cycle };
 
-TEST(what_we_make_and_delete_ourselves_is_no_fight)
+TEST(what_we_make_and_delete_ourselves_is_not_contested)
 {
 	RIG(rig, &cycle);
 
@@ -357,7 +360,7 @@ TEST(what_we_make_and_delete_ourselves_is_no_fight)
 	SURE(rig_metric(&rig, "fairlead_contested{name=\"cycle\"} ") == 0);
 }
 
-TEST(what_a_feeder_of_ours_tells_again_is_no_fight)
+TEST(what_an_own_feeder_puts_again_is_not_contested)
 {
 	RIG(rig, &all);
 

@@ -1,5 +1,5 @@
 /* The demo capability, from file to file: the round trip that docs/ADDING-A-CAPABILITY.md leads through. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "demo_capability.h"
 #include "keys_check.h"
 #include "rig.h"

@@ -1,6 +1,6 @@
 /* The demo with children, against an API server that keeps the rules: what a parent has, what it claims, how it
  * goes. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "demo_children.h"
 #include "fake_api.h"
 #include "io/sys.h"
@@ -147,6 +147,23 @@ TEST(a_good_that_is_not_sold_any_more_has_no_stall)
 	SURE(fl_io_next(api.io) == FL_NEVER);
 }
 
+/* Not only what is deleted: whatever else the plan wants is answered before. */
+TEST(the_finalizer_waits_until_the_square_is_given_back)
+{
+	WORLD(api, one);
+
+	OK(fake_api_put(&api, &fl_square_kind, "{\"metadata\":{\"name\":\"s\"}}"));
+	OK(fake_api_put(&api, &fl_market_kind, MARKET("m", "")));
+	OK(fake_api_settle(&api));
+	fl_buf_clear(&api.log);
+	OK(fake_api_delete(&api, &fl_market_kind, "m"));
+	fake_api_run(&api);
+	SURE_INT(one.held, 1);
+	OK(fake_api_settle(&api));
+	CHECK_LOG(api, "want Square s\nno item Market m\n");
+	SURE_INT(count(&api, 0), 0);
+}
+
 /* Stalls that are slow to go hold the finalizer: going is not gone. */
 TEST(the_finalizer_waits_until_the_last_child_is_gone)
 {
@@ -247,6 +264,31 @@ TEST(a_market_that_is_going_gets_no_finalizer)
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "");
 	SURE_INT(one.refused, 0);
+}
+
+/* Nor from a plan that does not look whether it goes: the server would refuse it for ever. */
+static void want_finalizer(const void *facts, struct fl_plan *plan)
+{
+	static const struct fl_finalizer own = FL_FINALIZER(&fl_market_kind, "demo-market", "demo.fairlead.test/own");
+
+	fl_want_finalizer(plan, &own, FL_REF(&fl_market_kind, ((const struct market_facts *)facts)->market));
+}
+
+TEST(what_is_going_gets_no_finalizer_whatever_is_wanted)
+{
+	struct fl_capability stubborn = markets;
+	struct fake_client one = { 0 };
+	FL_AUTO(fake_api) struct fake_api api = { 0 };
+
+	stubborn.plan = want_finalizer;
+	OK(fake_api_init(&api, market_sources));
+	OK(fake_client_init(&one, &api, &stubborn));
+	OK(fake_api_put(&api, &fl_market_kind,
+			"{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"theirs\"],"
+			"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"goods\":[]}}"));
+	OK(fake_api_settle(&api));
+	CHECK_LOG(api, "");
+	SURE(fl_io_next(api.io) == FL_NEVER);
 }
 
 /* ---- does it look again at whatever it has read? ---- */

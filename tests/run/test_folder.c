@@ -1,6 +1,6 @@
 /* A directory as feeder and sink, in the simulated world: hints that get lost, sick disks, what a crash left. Whatever
  * fails once under torture, it must come right again by itself: so all that is stated here is stated tortured too. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "demo_capability.h"
 #include "sim/sim.h"
 #include "test.h"

@@ -1,5 +1,6 @@
 /* When a key is planned again: after a failure, at the moment that its plan asked for, and what it sees then. */
 #include "rig.h"
+#include <stdio.h>
 
 /* Two owners of one object are two writes, one after the other; serial is a moment; armed: it should not be. */
 static const struct fl_owner capacity_owner = {
@@ -173,5 +174,95 @@ TEST(a_moment_that_a_plan_asked_for_comes_to_a_key_that_rests)
 	SURE(rig_metric(&rig, PLANS) == 2);
 	rig_sleep(&rig, 10 * FL_NS_PER_S);
 	SURE(rig_metric(&rig, PLANS) == 2);
+	SURE(rig_at_rest(&rig));
+}
+
+/* ---- what a server refuses while its object changes ---- */
+
+static void plan_capacity(const void *facts_, struct fl_plan *plan)
+{
+	const struct facts *facts = facts_;
+	struct fl_demo capacity = { 0 };
+
+	FL_SET(FL_IN(FL_IN(&capacity, status), capacity), total, facts->rocket->spec.replicas);
+	fl_want(plan, &capacity_owner, FL_REF(&fl_demo_kind, facts->rocket), &capacity);
+}
+
+static const struct fl_owner *const one_owner[] = { &capacity_owner, NULL };
+static const struct fl_capability one = { .name = "one", .watches = watches, .key = &fl_demo_kind, .owners = one_owner,
+					  .facts_size = sizeof(struct facts), .gather = gather, .plan = plan_capacity };
+
+/* A Rocket that somebody else changes, and what we want of it. */
+static int change(struct rig *rig, int beat, int replicas)
+{
+	char json[160];
+
+	(void)snprintf(json, sizeof json,
+		       "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"color\":\"%d\",\"replicas\":%d}}", beat, replicas);
+	return rig_put(rig, json);
+}
+
+static int refuse_for(struct rig *rig, int tenths, int replicas, int step)
+{
+	for (int i = 0; i < tenths; i++) {
+		if (change(rig, i, replicas += step) < 0)
+			return -FL_E_NOMEM;
+		rig_sleep(rig, FL_NS_PER_S / 10);
+		while (rig->held && !rig->nomem)
+			rig_refuse(rig, FL_E_RETRY);
+	}
+	return rig->nomem ? -FL_E_NOMEM : 0;
+}
+
+TEST(a_change_does_not_cut_short_the_rest_of_what_failed)
+{
+	uint32_t before;
+	RIG(rig, &one);
+
+	OK(change(&rig, 0, 3));
+	OK(rig_tell_all(&rig));
+	OK(refuse_for(&rig, 60, 3, 0));
+	SURE(rig.started >= 5 && rig.started <= 7);    /* 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 s and jitter, not 60 */
+	rig_sleep(&rig, 20 * FL_NS_PER_S);
+	OK(rig_settle(&rig));
+	before = rig.started;
+	OK(change(&rig, 61, 4));
+	rig_run(&rig);
+	SURE_INT(rig.started, before + 1);             /* what went well is no failure any more */
+	OK(rig_settle(&rig));
+	SURE(rig_at_rest(&rig));
+}
+
+TEST(another_wish_than_the_one_that_failed_goes_a_second_later)
+{
+	uint32_t before;
+	RIG(rig, &one);
+
+	OK(change(&rig, 0, 3));
+	OK(rig_tell_all(&rig));
+	OK(refuse_for(&rig, 60, 3, 0));
+	rig_sleep(&rig, 10 * FL_NS_PER_S);
+	SURE_INT(rig.held, 1);
+	rig_refuse(&rig, FL_E_RETRY);
+	before = rig.started;
+	OK(change(&rig, 61, 4));
+	rig_sleep(&rig, FL_NS_PER_S / 2);
+	SURE_INT(rig.started, before);
+	rig_sleep(&rig, FL_NS_PER_S);
+	SURE_INT(rig.started, before + 1);
+	OK(rig_settle(&rig));
+	SURE(rig_at_rest(&rig));
+}
+
+TEST(a_wish_that_is_never_the_same_is_tried_a_few_times_until_all_of_them_rest)
+{
+	RIG(rig, &one);
+
+	OK(change(&rig, 0, 3));
+	OK(rig_tell_all(&rig));
+	OK(refuse_for(&rig, 1000, 3, 1));
+	SURE(rig.started < 30);                        /* of 1000 wishes in 100 s */
+	rig_sleep(&rig, 450 * FL_NS_PER_S);
+	OK(rig_settle(&rig));
 	SURE(rig_at_rest(&rig));
 }

@@ -1,6 +1,6 @@
 /* What is wanted of a kind in memory is so, and what is wanted no more is gone. */
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "rig.h"
 #include "run/memory.h"
 

@@ -1,7 +1,7 @@
 /* A kind in the journal: what was written is there for the next process, also after a crash at any call (I4), and what
  * cannot be read hurts nobody else. */
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "run/records.h"
 #include "sim/sim.h"
 #include "test.h"

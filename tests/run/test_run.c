@@ -413,7 +413,7 @@ TEST(what_a_webhook_takes_away_is_told_and_rests)
 	SURE_INT(rig.started, 1);
 	OK(fl_loop_explain(rig.loop, &fl_demo_kind, FL_S(""), FL_S("a"), &text, NULL));
 	SURE(strstr(text.p,
-		    "contested: status.capacity: taken away by somebody each time fairlead-capacity writes it"));
+		    "contested: status.capacity: reverted by another writer each time fairlead-capacity writes it"));
 	SURE(strstr(text.p, "capacity: Contested: status.capacity"));
 	/* It is tried again now and then; and when the webhook is gone, it heals. */
 	rig_sleep(&rig, 310 * FL_NS_PER_S);
@@ -425,7 +425,7 @@ TEST(what_a_webhook_takes_away_is_told_and_rests)
 	SURE(rig_at_rest(&rig));
 }
 
-TEST(a_fight_with_another_writer_ends)
+TEST(a_contest_with_another_writer_ends)
 {
 	RIG(rig, &capacity);
 

@@ -1,7 +1,7 @@
 /* From the wire to the wire: a watch feeds, a plan wants, an apply goes out, and its answer is what counts. */
 #include "api/demo.h"
-#include "base/limits.h"
 #include "base/metrics.h"
+#include "base/units.h"
 #include "run/kube.h"
 #include "script.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 #include "api/core.h"
 #include "api/demo.h"
 #include "api/walk.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "run/shared.h"
 #include "test.h"
 

@@ -89,6 +89,58 @@ TEST(a_claim_waits_until_the_version_of_what_is_seen_is_known)
 	SURE(rig_at_rest(&rig));
 }
 
+/* ---- deletions ---- */
+
+/* An armed rocket should not be; spec.color is the uid of the one that is meant. */
+static void delete_it(const void *facts, struct fl_plan *plan)
+{
+	static const struct fl_deletion how = { .propagation = FL_FOREGROUND, .as_seen = true, .grace_s = 7 };
+	const struct fl_demo *rocket = ((const struct facts *)facts)->rocket;
+	struct fl_ref ref = { &fl_demo_kind, FL_S(""), rocket->meta.name, rocket->spec.color };
+
+	if (rocket->spec.armed)
+		fl_want_deleted(plan, ref, &how);
+}
+CAPABILITY(deleting, delete_it)
+
+#define ARMED(meta, uid) \
+	"{\"metadata\":{\"name\":\"a\"" meta "},\"spec\":{\"armed\":true,\"color\":\"" uid "\"}}"
+#define GOING ",\"finalizers\":[\"theirs\"],\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
+
+static const struct {
+	const char *says, *rocket;
+	bool deleted;
+} deletions[] = {
+	{ "the one that is meant is deleted", ARMED("", "uid-1"), true },
+	{ "whichever it is, where no uid is given", ARMED("", ""), true },
+	{ "another one of its name is not", ARMED("", "uid-0"), false },
+	{ "one that is going already is not", ARMED(GOING, "uid-1"), false },
+};
+
+TEST(what_should_not_be_is_deleted_as_the_plan_says)
+{
+	EACH_ROW_ALONE (row, deletions) {
+		RIG(rig, &deleting);
+
+		OK(rig_put(&rig, row->rocket));
+		OK(rig_tell_all(&rig));
+		rig_run(&rig);
+		SURE_INT(rig.held, row->deleted);
+		if (rig.held) {
+			const struct fl_write *write = rig.writes[0];
+
+			CHECK(write->what == FL_WANT_GONE && write->as_seen);
+			CHECK(write->how.propagation == FL_FOREGROUND && write->how.grace_s == 7 && !write->how.now);
+			CHECK_STR(write->ref.uid, "uid-1");
+			CHECK_STR(write->version, "1");
+		}
+		OK(rig_settle(&rig));
+		SURE_INT(rig.truth.len, !row->deleted);
+		SURE_INT(rig.started, row->deleted);
+		SURE(rig_at_rest(&rig));
+	}
+}
+
 /* ---- conditions ---- */
 
 static void say_empty(const void *facts, struct fl_plan *plan)

@@ -1,7 +1,7 @@
 /* Webhooks, asked over HTTP/2 on a unix socket. */
 #include "serve/admission.h"
 #include "api/core.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "test.h"
 #include "test_io.h"
@@ -149,6 +149,28 @@ TEST(questions_are_answered)
 		CHECK_INT(f.calls[0].status, row->status);
 		CHECK(!row->has[0] || (f.calls[0].reply.p && strstr(f.calls[0].reply.p, row->has)));
 	}
+}
+
+/* Binding it would hold the loop for long. */
+TEST_ONCE(a_review_with_more_values_than_the_limit_is_refused)
+{
+	FL_AUTO(fl_buf) struct fl_buf body = FL_BUF(2 * FL_MIB);
+	FL_AUTO(fixture) struct fixture f = { 0 };
+	struct fl_str review = FL_S(REVIEW("1", "new"));
+
+	OK_ERR(open_it(&f), &f.err);
+	OK_ERR(sync(&f), &f.err);
+	fl_buf_str(&body, fl_str_sub(review, 0, review.len - 3));
+	fl_buf_str(&body, FL_S(",\"data\":{\"key\":\"\""));
+	for (int i = 0; i < FL_REVIEW_VALUES_MAX / 2; i++)
+		fl_buf_printf(&body, ",\"%d\":\"\"", i);
+	fl_buf_str(&body, FL_S("}}}}"));
+	fl_buf_char(&body, '\0');
+	CHECK(!body.failed);
+	begin(&f, 0, "/validate", body.p);
+	OK_ERR(test_op(f.io, &f.calls[0].op), &f.err);
+	CHECK_INT(f.calls[0].status, 400);
+	CHECK(f.calls[0].reply.p && strstr(f.calls[0].reply.p, "at most 20000 are read"));
 }
 
 TEST(what_is_not_known_yet_is_not_decided)

@@ -1,6 +1,6 @@
 /* Who may see pages that name Pods: the decision, and a guard between a client on another host and an API server that
  * says what is written down here. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "guard_house.h"
 #include "http/client.h"
 #include "test.h"
@@ -133,8 +133,8 @@ static const struct row {
 	const char *token, *words; /* words: part of the last answer */
 	bool proxied;              /* the token comes in Fairlead-Authorization */
 } rows[] = {
-	{ "who may is served, and asked about once a minute",
-	  { KNOWN, MAY, KNOWN, MAY }, { { 0, 200, 2 }, { 30 * FL_NS_PER_S, 200, 2 }, { 31 * FL_NS_PER_S, 200, 4 } },
+	{ "who may is served, and asked about every two minutes",
+	  { KNOWN, MAY, KNOWN, MAY }, { { 0, 200, 2 }, { 60 * FL_NS_PER_S, 200, 2 }, { 61 * FL_NS_PER_S, 200, 4 } },
 	  "t", "secret" },
 	{ "the API server's proxy leaves another header, for a token of our audience",
 	  { OURS, MAY }, { { 0, 200, 2 } }, "t", "secret", .proxied = true },
@@ -157,14 +157,14 @@ static const struct row {
 	{ "an API server that is away allows nothing new", { AWAY }, { { 0, 503, 1 } }, "t",
 	  "cannot check the token:" },
 	{ "for ten minutes it takes nothing away",
-	  { KNOWN, MAY, AWAY, AWAY }, { { 0, 200, 2 }, { 100 * FL_NS_PER_S, 200, 3 }, { 600 * FL_NS_PER_S, 503, 4 } },
+	  { KNOWN, MAY, AWAY, AWAY }, { { 0, 200, 2 }, { 130 * FL_NS_PER_S, 200, 3 }, { 600 * FL_NS_PER_S, 503, 4 } },
 	  "t", "cannot check the token:" },
 	{ "nor does one that does not answer",
 	  { KNOWN, MAY, { "/apis/authentication.k8s.io/v1/tokenreviews*", 201, "{}", .held = true } },
-	  { { 0, 200, 2 }, { 100 * FL_NS_PER_S, 200, 3 } }, "t", "secret" },
+	  { { 0, 200, 2 }, { 130 * FL_NS_PER_S, 200, 3 } }, "t", "secret" },
 	{ "a token that it no longer knows is refused at once, also after it was away",
 	  { KNOWN, MAY, AWAY, TOKEN("\"error\":\"expired\"") },
-	  { { 0, 200, 2 }, { 100 * FL_NS_PER_S, 200, 3 }, { 1 * FL_NS_PER_S, 401, 4 } }, "t",
+	  { { 0, 200, 2 }, { 130 * FL_NS_PER_S, 200, 3 }, { 1 * FL_NS_PER_S, 401, 4 } }, "t",
 	  "the API server does not know this bearer token" },
 	{ "an API server that does not answer is waited for a few seconds",
 	  { { "/apis/authentication.k8s.io/v1/tokenreviews*", 201, "{}", .held = true } }, { { 0, 503, 1 } }, "t",

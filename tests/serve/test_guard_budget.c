@@ -1,7 +1,7 @@
 /* Reviews of tokens when there are too many: machines that guess tokens, one that scrapes, and an API server that says
  * what is written down here. It knows no guess: who asks it more often than the script has answers has failed. Not
  * tortured: what is refused on the way changes how many reviews there are. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "guard_house.h"
 #include "http/client.h"
 #include "test.h"

@@ -2,7 +2,7 @@
 #include "serve/pages.h"
 #include "api/core.h"
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "http/client.h"
 #include "http/h2_bytes.h"
 #include "test.h"
@@ -184,7 +184,7 @@ static const struct {
 	  "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"test has "
 	  "nothing to do with a kind 'rocket'; it knows " KINDS "\",*" },
 	{ "an object that is not there", "GET", "/explain?kind=configmap&name=x&namespace=ns", NULL, 404,
-	  "there is no ConfigMap ns/x, and nobody has said anything of it; there are a b\n" },
+	  "there is no ConfigMap ns/x, and no plan mentions it; there are a b\n" },
 	{ "in another namespace there is none", "GET", "/explain?kind=configmap&name=a+b", NULL, 404,
 	  "there is no ConfigMap*" },
 	{ "a namespace of a kind that has none is passed over", "GET", "/explain?kind=node&name=n&namespace=ns", NULL,

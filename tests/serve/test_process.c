@@ -1,5 +1,5 @@
 #include "serve/process.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "test.h"
 #include "test_io.h"
 #include <unistd.h>

@@ -6,7 +6,7 @@
  * standard allows (any of them).
  */
 #include "sim/sim_in.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include <errno.h>
 
 static const uint64_t sector = 512;   /* a write is torn between two of these, and now and then within one */

@@ -1,6 +1,5 @@
 /* Locks, name lookup, watched directories; and the disk from outside. */
 #include "sim/sim_in.h"
-#include "base/limits.h"
 #include <errno.h>
 
 #define PROCESS(fs_) fl_container(fs_, struct sim_process, fs)

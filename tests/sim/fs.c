@@ -1,6 +1,6 @@
 /* Paths, and the table of blocking calls: each is one primitive, before which the power may go. */
 #include "sim/sim_in.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include <errno.h>
 #include <linux/fs.h>
 

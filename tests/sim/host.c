@@ -1,5 +1,4 @@
 #include "sim/sim_in.h"
-#include "base/limits.h"
 #include <signal.h>
 
 static const int64_t wall_begins = 1767225600000000000;   /* 2026-01-01, UTC */

@@ -1,6 +1,6 @@
 /* Sockets: what is sent arrives later, in order, or never; the other end may be gone without a word. */
 #include "sim/sim_in.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include <errno.h>
 
 enum { WINDOW = 64 * 1024 };

@@ -1,6 +1,5 @@
 /* What a process sees: the table of io/sys.h. */
 #include "sim/sim_in.h"
-#include "base/limits.h"
 #include <errno.h>
 
 #define PROCESS(sys_) fl_container(sys_, struct sim_process, sys)
@@ -258,7 +257,7 @@ static void give_back_job(struct sim_process *p, struct fl_job *job)
 }
 
 /* Those that were told and are still ready go to the end of the queue, so that all have their turn. */
-static unsigned take_ready(struct sim_process *p, struct fl_event *events, unsigned max)
+static unsigned take_ready(struct sim_process *p, struct fl_io_event *events, unsigned max)
 {
 	struct sim_fd *last = NULL, *fd;
 	unsigned n = 0;
@@ -269,7 +268,7 @@ static unsigned take_ready(struct sim_process *p, struct fl_event *events, unsig
 		unqueue_ready(fd);
 		if (!what)
 			continue;
-		events[n++] = (struct fl_event){ fd->token, what };
+		events[n++] = (struct fl_io_event){ fd->token, what };
 		fd->queued = true;
 		fd->next_ready = NULL;
 		*p->ready_last = fd;
@@ -279,7 +278,7 @@ static unsigned take_ready(struct sim_process *p, struct fl_event *events, unsig
 	return n;
 }
 
-static int sys_wait(struct fl_sys *sys, uint64_t until, struct fl_event *events, unsigned max)
+static int sys_wait(struct fl_sys *sys, uint64_t until, struct fl_io_event *events, unsigned max)
 {
 	struct sim_process *p = PROCESS(sys);
 	unsigned n = 0;
@@ -291,7 +290,7 @@ static int sys_wait(struct fl_sys *sys, uint64_t until, struct fl_event *events,
 		p->returned = job->next;
 		if (!p->returned)
 			p->returned_last = &p->returned;
-		events[n++] = (struct fl_event){ job, FL_JOB_RETURNED };
+		events[n++] = (struct fl_io_event){ job, FL_JOB_RETURNED };
 	}
 	return (int)(n + take_ready(p, events + n, max - n));
 }
@@ -517,16 +516,6 @@ static int sys_pair(struct fl_sys *sys, enum fl_pair_kind kind, int ret_fds[stat
 	return ret_fds[1] < 0 ? ret_fds[1] : 0;
 }
 
-static int sys_datagram(struct fl_sys *sys, const struct fl_addr *to, const void *bytes, size_t len)
-{
-	struct sim_process *p = PROCESS(sys);
-
-	if (sim_refuses(p))
-		return -EAGAIN;
-	sim_tell(p->host, "process %d datagram to %s: %.*s", p->pid, to->path, (int)len, (const char *)bytes);
-	return 0;
-}
-
 /* ---- children ---- */
 
 static sim_main program(const struct sim_world *w, const char *path)
@@ -737,7 +726,7 @@ void sim_sys_init(struct sim_process *p)
 		.watch = sys_watch, .wait = sys_wait, .job_start = sys_job_start, .job_drop = sys_job_drop,
 		.connect = sys_connect, .connected = sys_connected, .listen = sys_listen, .accept = sys_accept,
 		.local_addr = sys_local_addr, .peer_cred = sys_peer_cred, .read = sys_read, .write = sys_write,
-		.shutdown_write = sys_shutdown_write, .close = sys_close, .pair = sys_pair, .datagram = sys_datagram,
+		.shutdown_write = sys_shutdown_write, .close = sys_close, .pair = sys_pair,
 		.spawn = sys_spawn, .reap = sys_reap, .kill = sys_kill, .process = sys_process, .signals = sys_signals,
 		.signal_read = sys_signal_read, .notify_open = sys_notify_open, .notify_read = sys_notify_read,
 		.notify_drop = sys_notify_drop,

@@ -1,6 +1,6 @@
 /* I4: the power goes at every call that the journal makes of the disk, and what was acknowledged is there
  * afterwards. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/journal.h"
 #include "sim/sim.h"
 #include "test.h"

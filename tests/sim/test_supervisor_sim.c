@@ -1,5 +1,5 @@
 /* A supervised child in the simulated world: what takes minutes, and what no signal ends. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/serve.h"
 #include "io/supervisor.h"
 #include "sim/sim.h"
@@ -198,8 +198,8 @@ TEST_ONCE(children_that_do_not_die_have_a_ceiling)
 		CHECK_INT(ask(&on, HANG_FOR_GOOD, FL_NS_PER_S), -FL_E_TIMEOUT);
 	}
 	CHECK_INT(ask(&on, ANSWER, 60 * FL_NS_PER_S), -FL_E_RETRY);
-	CHECK_STR(fl_str(script.last), "gpu: 4 of its processes do not die, so no other is started: they hang in the "
-				       "kernel; if the driver does not recover, reboot the node");
+	CHECK_STR(fl_str(script.last), "gpu: 4 killed processes hang in the kernel, so no other is started: if the "
+				       "driver does not recover, reboot the node");
 	sim_run(on.world, sim_now(on.world) + 600 * FL_NS_PER_S);
 	CHECK_INT((int)sim_process_count(on.host), 1 + FL_SUPERVISOR_STUCK_MAX);
 	CHECK_INT(ask(&on, ANSWER, 60 * FL_NS_PER_S), -FL_E_RETRY);

@@ -1,5 +1,5 @@
 /* The simulator itself: the same seed gives the same world, and what breaks breaks as it does outside. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "sim/sim.h"
 #include "test.h"
 #include "test_io.h"

@@ -1,5 +1,5 @@
 #include "sim/sim_in.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

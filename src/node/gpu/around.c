@@ -1,5 +1,6 @@
 /* What there is around us: the driver's files, the kernel's part, the bus. In a worker, for all of it may block. */
 #include "base/log.h"
+#include "http/files.h"
 #include "io/job.h"
 #include "node/gpu/in.h"
 #include "node/gpu/nv_abi.h"
@@ -87,8 +88,11 @@ static bool take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 		fl_log(gpu->options.log, FL_INFO, "the driver has changed", FL_KV_TEXT("library", found->library),
 		       FL_KV_TEXT("version", found->version), FL_KV_TEXT("kernel", found->kernel));
 	gpu->found = *found;
+	if (gpu->options.found && found->library[0] && found->version[0])
+		gpu->options.found(gpu->options.arg, found->root, found->version);
 	watch_folder(gpu);
-	gpu_forget(gpu);
+	if (gpu->looked)   /* else nothing was asked yet */
+		gpu_forget(gpu);
 	return true;
 }
 

@@ -219,7 +219,7 @@ static int take_fault(struct fl_gpu *gpu, struct fl_str payload)
 	if (r == 0)
 		gpu_count_fault(gpu, &fresh);
 	if (r == 0 && gpu->options.reported)
-		gpu->options.reported(gpu->options.reported_arg, &fresh);
+		gpu->options.reported(gpu->options.arg, &fresh);
 	return r;
 }
 

@@ -1,15 +1,16 @@
 /* The process that the vendor's library lives in. It may hang and crash: others go on. */
 #include "node/gpu/child.h"
-#include "base/limits.h"
 #include "node/gpu/cuda.h"
 #include "node/gpu/events.h"
 #include "node/gpu/read.h"
+#include "node/host/driver_root.h"
 #include <stdio.h>
 
 struct child {
 	struct fl_io *io;
 	const struct fl_gpu_child_options *options;
 	struct fl_serve serve;
+	char library[FL_GPU_PATH_MAX];       /* that is loaded */
 	struct fl_nv nv;
 	struct fl_gpu_reader reader;
 	struct fl_gpu_events events;
@@ -41,7 +42,7 @@ static int ask_driver(struct child *child, struct fl_str known, struct fl_err *e
 /* A context on the card, when the reading found nothing wrong. What it says is kept in the card. */
 static int make_context(struct child *child, struct fl_card *card, struct fl_err *err)
 {
-	struct fl_str library = fl_str(child->options->library);
+	struct fl_str library = fl_str(child->library);
 	struct fl_err said = { 0 };
 	char uuid[FL_NV_TEXT];
 	uint32_t end = library.len;
@@ -112,10 +113,22 @@ static int ask_events(struct child *child, struct fl_str cards, struct fl_err *e
 	return r < 0 ? r : say(child, fl_gpu_told_bind(), &told, err);
 }
 
+/* The library that the request begins with, unless there is one already. */
+static int load(struct child *child, struct fl_str *payload, struct fl_err *err)
+{
+	struct fl_str library;
+
+	if (!fl_str_split(payload, '\n', &library) || !library.len || library.len >= sizeof child->library)
+		return fl_fail(err, FL_E_INVALID, "the request does not name the driver's library");
+	if (!child->library[0])
+		(void)snprintf(child->library, sizeof child->library, "%.*s", FL_ARG(library));
+	return fl_nv_open(&child->nv, child->library, err);
+}
+
 static int do_ask(struct child *child, uint16_t kind, struct fl_str payload, struct fl_err *err)
 {
 	char address[FL_PCI_ADDRESS];
-	int r = fl_nv_open(&child->nv, child->options->library, err);
+	int r = load(child, &payload, err);
 
 	if (r < 0)
 		return r;
@@ -152,6 +165,7 @@ static void asked(struct fl_serve *serve, uint32_t id, uint16_t kind, struct fl_
 		fl_gpu_events_stop(&child->events);
 		fl_nv_close(&child->nv);
 		fl_gpu_reader_free(&child->reader);
+		child->library[0] = '\0';
 	}
 	fl_serve_refuse(serve, id, (enum fl_code)-r, err.text);
 }

@@ -9,7 +9,8 @@
 #include "base/command.h"
 #include "io/io.h"
 
-/* Requests. A child loads the library with the first of them and keeps it. An address is "0000:07:00.0"; several are
+/* Requests. Each begins with the path of libnvidia-ml.so.1 and a line's end: a child loads it with the first of them
+ * and keeps it, so one can be started before it is known where the driver is. An address is "0000:07:00.0"; several are
  * parted by blanks. */
 enum fl_gpu_ask {
 	FL_GPU_ASK_DRIVER = 1,   /* how many cards are known -> Told: driver; cards, if the driver has more than that */
@@ -59,7 +60,6 @@ void fl_gpu_fault_name(const struct fl_card_fault *fault, struct fl_buf *ret);
 
 /* The child's life: answers on fd 3 until the other side ends. */
 struct fl_gpu_child_options {
-	const char *library;     /* absolute path of libnvidia-ml.so.1 */
 	const char *proc;        /* "/proc" */
 	bool cuda;               /* a check makes a CUDA context, where libcuda.so.1 lies beside the library */
 };

@@ -1,5 +1,5 @@
 #include "node/gpu/cuda.h"
-#include "base/limits.h"
+#include "node/host/driver_root.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

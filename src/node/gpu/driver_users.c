@@ -1,6 +1,6 @@
 #include "node/gpu/driver_users.h"
-#include "base/limits.h"
 #include "base/mem.h"
+#include "node/host/driver_root.h"
 #include "node/host/processes.h"
 #include <errno.h>
 #include <stdio.h>

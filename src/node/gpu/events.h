@@ -9,6 +9,13 @@
 #include "node/gpu/nv_load.h"
 #include "node/gpu/pci.h"
 
+#define FL_GPU_STORM 64                      /* kinds of event that a child remembers, to tell repeated ones at once */
+/* Equal events of one card that come faster are told together: a storm of them costs next to nothing. */
+#define FL_GPU_STORM_EVERY (100 * FL_NS_PER_MS)
+/* Waiting for events fails: the card is gone, or the driver. Soon again, then so seldom that it costs nothing. */
+#define FL_GPU_EVENTS_RETRY_FIRST (1 * FL_NS_PER_S)
+#define FL_GPU_EVENTS_RETRY_LAST (30 * FL_NS_PER_S)
+
 /* ---- storms: pure ---- */
 
 struct fl_gpu_event {

@@ -4,9 +4,10 @@
  * is looked for where the driver's other libraries are (driver_root.h); of several versions, that of the kernel's part.
  */
 #pragma once
-#include "base/limits.h"
 #include "base/str.h"
 #include "node/host/driver_root.h"
+
+#define FL_GPU_VERSION_MAX 32                /* of a driver: "550.54.15" */
 
 /* Machines whose GPUs are not driven by the vendor's driver for Linux hosts. */
 enum fl_gpu_platform { FL_GPU_PLAIN, FL_GPU_WSL, FL_GPU_TEGRA, FL_GPU_PLATFORM_COUNT_ };

@@ -2,9 +2,29 @@
 #include "node/gpu/gpu.h"
 #include "base/backoff.h"
 #include "base/chain.h"
+#include "io/frame.h"
+#include "node/gpu/events.h"
 #include "node/gpu/in.h"
+#include "plan/gpu/health.h"
 #include <assert.h>
 #include <stdio.h>
+
+/* To load the driver's library and take up all cards: without the persistence daemon each card takes some seconds. */
+#define FL_GPU_START_DEADLINE (60 * FL_NS_PER_S)
+/* To read one GPU, which takes a millisecond; a call that takes seconds does not return. A fault is reported within 5
+ * s, so the deadline is shorter. */
+#define FL_GPU_CARD_DEADLINE (4 * FL_NS_PER_S)
+#define FL_GPU_LINKS_DEADLINE (10 * FL_NS_PER_S)   /* 600 calls on a machine of 16 cards */
+/* A process that takes up the driver and one card from nothing, and makes a CUDA context on it. */
+#define FL_GPU_CHECK_DEADLINE (60 * FL_NS_PER_S)
+/* How cards are joined changes when a link fails, which is rare and told by an XID too. */
+#define FL_GPU_LINKS_EVERY (600 * FL_NS_PER_S)
+/* A separate process checks a GPU that hung, with a growing wait, since each such process may hang for ever. */
+#define FL_GPU_HUNG_RETRY_FIRST (1 * FL_NS_PER_S)
+#define FL_GPU_HUNG_RETRY_LAST (300 * FL_NS_PER_S)
+/* From the first word of all cards until their events are listened to: a process more takes three milliseconds of the
+ * processor, and first the kubelet is to be told. What is reported meanwhile shows in the look that follows. */
+#define FL_GPU_EVENTS_AFTER (20 * FL_NS_PER_MS)
 
 void gpu_wake(struct fl_gpu *gpu)
 {
@@ -420,7 +440,7 @@ static bool ask_card(struct fl_gpu *gpu, struct gpu_kid *kid)
 
 static void ask_next(struct fl_gpu *gpu)
 {
-	char text[FL_GPU_CARDS_MAX * (FL_PCI_ADDRESS + 1)];
+	char text[FL_GPU_ASK_MAX];
 	struct fl_buf buf = FL_BUF_IN(text);
 	struct gpu_kid *kid = &gpu->kids[GPU_CALLS];
 	uint32_t count;
@@ -452,7 +472,7 @@ static void ask_next(struct fl_gpu *gpu)
 
 static void enrol_next(struct fl_gpu *gpu)
 {
-	char text[FL_GPU_CARDS_MAX * (FL_PCI_ADDRESS + 1)];
+	char text[FL_GPU_ASK_MAX];
 	struct fl_buf buf = FL_BUF_IN(text);
 	struct gpu_kid *kid = &gpu->kids[GPU_EVENTS];
 	bool any = false, fresh = true;
@@ -699,7 +719,8 @@ struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct f
 	fl_feed_begin(gpu->drivers);
 	fl_feed_begin(gpu->cards_feed);
 	fl_feed_begin(gpu->faults_feed);
-	gpu_around(gpu);   /* the driver's process takes longest of all to begin */
+	gpu_kids_tend(gpu);   /* the driver's process takes longest of all to begin */
+	gpu_around(gpu);
 	gpu_wake(gpu);
 	return fl_steal(&gpu);
 }

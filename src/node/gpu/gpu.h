@@ -20,11 +20,21 @@
 #include "io/io.h"
 #include "run/loop.h"
 
+#define FL_GPU_FAULTS_MAX 256                /* kept at once: 16 cards with each XID that is known; more are counted */
+/* Idle, the whole agent has 60 us a second: eight cards looked at take 3 ms, and events do not wait for a look. */
+#define FL_GPU_LOOK_EVERY (30 * FL_NS_PER_S)
+/* Where there is no driver: how late its arrival may be noticed. A few calls of stat, 0.1 ms. */
+#define FL_GPU_FIND_EVERY (2 * FL_NS_PER_S)
+/* A child that crashed and is back within this time was no outage. */
+#define FL_GPU_CRASH_GRACE (1 * FL_NS_PER_S)
+/* Whoever asks us to let go of the driver waits so long: children that can die have died by then. */
+#define FL_GPU_LET_GO (2 * FL_NS_PER_S)
+
 struct fl_card_fault;
 struct fl_gpu;
 struct fl_log;
 
-/* How often, and how long: ns; 0 is the FL_GPU_* of base/limits.h that is named beside. */
+/* How often, and how long: ns; 0 is the FL_GPU_* that is named beside. */
 struct fl_gpu_pace {
 	uint64_t look_every, look_soon, find_every;         /* LOOK_EVERY, LOOK_SOON, FIND_EVERY */
 	uint64_t start, card, links, check;                 /* *_DEADLINE */
@@ -44,8 +54,10 @@ struct fl_gpu_options {
 					 A child is there already, and has not loaded the library */
 	const char *pod_logs;         /* the kubelet's, by which Pods are named; NULL: /var/log/pods */
 	struct fl_gpu_pace pace;
+	/* Another driver was found under this root; it is of this version, and is asked next. NULL: not asked */
+	void (*found)(void *arg, const char *root, const char *version);
 	void (*reported)(void *arg, const struct fl_card_fault *fault);   /* a GPU has reported it; NULL: not asked */
-	void *reported_arg;
+	void *arg;
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };

@@ -5,7 +5,6 @@
  * users.c who else has the driver open.
  */
 #pragma once
-#include "base/limits.h"
 #include "base/log.h"
 #include "io/notify.h"
 #include "io/supervisor.h"
@@ -14,6 +13,14 @@
 #include "node/gpu/child.h"
 #include "node/gpu/find.h"
 #include "node/gpu/pci.h"
+
+#define FL_GPU_PARTS_MAX 64                  /* of one card: hardware has 8 at most */
+/* Reports of cards that memory was refused for, kept until there is some: one for each card of a usual machine, each as
+ * long as a child puts it at most. */
+#define FL_GPU_LATE_MAX 8
+#define FL_GPU_LATE_BYTES 248
+
+#define FL_GPU_ASK_MAX (FL_GPU_CARDS_MAX * (FL_PCI_ADDRESS + 1))   /* of what is asked: addresses of all cards */
 
 enum gpu_role { GPU_CALLS, GPU_EVENTS, GPU_CHECK, GPU_ROLE_COUNT_ };
 extern const struct fl_names gpu_role_names;
@@ -90,8 +97,7 @@ struct fl_gpu {
 
 	/* children */
 	struct gpu_kid kids[GPU_ROLE_COUNT_];
-	const char *argv[8];           /* theirs, while any is there */
-	char loaded[FL_GPU_PATH_MAX];  /* the library that is among them */
+	const char *argv[6];           /* theirs, while any is there */
 	bool waits;                    /* for fl_gpu_begin() */
 	unsigned pauses;
 	struct fl_gpu_pause *waiting;
@@ -145,7 +151,7 @@ bool gpu_wanted(const struct fl_gpu *gpu);                      /* should there 
 void gpu_kids_tend(struct fl_gpu *gpu);                         /* those that should be, and no others */
 void gpu_kid_let_go(struct gpu_kid *kid);
 bool gpu_kid_free_to_ask(const struct gpu_kid *kid);
-void gpu_kid_ask(struct gpu_kid *kid, enum fl_gpu_ask ask, struct fl_str payload, uint64_t within);
+void gpu_kid_ask(struct gpu_kid *kid, enum fl_gpu_ask ask, struct fl_str about, uint64_t within);
 unsigned gpu_stuck(const struct fl_gpu *gpu);
 void gpu_answered(struct gpu_kid *kid, int r);                  /* gpu.c's: what came of a request */
 void gpu_listens(struct fl_gpu *gpu, struct fl_str payload);    /* others are listened to than before */

@@ -50,15 +50,19 @@ bool gpu_kid_free_to_ask(const struct gpu_kid *kid)
 	return kid->s && !kid->leaving && !kid->asking && fl_supervisor_state(kid->s).pid;
 }
 
-void gpu_kid_ask(struct gpu_kid *kid, enum fl_gpu_ask ask, struct fl_str payload, uint64_t within)
+void gpu_kid_ask(struct gpu_kid *kid, enum fl_gpu_ask ask, struct fl_str about, uint64_t within)
 {
+	char text[FL_GPU_PATH_MAX + 1 + FL_GPU_ASK_MAX];
+	struct fl_buf payload = FL_BUF_IN(text);
+
+	fl_buf_printf(&payload, "%s\n%.*s", kid->gpu->found.library, FL_ARG(about));
 	kid->asking = true;
 	kid->ask = ask;
 	kid->asked_at = fl_now(kid->gpu->io);
 	kid->err = (struct fl_err){ 0 };
 	kid->request = (struct fl_request){ .reply = &kid->reply };
 	kid->request.op = (struct fl_op){ .done = answered, .err = &kid->err, .deadline = kid->asked_at + within };
-	fl_supervisor_request(kid->s, &kid->request, (uint16_t)ask, payload);
+	fl_supervisor_request(kid->s, &kid->request, (uint16_t)ask, fl_buf_view(&payload));
 }
 
 /* ---- life ---- */
@@ -118,19 +122,16 @@ static int kid_new(struct gpu_kid *kid, struct fl_err *err)
 {
 	struct fl_gpu *gpu = kid->gpu;
 	const struct fl_gpu_options *o = &gpu->options;
-	/* Borrowed by the supervisor for as long as it lives: it lives no longer than what was found. */
-	static const char library[] = "--library", proc[] = "--proc", cuda[] = "--cuda";
+	/* Borrowed by the supervisor for as long as it lives. */
+	static const char proc[] = "--proc", cuda[] = "--cuda";
 	const char **argv = gpu->argv;
 
 	argv[0] = o->program;
 	argv[1] = "gpu";
-	argv[2] = library;
-	argv[3] = gpu->loaded;
-	argv[4] = proc;
-	argv[5] = o->proc;
-	argv[6] = o->cuda ? cuda : NULL;
-	argv[7] = NULL;
-	(void)snprintf(gpu->loaded, sizeof gpu->loaded, "%s", gpu->found.library);
+	argv[2] = proc;
+	argv[3] = o->proc;
+	argv[4] = o->cuda ? cuda : NULL;
+	argv[5] = NULL;
 	kid->s = fl_supervisor_new(gpu->io,
 				   &(struct fl_supervisor_config){
 					   .name = fl_name(&gpu_role_names, (int)kid->role),
@@ -148,6 +149,9 @@ static int kid_new(struct gpu_kid *kid, struct fl_err *err)
 
 static bool should_be(const struct fl_gpu *gpu, enum gpu_role role)
 {
+	/* Ahead of the first look: a process takes longer to begin than the driver takes to be found. */
+	if (role == GPU_CALLS && !gpu->looked && gpu->options.roots && !gpu->pauses)
+		return true;
 	if (!gpu_wanted(gpu))
 		return false;
 	if (role == GPU_CALLS)   /* before it is asked something it has nothing of the driver's */

@@ -551,7 +551,7 @@ FL_NV_AT_(fl_nv_field_value, value, 32);
 struct fl_nv_calls { FL_NV_CALLS(FL_NV_MEMBER_) };
 #undef FL_NV_MEMBER_
 
-#define FL_NV_NAMES_MAX 3
+#define FL_NV_NAMES_MAX 3   /* of one call: no call has been renamed more often */
 
 /* What each member of struct fl_nv_calls is called in the library, in the order of the members; unused names are
  * NULL. */

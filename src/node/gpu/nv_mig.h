@@ -32,7 +32,7 @@ struct fl_mig_cap {
 	uint8_t gi, ci;              /* ci FL_MIG_NO_CI: the GPU instance itself */
 	uint32_t minor;              /* of /dev/nvidia-caps/nvidia-cap<minor> */
 };
-#define FL_MIG_NO_CI 255
+#define FL_MIG_NO_CI 255u
 
 struct fl_mig_caps {
 	FL_VEC(struct fl_mig_cap) list;   /* sorted */

@@ -1,5 +1,6 @@
 #include "node/gpu/pci.h"
 #include "base/mem.h"
+#include "node/host/driver_root.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,11 @@
  * hold its reader up. Nothing is allocated.
  */
 #pragma once
-#include "base/limits.h"
+#include "api/node.h"
 #include "base/str.h"
 #include "io/fs.h"
+
+#define FL_PCI_PATH_MAX 256          /* of a card on the bus, each bridge 13 bytes: three switches in a row are 9 */
 
 #define FL_PCI_ADDRESS 13                    /* "0000:07:00.0" and the NUL */
 

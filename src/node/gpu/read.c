@@ -1,7 +1,10 @@
 #include "node/gpu/read.h"
-#include "base/limits.h"
+#include "base/units.h"
+#include "node/gpu/in.h"
 #include "node/gpu/pci.h"
 #include <stdio.h>
+
+#define FL_GPU_CAPS_MAX (256 * FL_KIB)       /* mig-minors: 32 cards with all instances that there could be: 170 KiB */
 
 /* The profiles of a card, by number: what an instance's profile id stands for. */
 struct fl_gpu_profiles {

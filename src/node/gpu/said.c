@@ -1,6 +1,7 @@
 /* What a child says, checked: its library may have written anywhere before it said it. */
-#include "base/limits.h"
 #include "node/gpu/child.h"
+#include "node/gpu/find.h"
+#include "node/gpu/in.h"
 #include "node/gpu/nv_mig.h"
 #include "node/gpu/pci.h"
 

@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#define FL_HOOK_CACHE_MAX (8 * FL_MIB)       /* of an image's linker cache; 2,000 libraries are 160 KiB */
+#define FL_HOOK_ENTRIES_MAX 512              /* names that the hook adds to it: a driver has 60 */
+
 enum { PATH = FL_HOOK_PATH };
 
 #if defined(__aarch64__)

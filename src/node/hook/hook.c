@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <sys/statvfs.h>
 
+#define FL_HOOK_CONFIG_MAX (8 * FL_MIB)      /* of a container's: an environment of thousands of services */
+
 enum { PATH = FL_HOOK_PATH };
 
 /* ---- small things ---- */
@@ -189,33 +191,31 @@ int fl_hook_open(const struct fl_hooking *h, const char *path, int flags)
 	return open_in(h, path, flags & O_PATH ? flags : O_RDONLY | O_NONBLOCK | O_NOCTTY | flags, 0);
 }
 
-/* O_PATH first: opening and reading a device or a file of /proc have effects of their own. */
+/* Opening and reading a device or a file of /proc have effects of their own. So the file is looked at by O_PATH, and
+ * what was looked at is opened: its path may lead elsewhere by now. */
 static int open_regular(const struct fl_hooking *h, const char *path, int flags, uint64_t resolve, bool (*may)(int64_t),
 			uint64_t *ret_size)
 {
-	struct fl_stat seen = { 0 }, opened = { 0 };
-	int fd = open_in(h, path, flags | O_PATH, resolve), r;
-	int64_t mount;
+	int seen = open_in(h, path, flags | O_PATH, resolve), r;
+	struct fl_stat stat = { 0 };
+	int64_t mount = 0;
+	char itself[32];
 
-	if (fd < 0)
-		return fd;
-	r = h->fs->stat(h->fs, fd, "", AT_EMPTY_PATH, &seen);
-	mount = r == 0 && may ? h->fs->mount_flags(h->fs, fd) : 0;
-	h->fs->close(h->fs, fd);
-	if (r < 0 || mount < 0)
-		return r < 0 ? r : (int)mount;
-	if (!S_ISREG(seen.mode) || (may && !may(mount)))
-		return -ENXIO;
-	fd = open_in(h, path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY, resolve);
-	if (fd < 0)
-		return fd;
-	r = h->fs->stat(h->fs, fd, "", AT_EMPTY_PATH, &opened);
-	if (r == 0 && (opened.dev != seen.dev || opened.ino != seen.ino || !S_ISREG(opened.mode)))
-		r = -EAGAIN;
-	*ret_size = opened.size;
-	if (r == 0)
-		return fd;
-	h->fs->close(h->fs, fd);
+	if (seen < 0)
+		return seen;
+	r = h->fs->stat(h->fs, seen, "", AT_EMPTY_PATH, &stat);
+	if (r == 0 && may)
+		mount = h->fs->mount_flags(h->fs, seen);
+	if (r == 0 && mount < 0)
+		r = (int)mount;
+	if (r == 0 && (!S_ISREG(stat.mode) || (may && !may(mount))))
+		r = -ENXIO;
+	if (r == 0) {
+		(void)snprintf(itself, sizeof itself, "/proc/self/fd/%d", seen);
+		r = h->fs->open(h->fs, AT_FDCWD, itself, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	}
+	h->fs->close(h->fs, seen);
+	*ret_size = stat.size;
 	return r;
 }
 

@@ -20,6 +20,8 @@
 #include "base/option.h"
 #include "io/fs.h"
 
+#define FL_HOOK_STATE_MAX (8 * FL_MIB)       /* of a container: CRI-O puts the Pod's 256 KiB of annotations in twice */
+
 struct fl_hook {
 	struct fl_strs links;          /* "libcuda.so.550.54.15::/usr/lib64/libcuda.so.1": the link's text, the link */
 	struct fl_strs folders;        /* "/usr/lib64": directories of libraries, for the container's loader */

@@ -1,7 +1,9 @@
 /* in.h - between the parts of the hook. */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/hook/hook.h"
+
+#define FL_HOOK_LIST_MAX (64 * FL_KIB)       /* of an image's list of the folders that musl looks into */
 
 /* A path of a container, as a runtime mounts it: absolute, and shorter than this. */
 enum { FL_HOOK_PATH = 512 };

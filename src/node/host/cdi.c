@@ -1,5 +1,4 @@
 #include "node/host/cdi.h"
-#include "base/limits.h"
 #include "run/memory.h"
 
 static int print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)

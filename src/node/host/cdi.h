@@ -19,6 +19,10 @@
 #include "run/files_sink.h"
 #include "run/folder.h"
 
+/* A CDI file that nobody has tried to write for so long is not wanted any more. Tries that fail are FL_LOCAL_RETRY_LAST
+ * apart at most, and FL_FILE_TIMEOUT long on a disk that hangs. */
+#define FL_CDI_TROUBLE_STALE (60 * FL_NS_PER_S)
+
 struct fl_cdi_dir {
 	struct fl_io *io;                      /* NULL: not started */
 	const char *dir;

@@ -1,5 +1,4 @@
 /* What cannot be written is said: of each CDI file that could not be, why, and what to do. */
-#include "base/limits.h"
 #include "base/log.h"
 #include "node/host/cdi.h"
 #include "node/host/dir_trouble.h"

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define FL_CRIO_KEY_MAX 128                      /* of a key: a longer one is cut, for it is not looked for */
+#define FL_CRIO_DEPTH_MAX 16                     /* of arrays and tables: each is a call on the stack */
+
 #define SETTING "crio.runtime.cdi_spec_dirs"
 
 /* ---- TOML, as far as one setting needs it ---- */

@@ -4,9 +4,14 @@
  * of their names; the last one that has the setting counts. Files of directories below that one are not read.
  */
 #pragma once
-#include "base/limits.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "io/fs.h"
+
+#define FL_CRIO_PATH_MAX 512                     /* of a CDI directory or a configuration file of CRI-O */
+#define FL_CRIO_DIRS_MAX 16                      /* directories of CDI files; there are two */
+#define FL_CRIO_FILES_MAX 64                     /* of crio.conf.d; OpenShift writes a dozen */
+#define FL_CRIO_FILE_MAX (256 * FL_KIB)          /* of one: a crio.conf with all its comments is 40 KiB */
 
 struct fl_crio_conf {
 	char path[2 * FL_CRIO_PATH_MAX];         /* the file with the setting, "": none; or the one that is wrong */

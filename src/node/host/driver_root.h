@@ -7,9 +7,16 @@
  * trust: the root belongs to the host.
  */
 #pragma once
-#include "base/limits.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "io/fs.h"
+
+#define FL_GPU_PATH_MAX 512                  /* of the driver's library, its root before it: real ones have 60 */
+#define FL_HOST_PATH_MAX 192         /* of a driver's file inside its root, of a root: real ones have 80 */
+#define FL_HOST_NAME_MAX 64          /* of a library */
+#define FL_LIB_DIRS_MAX 24           /* the usual directories of libraries are 12; those of the linker's cache */
+#define FL_LD_CACHE_MAX FL_MIB       /* /etc/ld.so.cache: 200 KiB on a machine with 3,000 libraries */
+#define FL_ROOT_KNOWN_MAX 48         /* names that a look keeps in mind: with all places of the driver's files, 40 */
 
 /* A path below a root, which may end in slashes; false: it is too long. */
 bool fl_root_join(char *ret, size_t size, const char *root, const char *path) FL_MUSTUSE;

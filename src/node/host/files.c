@@ -2,6 +2,8 @@
 #include "node/host/scan_in.h"
 #include <stdio.h>
 
+#define FL_HOST_DIRS_MAX 32          /* $PATH and the usual directories of programs: a dozen */
+
 /* ---- directories that the agent's environment names ---- */
 
 static struct fl_str variable(const struct fl_host_scan *scan, const char *name)

@@ -1,13 +1,16 @@
 #include "node/host/host.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/job.h"
 #include "node/host/hook_install.h"
 #include "run/doing.h"
 #include <stdio.h>
 
+#define FL_HOST_SETTLE (50 * FL_NS_PER_MS)       /* udev makes the nodes of a driver one after the other: one look */
+#define FL_HOST_AGAIN (5 * FL_NS_PER_S)          /* after a look that came to nothing */
+
 /* ---- a look, in a worker ---- */
 
-struct look {
+struct fl_host_look {
 	struct fl_job job;
 	struct fl_host_sink *sink;
 	struct fl_arena *arena;                /* whoever waits for it: there as long as finish() is called */
@@ -18,6 +21,7 @@ struct look {
 	bool installed;                        /* ahead of this look */
 	struct fl_err hook_err;                /* FL_OK: the hook's program is there */
 	bool make_nodes;
+	bool kept;                             /* by the sink, for the look that is to come */
 	struct fl_err nodes_err;               /* FL_OK: no device node is missing that can be made */
 	struct fl_host_scan scan;
 };
@@ -34,7 +38,7 @@ static const char *source_of(const struct fl_host_sink *sink)
 
 static void run(struct fl_job *job, const struct fl_fs *fs)
 {
-	struct look *look = fl_container(job, struct look, job);
+	struct fl_host_look *look = fl_container(job, struct fl_host_look, job);
 
 	fl_host_scan(fs, &look->scan);
 	if (look->hook[0] && !look->installed)
@@ -89,7 +93,7 @@ static int take_nodes(const struct fl_host_scan *scan, struct fl_arena *arena, s
 	return at || !scan->node_count ? 0 : -FL_E_NOMEM;
 }
 
-static int take_hook(const struct look *look, struct fl_arena *arena, struct fl_host *host)
+static int take_hook(const struct fl_host_look *look, struct fl_arena *arena, struct fl_host *host)
 {
 	FL_UNSET(host, hook_at);
 	FL_UNSET(host, hook_message);
@@ -102,7 +106,7 @@ static int take_hook(const struct look *look, struct fl_arena *arena, struct fl_
 	return host->hook_message.p || host->hook_at.p ? 0 : -FL_E_NOMEM;
 }
 
-static int take(const struct look *look)
+static int take(const struct fl_host_look *look)
 {
 	const struct fl_host_scan *scan = &look->scan;
 	const struct fl_host *wanted = look->wanted;
@@ -132,7 +136,7 @@ static int take(const struct look *look)
 		       : 0;
 }
 
-static void watch(const struct look *look);
+static void watch(const struct fl_host_look *look);
 
 static void cannot_read(const struct fl_host_scan *scan, struct fl_op *op)
 {
@@ -149,7 +153,7 @@ static void cannot_read(const struct fl_host_scan *scan, struct fl_op *op)
 
 static void finish(struct fl_job *job, struct fl_op *op)
 {
-	struct look *look = fl_container(job, struct look, job);
+	struct fl_host_look *look = fl_container(job, struct fl_host_look, job);
 	const struct fl_host_scan *scan = &look->scan;
 
 	if (scan->error) {
@@ -164,7 +168,10 @@ static void finish(struct fl_job *job, struct fl_op *op)
 
 static void release(struct fl_job *job)
 {
-	fl_free(fl_container(job, struct look, job));
+	struct fl_host_look *look = fl_container(job, struct fl_host_look, job);
+
+	if (!look->kept)
+		fl_free(look);
 }
 
 static bool copy(char *to, size_t size, struct fl_str text)
@@ -172,26 +179,64 @@ static bool copy(char *to, size_t size, struct fl_str text)
 	return (size_t)snprintf(to, size, "%.*s", FL_ARG(text)) < size;
 }
 
+/* For files under a root, of a version; NULL: `err` says why. */
+static struct fl_host_look *look_new(struct fl_host_sink *sink, struct fl_str root, struct fl_str version,
+				     struct fl_err *err)
+{
+	struct fl_host_look *look = fl_zalloc(sizeof *look);
+
+	if (!look) {
+		(void)fl_fail(err, FL_E_NOMEM, "no memory to look for the driver's files");
+		return NULL;
+	}
+	look->sink = sink;
+	look->scan.env = sink->env;
+	if (copy(look->scan.root, sizeof look->scan.root, root) &&
+	    copy(look->scan.version, sizeof look->scan.version, version) &&
+	    copy(look->scan.proc, sizeof look->scan.proc, fl_str(sink->proc ? sink->proc : "/proc")) &&
+	    copy(look->scan.sysfs, sizeof look->scan.sysfs, fl_str(sink->sysfs ? sink->sysfs : "/sys")))
+		return look;
+	(void)fl_fail(err, FL_E_TOOBIG, "the driver's root or version is too long to look for its files");
+	fl_free(look);
+	return NULL;
+}
+
+/* Has this been done a moment ago, ahead of the look? */
+static bool still_so(const struct fl_host_sink *sink, uint64_t done_at)
+{
+	return fl_now(sink->io) < done_at + FL_HOST_EARLY;
+}
+
+/* The one that has the files already, where it is of use. */
+static struct fl_host_look *look_ahead(struct fl_host_sink *sink, struct fl_str root, struct fl_str version)
+{
+	struct fl_host_look *look = fl_steal(&sink->ahead);
+
+	if (look && still_so(sink, sink->ahead_at) && fl_str_eq(fl_str(look->scan.root), root) &&
+	    fl_str_eq(fl_str(look->scan.version), version))
+		return look;
+	fl_free(look);
+	return NULL;
+}
+
 /* `wanted`, `arena` and `ret` are borrowed until the operation is over. */
 static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct fl_host *wanted,
 		       struct fl_arena *arena, struct fl_host *ret)
 {
-	struct look *look = fl_zalloc(sizeof *look);
+	struct fl_host_look *look = look_ahead(sink, wanted->root, wanted->version);
+	struct fl_err err = { 0 };
 
 	op->deadline = fl_now(sink->io) + FL_HOST_DEADLINE;
-	if (look && copy(look->scan.root, sizeof look->scan.root, wanted->root) &&
-	    copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
-	    copy(look->scan.version, sizeof look->scan.version, wanted->version) &&
+	if (!look)
+		look = look_new(sink, wanted->root, wanted->version, &err);
+	if (look && copy(look->scan.dev_root, sizeof look->scan.dev_root, wanted->dev_root) &&
 	    copy(look->hook, sizeof look->hook, wanted->hook)) {
-		(void)copy(look->scan.proc, sizeof look->scan.proc, fl_str(sink->proc ? sink->proc : "/proc"));
-		(void)copy(look->scan.sysfs, sizeof look->scan.sysfs, fl_str(sink->sysfs ? sink->sysfs : "/sys"));
-		look->scan.env = sink->env;
 		look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
-		look->sink = sink;
+		look->kept = false;
 		look->make_nodes = wanted->make_nodes;
 		look->source = source_of(sink);
 		look->installed = look->hook[0] && strcmp(look->hook, sink->early_hook) == 0 &&
-				  fl_now(sink->io) < sink->early_at + FL_HOST_EARLY;
+				  still_so(sink, sink->early_at);
 		sink->early_hook[0] = '\0';   /* the next look looks for itself */
 		look->arena = arena;
 		look->wanted = wanted;
@@ -200,12 +245,45 @@ static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct
 		return;
 	}
 	fl_op_begin(op, sink->io, NULL);
-	if (!look)
-		fl_op_fail(op, FL_E_NOMEM, "no memory to look for the driver's files");
-	else
-		fl_op_fail(op, FL_E_TOOBIG,
-			   "the driver's root or version, or --cdi-hook-path, is too long to look for its files");
+	if (look)
+		(void)fl_fail(&err, FL_E_TOOBIG, "--dev-root or --cdi-hook-path is too long to look there");
+	fl_op_fail(op, err.code, "%s", err.text);
 	fl_free(look);
+}
+
+/* ---- the driver's files, ahead of the look ---- */
+
+static void run_files(struct fl_job *job, const struct fl_fs *fs)
+{
+	fl_host_scan_files(fs, &fl_container(job, struct fl_host_look, job)->scan);
+}
+
+static void finish_files(struct fl_job *job, struct fl_op *op)
+{
+	struct fl_host_look *look = fl_container(job, struct fl_host_look, job);
+	struct fl_host_sink *sink = look->sink;
+
+	fl_free(sink->ahead);
+	sink->ahead = look->scan.has_files ? look : NULL;
+	sink->ahead_at = fl_now(sink->io);
+	look->kept = look->scan.has_files;
+	fl_op_end(op, 0);
+}
+
+static void early_done(struct fl_op *op)
+{
+	(void)op;   /* after a failure the look, in the same lane, tries again and reports it */
+}
+
+void fl_host_files_early(struct fl_host_sink *sink, struct fl_str root, struct fl_str version)
+{
+	struct fl_host_look *look = fl_op_busy(&sink->files) ? NULL : look_new(sink, root, version, NULL);
+
+	if (!look)
+		return;
+	look->job = (struct fl_job){ .run = run_files, .finish = finish_files, .release = release };
+	sink->files = (struct fl_op){ .done = early_done, .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
+	fl_job_start(sink->io, &sink->files, &look->job, FL_LANE_BULK);
 }
 
 /* ---- the hook's program, ahead of the first look ---- */
@@ -239,11 +317,6 @@ static void finish_early(struct fl_job *job, struct fl_op *op)
 static void release_early(struct fl_job *job)
 {
 	fl_free(fl_container(job, struct early, job));
-}
-
-static void early_done(struct fl_op *op)
-{
-	(void)op;   /* after a failure the look, in the same lane, tries again and reports it */
 }
 
 void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path)
@@ -394,7 +467,7 @@ static void watch_dir(struct fl_host_sink *sink, struct fl_host_dir *dir, const 
 
 /* Containers do not start while the file names a program that is not there: one that is removed or replaced is put back
  * at once, and so it is when a file of somebody else has gone from its place. */
-static void watch_hook(const struct look *look)
+static void watch_hook(const struct fl_host_look *look)
 {
 	struct fl_host_sink *sink = look->sink;
 	bool there = look->hook[0] && (!look->hook_err.code || look->hook_err.code == FL_E_EXISTS);
@@ -411,7 +484,7 @@ static void watch_hook(const struct look *look)
 }
 
 /* The directories that there are, and no others: one that is not there would be looked for by the clock. */
-static void watch(const struct look *look)
+static void watch(const struct fl_host_look *look)
 {
 	const struct fl_host_scan *scan = &look->scan;
 	struct fl_host_sink *sink = look->sink;
@@ -434,6 +507,8 @@ static void watch(const struct look *look)
 void fl_host_stop(struct fl_host_sink *sink)
 {
 	fl_op_cancel(&sink->early);
+	fl_op_cancel(&sink->files);
+	fl_free(fl_steal(&sink->ahead));
 	if (!sink->loop)
 		return;
 	for (uint32_t i = 0; i < FL_LEN(sink->dirs); i++)

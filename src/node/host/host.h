@@ -6,15 +6,19 @@
  * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. At a start
  * that is once, when the driver has told of all of its cards. A driver that is away, or not yet ready again, changes
  * nothing: containers have what they have. A look that hangs or fails is a write that failed: the Host is
- * then its message and nothing else (fl_gpu_host_failed, plan/gpu/cdi.h), and it comes again, every FL_LOCAL_RETRY_LAST
- * at least. The hook's program may be written ahead, while the driver is asked: a look within FL_HOST_EARLY takes it as
- * it is.
+ * then its message and nothing else (fl_gpu_host_failed, plan/gpu/needs.h), and it comes again, every
+ * FL_LOCAL_RETRY_LAST at least. The hook's program may be written ahead, and the driver's files be looked for, while
+ * the driver is asked: a look within FL_HOST_EARLY takes them as they are.
  */
 #pragma once
 #include "io/io.h"
 #include "io/notify.h"
 #include "node/host/scan.h"
 #include "run/loop.h"
+
+#define FL_HOST_DEADLINE (20 * FL_NS_PER_S)      /* a root on a disk that is slow and not dead */
+#define FL_HOST_EARLY (2 * FL_NS_PER_S)          /* the hook's program, just written; a driver may come much later */
+#define FL_HOST_POLL (60 * FL_NS_PER_S)          /* what no directory tells: /proc/devices, files of the driver */
 
 struct fl_host_sink {
 	struct fl_io *io;
@@ -27,6 +31,9 @@ struct fl_host_sink {
 	struct fl_op early;        /* the hook's program is written ahead of the look that needs it */
 	char early_hook[FL_HOST_PATH_MAX]; /* written before the first look; "": unknown */
 	uint64_t early_at;         /* when */
+	struct fl_op files;        /* the driver's files are looked for ahead of the look that needs them */
+	struct fl_host_look *ahead;        /* which has them; NULL: none */
+	uint64_t ahead_at;         /* since when */
 	struct fl_host_dir {
 		struct fl_notify notify;
 		struct fl_host_sink *sink;
@@ -44,6 +51,8 @@ struct fl_host_sink {
 
 /* A look will need the hook's program there. The look reports what came of it. */
 void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path);
+/* A look will need the driver's files under this root, if the driver is of this version. */
+void fl_host_files_early(struct fl_host_sink *sink, struct fl_str root, struct fl_str version);
 
 void fl_host_stop(struct fl_host_sink *sink);      /* before the loop is freed; one that never looked is left alone */
 

@@ -1,7 +1,7 @@
 #include "node/host/links.h"
 #include "api/node.h"
-#include "base/limits.h"
 #include "base/mem.h"
+#include "io/file.h"
 #include "io/job.h"
 #include "run/doing.h"
 #include <errno.h>

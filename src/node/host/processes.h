@@ -3,12 +3,13 @@
  * Straight-line code over struct fl_fs, for a job. A process may end at any time: what cannot be read is empty.
  */
 #pragma once
-#include "base/limits.h"
 #include "base/str.h"
 #include "io/fs.h"
 
-#define FL_POD_NAME (FL_NAME_MAX + 8)
-#define FL_PROCESS_NAME 64
+#define FL_POD_UID 40                                /* room for the uid of a Pod: 36 characters */
+
+#define FL_POD_NAME (FL_NAME_MAX + 8)   /* NAMESPACE/NAME, cut out of the name of a directory */
+#define FL_PROCESS_NAME 64   /* 15 bytes, and up to 63 of the kernel's own threads */
 
 /* The text of a small file below /proc, without blanks at its ends; in `buf`. */
 struct fl_str fl_process_text(const struct fl_fs *fs, int proc, const char *path, char *buf, size_t size);

@@ -1,5 +1,4 @@
 #include "node/host/runtime.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "grpc/client.h"
 #include "grpc/runtime.h"
@@ -8,6 +7,7 @@
 #include "io/notify.h"
 #include "json/bind_walk.h"
 #include "node/host/crio_conf.h"
+#include "node/host/driver_root.h"
 #include <stdio.h>
 
 static const char *const sockets[] = { "/run/containerd/containerd.sock", "/run/crio/crio.sock" };

@@ -13,6 +13,11 @@
 #include "io/io.h"
 #include "run/loop.h"
 
+#define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
+#define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)    /* of one call */
+#define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */
+#define FL_RUNTIME_QUIET (10 * FL_NS_PER_S)      /* for so long that is not told: after a boot it takes seconds */
+
 struct fl_runtime_feed;
 struct fl_log;
 

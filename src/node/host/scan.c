@@ -203,8 +203,7 @@ static void nodes_in(struct looking *l, const char *dir, const char *const *pref
 	l->fs->close(l->fs, fd);
 }
 
-/* The major number that the kernel gave a driver of this name, of "120 nvidia-uvm"; 0: none. */
-static unsigned major_of(struct fl_str devices, struct fl_str driver)
+unsigned fl_host_major(struct fl_str devices, struct fl_str driver)
 {
 	struct fl_str line;
 
@@ -255,7 +254,7 @@ static void memory_nodes(struct looking *l)
 		scan_failed(l, (int)-(fd < 0 ? fd : n), path);
 		return;
 	}
-	l->scan->uvm_major = major = major_of((struct fl_str){ text, (uint32_t)n }, FL_S("nvidia-uvm"));
+	l->scan->uvm_major = major = fl_host_major((struct fl_str){ text, (uint32_t)n }, FL_S("nvidia-uvm"));
 	for (uint32_t i = 0; major && i < FL_LEN(fl_host_uvm_nodes); i++) {
 		(void)snprintf(path, sizeof path, "/dev/%s", fl_host_uvm_nodes[i]);
 		if (!has_node(l, path))
@@ -308,6 +307,23 @@ static bool find_dev(struct looking *l)
 	return is_there(l, root, "/dev");
 }
 
+void fl_host_scan_files(const struct fl_fs *fs, struct fl_host_scan *scan)
+{
+	struct looking l = { .fs = fs, .scan = scan };
+
+	scan->file_count = scan->foreign = 0;
+	scan->message[0] = scan->looked[0] = '\0';
+	scan->error = 0;
+	if (!is_there(&l, scan->root, "/"))
+		return;
+	scan_libraries(&l);
+	scan_files(&l);
+	for (uint32_t i = 0; i < scan->file_count; i++)
+		qsort(scan->files[i].links, scan->files[i].link_count, sizeof scan->files[i].links[0], by_text);
+	qsort(scan->files, scan->file_count, sizeof *scan->files, by_path);
+	scan->has_files = !scan->error;
+}
+
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 {
 	static const char *const vendors[] = { "nvidia", "gdrdrv", NULL };
@@ -316,12 +332,12 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	static const char *const channels[] = { "channel0", NULL };   /* of thousands, the one that may be asked for */
 	struct looking l = { .fs = fs, .scan = scan };
 
-	scan->file_count = scan->node_count = scan->places = scan->foreign = scan->uvm_major = 0;
-	scan->message[0] = scan->looked[0] = scan->nodes_root[0] = '\0';
-	if (!is_there(&l, scan->root, "/") || !find_dev(&l))
+	scan->node_count = scan->places = scan->uvm_major = 0;
+	scan->nodes_root[0] = '\0';
+	if (!scan->has_files)
+		fl_host_scan_files(fs, scan);
+	if (!scan->has_files || !find_dev(&l))
 		return;
-	scan_libraries(&l);
-	scan_files(&l);
 	nodes_in(&l, "/dev", vendors);
 	nodes_in(&l, "/dev/nvidia-caps", vendors);
 	nodes_in(&l, "/dev/nvidia-caps-imex-channels", channels);
@@ -329,8 +345,5 @@ void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan)
 	nodes_in(&l, "/dev/infiniband", network);
 	memory_nodes(&l);
 	places(&l);
-	for (uint32_t i = 0; i < scan->file_count; i++)
-		qsort(scan->files[i].links, scan->files[i].link_count, sizeof scan->files[i].links[0], by_text);
-	qsort(scan->files, scan->file_count, sizeof *scan->files, by_path);
 	qsort(scan->nodes, scan->node_count, sizeof *scan->nodes, by_node_path);
 }

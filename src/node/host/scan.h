@@ -12,8 +12,12 @@
  */
 #pragma once
 #include "api/node.h"
-#include "base/limits.h"
 #include "node/host/driver_root.h"
+
+#define FL_HOST_MESSAGE_MAX 600      /* what could not be looked at: two paths and words */
+#define FL_HOST_LINKS 4              /* libcuda.so, libcuda.so.1, and some to spare */
+#define FL_HOST_FILES_MAX 256        /* libraries, programs, firmware, configuration of one driver: 100 */
+#define FL_HOST_NODES_MAX 512        /* 16 cards with seven partitions of two capabilities each, and their DRI nodes */
 
 struct fl_host_file_found {
 	enum fl_host_file what;
@@ -37,7 +41,7 @@ struct fl_host_place {
 	bool dev;                                /* below dev_root, not root */
 	const char *names[5];                    /* NULL ends them */
 };
-#define FL_HOST_PLACES 8
+#define FL_HOST_PLACES 8   /* where files of a driver lie: as many as fl_host_places has */
 extern const struct fl_host_place fl_host_places[FL_HOST_PLACES];
 
 struct fl_host_scan {
@@ -45,6 +49,8 @@ struct fl_host_scan {
 	char root[FL_HOST_PATH_MAX], dev_root[FL_HOST_PATH_MAX], version[64];
 	char proc[FL_HOST_PATH_MAX], sysfs[FL_HOST_PATH_MAX];   /* of the kernel; sysfs may be "" */
 	const char *const *env;                  /* borrowed: of PATH and XDG_DATA_DIRS, below the root; NULL: empty */
+
+	bool has_files;                          /* from fl_host_scan_files(): they are not looked for again */
 
 	char nodes_root[FL_HOST_PATH_MAX];       /* where device nodes were looked for */
 	char looked[FL_HOST_LOOKED_MAX];         /* for people: where libcuda was looked for; "": it was found */
@@ -67,3 +73,7 @@ extern const char *const fl_host_uvm_nodes[2];   /* names of unified memory's de
  * with the kernel's numbers. What lies in the place of one is never touched: FL_E_EXISTS. */
 int fl_host_make_nodes(const struct fl_fs *fs, const struct fl_host_scan *scan, struct fl_err *err) FL_MUSTUSE;
 void fl_host_scan(const struct fl_fs *fs, struct fl_host_scan *scan);
+/* The major number that the kernel gave a driver of this name, by the text of /proc/devices; 0: none. */
+unsigned fl_host_major(struct fl_str devices, struct fl_str driver);
+/* The half that needs no device node, and may be done while the driver is asked. */
+void fl_host_scan_files(const struct fl_fs *fs, struct fl_host_scan *scan);

@@ -2,22 +2,25 @@
 #include "node/kubelet/holders.h"
 #include "api/node.h"
 #include "base/backoff.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/units.h"
 #include "grpc/client.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
+#include "io/file.h"
 #include "io/job.h"
 #include "io/notify.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
+
 static const char kubelet_dir[] = "/var/lib/kubelet/pod-resources";
 
 static const struct fl_metric metrics[] = {
-	{ "fairlead_holders_looks_total", "Looks at who has which device, by what came of them.", FL_COUNTER,
+	{ "fairlead_holders_looks_total", "PodResources List calls, by outcome.", FL_COUNTER,
 	  .labels = { "outcome" } },
 };
 
@@ -40,6 +43,7 @@ struct fl_holders {
 	uint64_t delay;                   /* after the last failure; 0: none since it went well */
 	uint64_t seed[2], chances;
 	bool asked, synced;
+	bool told_all;                    /* a kubelet that knows all of its Pods has answered */
 	struct fl_family *families[1];
 };
 
@@ -273,6 +277,7 @@ static void told(struct fl_holders *holders)
 	if (!grace)
 		fl_feed_synced(holders->feed);
 	holders->synced |= !grace;
+	holders->told_all |= !grace;
 	count(holders, "told");
 	holders->why = (struct fl_err){ .code = FL_OK };
 	holders->delay = 0;
@@ -391,6 +396,38 @@ static void changed(struct fl_notify *notify, const char *name)
 		return;
 	holders->delay = 0;
 	fl_holders_look(holders);
+}
+
+/* ---- what the agent before knew ---- */
+
+static int put_booked(struct fl_holders *holders, const struct fl_booking *booking, struct fl_err *err)
+{
+	struct fl_holder holder = { .devices = booking->devices };
+
+	holder.has.devices = 1;
+	FL_SET(FL_IN(&holder, meta), name, booking->meta.name);
+	FL_SET(&holder, resource, booking->resource);
+	FL_SET(&holder, pod_space, booking->pod_space);
+	FL_SET(&holder, pod, booking->pod);
+	FL_SET(&holder, container, booking->container);
+	return fl_feed_put(holders->feed, &holder, err);
+}
+
+int fl_holders_remember(struct fl_holders *holders, struct fl_err *err)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(holders->loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_booking_kind);
+	const struct fl_booking *bookings;
+	void *array;
+	uint32_t len = fl_each_array(&each, &array);
+	int r = 0;
+
+	bookings = array;
+	for (uint32_t i = 0; r == 0 && !view.failed && !holders->told_all && i < len; i++)
+		if (!fl_view_get(&view, &fl_holder_kind, FL_S(""), bookings[i].meta.name) && !view.failed)
+			r = put_booked(holders, &bookings[i], err);
+	return view.failed ? fl_fail(err, FL_E_NOMEM, "no memory for who has which device") : r;
 }
 
 /* ---- the whole ---- */

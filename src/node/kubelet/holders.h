@@ -6,7 +6,8 @@
  *
  * A kubelet that has just started may know of nobody yet: what it does not tell is kept until FL_HOLDERS_GRACE after
  * its socket was made, and it is asked every FL_HOLDERS_YOUNG_EVERY. The first look is a full state whatever comes of
- * it, so that nothing waits for a kubelet that is not there: it starts after us, and asks us.
+ * it, so that nothing waits for a kubelet that is not there: it starts after us, and asks us. Until one that knows all
+ * of its Pods has answered, whoever is in the book (Booking, kept on disk) holds what it held: fl_holders_remember.
  *
  * The same resource in several entries (one a NUMA node) is one Holder, no device twice. Claims are not looked at: they
  * are no device plugin's.
@@ -14,6 +15,13 @@
 #pragma once
 #include "io/io.h"
 #include "run/loop.h"
+
+#define FL_HOLDERS_EVERY (30 * FL_NS_PER_S)          /* what is not told to us otherwise is seen as late as this */
+/* After being asked: Allocate comes before the Pod is admitted, and a Pod of several containers asks several times. */
+#define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
+#define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
+#define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it learns of Pods that ran before it did */
+#define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
 struct fl_holders;
 struct fl_log;
@@ -31,6 +39,10 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 				  struct fl_err *err) FL_MUSTUSE;
 struct fl_holders *fl_holders_free(struct fl_holders *holders);    /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_holders, struct fl_holders *, fl_holders_free);
+
+/* The Bookings have been read: who is in them is a Holder until the kubelet says otherwise. Before anything else that
+ * the state directory keeps is fed, or a plan sees nobody for a moment. */
+int fl_holders_remember(struct fl_holders *holders, struct fl_err *err) FL_MUSTUSE;
 
 void fl_holders_look(struct fl_holders *holders);
 

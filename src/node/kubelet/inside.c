@@ -2,6 +2,7 @@
 #include "api/node.h"
 #include "base/log.h"
 #include "io/job.h"
+#include "node/host/driver_root.h"
 #include "node/kubelet/inside_scan.h"
 #include "run/memory.h"
 #include <stdio.h>

@@ -16,6 +16,12 @@
 #include "io/io.h"
 #include "run/loop.h"
 
+/* Containers are looked into this often while Pods hold GPUs: 1,000 processes take some 15 ms of a worker, and
+ * libraries of another driver some ms more for each Pod. */
+#define FL_INSIDE_EVERY (60 * FL_NS_PER_S)
+#define FL_INSIDE_FIRST (2 * FL_NS_PER_S)  /* after a driver has come: the kubelet is to be told first */
+#define FL_INSIDE_WAIT (10 * FL_NS_PER_S)  /* for one such look */
+
 struct fl_log;
 
 struct fl_inside_options {

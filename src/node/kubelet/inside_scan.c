@@ -1,6 +1,7 @@
 #include "node/kubelet/inside_scan.h"
 #include "base/hmap.h"
 #include "base/mem.h"
+#include "node/host/scan.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
@@ -10,6 +11,7 @@ struct looking {
 	struct fl_inside_scan *scan;
 	int proc, host;                        /* the host's root */
 	struct fl_stat root;                   /* the same, to be told from a container's */
+	unsigned uvm;                          /* major number of unified memory's nodes; 0: the kernel has none */
 };
 
 /* ---- libraries ---- */
@@ -33,6 +35,12 @@ static uint32_t version_len(struct fl_str text)
 	return major >= 3 && major < len ? len : 0;
 }
 
+static bool is_of_a_library(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '+' || c == '.' ||
+	       c == '-';
+}
+
 /* The length of "libcuda.so." or "libnvidia-NAME.so." at the start; 0: it is neither. */
 static uint32_t name_len(struct fl_str text)
 {
@@ -43,7 +51,7 @@ static uint32_t name_len(struct fl_str text)
 		return cuda.len;
 	if (!fl_str_starts(text, others))
 		return 0;
-	while (len < text.len && text.p[len] != '/' && text.p[len] != ' ') {
+	while (len < text.len && is_of_a_library(text.p[len])) {
 		if (fl_str_starts(fl_str_sub(text, len, so.len), so))
 			return len + so.len;
 		len++;
@@ -134,12 +142,32 @@ bool fl_inside_allowed(struct fl_str list, uint32_t major_number, uint32_t minor
 	return false;
 }
 
+enum { NVIDIA_MAJOR = 195, MINOR_DIGITS = 7 };   /* of a minor number of Linux, at most */
+
 struct container {
 	struct fl_inside_pod found;
 	char rules[4096];                      /* what its cgroup may open ... */
 	struct fl_str list;                    /* ... if that can be read */
 	bool systemds;
 };
+
+/* The driver's, as its names and the kernel's numbers have it: whoever may make device nodes calls them as he likes. */
+static bool is_the_drivers(const struct looking *l, struct fl_str name, unsigned number)
+{
+	const struct fl_str gpu = FL_S("nvidia");
+
+	for (size_t i = 0; i < FL_LEN(fl_host_uvm_nodes); i++)
+		if (fl_str_eq(name, fl_str(fl_host_uvm_nodes[i])))
+			return l->uvm && number == l->uvm;
+	if (number != NVIDIA_MAJOR || !fl_str_starts(name, gpu))
+		return false;
+	if (fl_str_eq(name, FL_S("nvidiactl")) || fl_str_eq(name, FL_S("nvidia-modeset")))
+		return true;
+	for (uint32_t i = gpu.len; i < name.len; i++)
+		if (!is_digit(name.p[i]))
+			return false;
+	return name.len > gpu.len && name.len <= gpu.len + MINOR_DIGITS;
+}
 
 static void look_at_node(struct looking *l, struct container *c, const char *name, uint64_t rdev)
 {
@@ -153,23 +181,24 @@ static void look_at_node(struct looking *l, struct container *c, const char *nam
 }
 
 /* The driver's nodes in the root of a process, by their own numbers. */
-static void look_at_nodes(struct looking *l, struct container *c, const char *pid)
+static void look_at_nodes(struct looking *l, struct container *c, int root)
 {
-	char path[64], list[4096];
+	int fd = l->fs->open_in(l->fs, root, "dev", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0,
+				RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	uint32_t names = 0;
+	char list[4096];
 	int64_t len;
-	int fd;
 
-	(void)snprintf(path, sizeof path, "%.20s/root/dev", pid);
-	fd = l->fs->open(l->fs, l->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	while (fd >= 0 && (len = l->fs->list(l->fs, fd, list, sizeof list)) > 0) {
+	while (fd >= 0 && names < FL_INSIDE_DEV_NAMES && (len = l->fs->list(l->fs, fd, list, sizeof list)) > 0) {
 		const char *name;
 		size_t at = 0;
 
-		while ((name = fl_list_next(list, (size_t)len, &at, NULL))) {
+		while ((name = fl_list_next(list, (size_t)len, &at, NULL)) && names++ < FL_INSIDE_DEV_NAMES) {
 			struct fl_stat stat;
 
 			if (strncmp(name, "nvidia", 6) == 0 &&
-			    l->fs->stat(l->fs, fd, name, AT_SYMLINK_NOFOLLOW, &stat) == 0 && S_ISCHR(stat.mode))
+			    l->fs->stat(l->fs, fd, name, AT_SYMLINK_NOFOLLOW, &stat) == 0 && S_ISCHR(stat.mode) &&
+			    is_the_drivers(l, fl_str(name), major(stat.rdev)))
 				look_at_node(l, c, name, stat.rdev);
 		}
 	}
@@ -178,13 +207,11 @@ static void look_at_nodes(struct looking *l, struct container *c, const char *pi
 }
 
 /* A process whose root is still the host's is about to become a container's: it shows what the host has. */
-static bool is_inside(struct looking *l, const char *pid)
+static bool is_inside(struct looking *l, int fd)
 {
 	struct fl_stat root;
-	char path[64];
 
-	(void)snprintf(path, sizeof path, "%.20s/root/.", pid);
-	return l->fs->stat(l->fs, l->proc, path, 0, &root) == 0 &&
+	return l->fs->stat(l->fs, fd, "", AT_EMPTY_PATH, &root) == 0 &&
 	       (root.dev != l->root.dev || root.ino != l->root.ino);
 }
 
@@ -210,7 +237,8 @@ static struct fl_str cgroup_of(struct fl_str text, bool *ret_one)
 	return unified;
 }
 
-static void look_at_container(struct looking *l, struct container *c, const char *pid, struct fl_str cgroup, bool one)
+static void look_at_container(struct looking *l, struct container *c, const char *pid, int root, struct fl_str cgroup,
+			      bool one)
 {
 	char path[1024];
 
@@ -219,7 +247,7 @@ static void look_at_container(struct looking *l, struct container *c, const char
 			   (int)sizeof path)
 		c->list = fl_process_text(l->fs, l->host, path, c->rules, sizeof c->rules);
 	c->systemds = cgroup.p && memmem(cgroup.p, cgroup.len, ".slice/", 7) && fl_str_ends(cgroup, FL_S(".scope"));
-	look_at_nodes(l, c, pid);
+	look_at_nodes(l, c, root);
 	if (l->scan->version[0])
 		(void)find_library(l, pid, "mountinfo", c->found.library);
 }
@@ -278,38 +306,54 @@ static void take(char to[static FL_INSIDE_TEXT], const char *from)
 		memcpy(to, from, FL_INSIDE_TEXT);
 }
 
-static void look_at_process(struct looking *l, const char *pid)
+/* What was found in a process, and, by the first one of a container, in that. */
+static void tell(struct looking *l, const char *pid, const char *uid, const struct fl_inside_pod *found, bool mapped)
 {
-	char path[64], text[4096], name[FL_PROCESS_NAME], uid[FL_POD_UID];
-	struct fl_str all, cgroup;
-	const struct fl_inside_pod *before;
+	char name[FL_PROCESS_NAME];
 	struct fl_inside_pod *pod;
-	struct container c = { 0 };
-	bool one, mapped = false;
 
-	(void)snprintf(path, sizeof path, "%.20s/cgroup", pid);
-	all = fl_process_text(l->fs, l->proc, path, text, sizeof text);
-	cgroup = cgroup_of(all, &one);
-	if (!fl_cgroup_pod(cgroup, uid) || !is_inside(l, pid))
-		return;
-	before = known(l->scan, uid);
-	if (is_new(l->scan, cgroup))
-		look_at_container(l, &c, pid, cgroup, one);
-	if (l->scan->version[0] && !(before && before->process[0]))
-		mapped = find_library(l, pid, "maps", c.found.library);
-	if (!c.found.library[0] && !c.found.denied[0] && !c.found.unlinked[0])
+	if (!found->library[0] && !found->denied[0] && !found->unlinked[0])
 		return;
 	pod = add(l, uid);
 	if (!pod)
 		return;
 	if (mapped) {
 		fl_process_name(l->fs, l->proc, pid, name);
-		memcpy(pod->library, c.found.library, sizeof pod->library);
+		memcpy(pod->library, found->library, sizeof pod->library);
 		(void)snprintf(pod->process, sizeof pod->process, "%s (pid %.20s)", name, pid);
 	}
-	take(pod->library, c.found.library);
-	take(pod->denied, c.found.denied);
-	take(pod->unlinked, c.found.unlinked);
+	take(pod->library, found->library);
+	take(pod->denied, found->denied);
+	take(pod->unlinked, found->unlinked);
+}
+
+static void look_at_process(struct looking *l, const char *pid)
+{
+	char path[64], text[4096], uid[FL_POD_UID];
+	struct fl_str all, cgroup;
+	const struct fl_inside_pod *before;
+	struct container c = { 0 };
+	bool one, mapped = false;
+	int root;
+
+	(void)snprintf(path, sizeof path, "%.20s/cgroup", pid);
+	all = fl_process_text(l->fs, l->proc, path, text, sizeof text);
+	cgroup = cgroup_of(all, &one);
+	if (!fl_cgroup_pod(cgroup, uid))
+		return;
+	(void)snprintf(path, sizeof path, "%.20s/root", pid);
+	root = l->fs->open(l->fs, l->proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (root < 0)
+		return;
+	if (is_inside(l, root)) {
+		before = known(l->scan, uid);
+		if (is_new(l->scan, cgroup))
+			look_at_container(l, &c, pid, root, cgroup, one);
+		if (l->scan->version[0] && !(before && before->process[0]))
+			mapped = find_library(l, pid, "maps", c.found.library);
+		tell(l, pid, uid, &c.found, mapped);
+	}
+	l->fs->close(l->fs, root);
 }
 
 /* The first process has the host's, as the agent has where it is no container. */
@@ -322,6 +366,13 @@ static int open_host(struct looking *l)
 	if (host >= 0 && l->fs->stat(l->fs, host, ".", 0, &l->root) < 0)
 		l->root = (struct fl_stat){ 0 };
 	return host;
+}
+
+static unsigned uvm_major(struct looking *l)
+{
+	char text[8192];
+
+	return fl_host_major(fl_process_text(l->fs, l->proc, "devices", text, sizeof text), FL_S("nvidia-uvm"));
 }
 
 void fl_inside_scan(const struct fl_fs *fs, struct fl_inside_scan *scan)
@@ -339,6 +390,7 @@ void fl_inside_scan(const struct fl_fs *fs, struct fl_inside_scan *scan)
 		return;
 	l.host = open_host(&l);
 	scan->error = l.host < 0 ? -l.host : 0;
+	l.uvm = uvm_major(&l);
 	while (!scan->error && (len = fs->list(fs, l.proc, list, sizeof list)) > 0) {
 		const char *name;
 		size_t at = 0;

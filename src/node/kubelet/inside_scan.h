@@ -11,12 +11,22 @@
  *   - Which devices a cgroup may open can be read on version 1 only (devices.list); on version 2 it is a BPF program.
  *     For both: a container that has a device node without a link in /dev/char, in a cgroup that systemd keeps, loses
  *     it at the next `systemctl daemon-reload`.
+ *
+ * A container chooses what its files are called and where its links lead. A name with other characters than a driver's
+ * names have is not told, a device node counts by name and major number, and no link of a container is followed.
  */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "node/host/processes.h"
 
-#define FL_INSIDE_TEXT 128
+/* Bounds, so that no machine makes a look into its containers long. */
+#define FL_INSIDE_PIDS 20000
+#define FL_INSIDE_CONTAINERS 1024
+#define FL_INSIDE_PODS 64                  /* with something to tell of; the kubelet has 110 by default */
+#define FL_INSIDE_MAP_BYTES (4 * FL_MIB)   /* of one process; 20,000 mappings */
+#define FL_INSIDE_DEV_NAMES 4096           /* in /dev of a container, which fills it as it likes; of a host: some 300 */
+
+#define FL_INSIDE_TEXT 128   /* of a path or a process: enough to find it again */
 
 /* A Pod with something to tell of; what is not so is "". */
 struct fl_inside_pod {

@@ -9,6 +9,11 @@
 #include <assert.h>
 #include <stdio.h>
 
+#define FL_PLUGIN_NAME_SHOWN 30              /* bytes of a resource's name in its socket's: a path has 107 in all */
+/* Until the next try with a kubelet that says no, for as long as nothing changes. */
+#define FL_PLUGIN_REFUSED_LAST (60 * FL_NS_PER_S)
+#define FL_PLUGIN_STEADY (5 * FL_NS_PER_S)           /* a stream that lived so long had nothing wrong with it */
+
 static const char kubelet_dir[] = "/var/lib/kubelet/device-plugins";
 
 /* ---- numbers ---- */
@@ -116,7 +121,7 @@ static void complain(struct plugin *plugin, const struct fl_err *why)
 		plugin->failing_since = fl_now(plugin->all->io);
 	plugin->why = *why;
 	tell_soon(plugin->all);
-	fl_log(plugin->all->options.log, FL_WARN, "the kubelet does not hear of a resource yet, will try again",
+	fl_log(plugin->all->options.log, FL_WARN, "resource not registered, will retry",
 	       FL_KV_STR("resource", plugin->name), FL_KV_ERR(why));
 }
 

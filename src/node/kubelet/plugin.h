@@ -17,10 +17,10 @@
  * later, whenever the newest ListAndWatch has ended and it was not us who ended it, the kubelet's socket has been made
  * anew, the options have changed, or ours is gone from the folder. Before that our side of older streams is ended: the
  * kubelet takes the end of any for the end of all. Where another process serves a resource of ours it takes turns with
- * nobody: see fl_plugin_socket_kind, a fact for the plan. Whom such an end has hit says nothing and hears of nothing,
- * so the kubelet is asked what it counts: 0.1 s and 1 s after a plugin comes or goes, every 30 s while another plugin
- * is there or was within five minutes, else every five minutes. What it has dropped is registered again, be it ours or
- * (at most three times a socket) NVIDIA's plugin's, which registers but once.
+ * nobody: see fl_plugin_socket_kind, a fact for the plan. A plugin that is dropped this way gets no notice, so the
+ * kubelet is asked what it counts: 0.1 s and 1 s after a plugin comes or goes, every 30 s while another plugin is there
+ * or was within five minutes, else every five minutes. What it has dropped is registered again, be it ours or (at most
+ * three times a socket) NVIDIA's plugin's, which registers but once.
  *
  * Allocate, GetPreferredAllocation and PreStartContainer are answered from the very Resource whose list was sent last
  * (plan/gpu/allocate.h), kept unpacked; they write nothing.

@@ -5,6 +5,9 @@
 #include "node/kubelet/plugin_in.h"
 #include "plan/gpu/allocate.h"
 
+/* A device list: grpc-go, and so the kubelet, takes no message over 4 MiB. Some 45,000 shares. */
+#define FL_PLUGIN_LIST_MAX (4 * FL_MIB)
+
 static const void *as(const ProtobufCMessage *message)
 {
 	return message;

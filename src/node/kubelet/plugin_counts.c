@@ -7,9 +7,13 @@
 #include "grpc/deviceplugin.pb-c.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
+#include "node/kubelet/holders.h"
 #include "node/kubelet/plugin_in.h"
 #include "plan/gpu/ids.h"
 #include <stdio.h>
+
+#define FL_PLUGIN_COUNT_AFTER (100 * FL_NS_PER_MS)   /* a list, or a stream's end: the kubelet has seen it by then, */
+#define FL_PLUGIN_COUNT_AGAIN (1 * FL_NS_PER_S)      /* or a while later */
 
 static struct fl_str served_by(const struct other_plugin *other)
 {

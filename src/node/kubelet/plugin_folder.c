@@ -1,8 +1,15 @@
 /* What is in the kubelet's folder: its own socket, ours, and those of others, who are asked whether anybody answers. */
+#include "io/file.h"
 #include "io/job.h"
 #include "node/kubelet/plugin_in.h"
 #include <errno.h>
 #include <stdio.h>
+
+#define FL_PLUGIN_PROBE_TIMEOUT (200 * FL_NS_PER_MS) /* of a socket that may be nobody's: the kernel answers at once */
+#define FL_PLUGIN_HURRY_FIRST (10 * FL_NS_PER_MS)    /* a socket at which nobody listens is looked at again, */
+#define FL_PLUGIN_HURRY_LAST (640 * FL_NS_PER_MS)    /* each time after twice as long */
+#define FL_PLUGIN_OTHERS_EVERY (2 * FL_NS_PER_S)  /* into the folder while another plugin is there: it may die */
+#define FL_PLUGIN_SOCKETS_MAX 1024                   /* in the kubelet's folder: a leak is told, and not followed */
 
 static const char kubelet_sock[] = "kubelet.sock";
 

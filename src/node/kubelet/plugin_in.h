@@ -5,9 +5,9 @@
  */
 #pragma once
 #include "api/node.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "grpc/client.h"
 #include "grpc/pb.h"
@@ -15,6 +15,16 @@
 #include "io/fs.h"
 #include "io/notify.h"
 #include "node/kubelet/plugin.h"
+
+/* Until the next try: the end of an old stream may take a new one with it, which is over in a few ms; ... */
+#define FL_PLUGIN_RETRY_FIRST (10 * FL_NS_PER_MS)
+#define FL_PLUGIN_RETRY_LAST (300 * FL_NS_PER_MS)    /* ... and with jitter a kubelet is asked within 0.45 s */
+#define FL_PLUGIN_TOLD_AFTER (30 * FL_NS_PER_S)      /* on the Node: a kubelet that starts anew is no news */
+#define FL_PLUGIN_REGISTER_TIMEOUT (60 * FL_NS_PER_S)   /* a kubelet under load has taken 30 s */
+#define FL_PLUGIN_WATCHED_WITHIN (2 * FL_NS_PER_S)   /* of being registered; it is a matter of ms */
+#define FL_PLUGIN_LOOK_EVERY (30 * FL_NS_PER_S)      /* into the folder, in case the kernel's hints were lost */
+#define FL_PLUGIN_COUNT_EVERY (300 * FL_NS_PER_S)    /* between counts while there is no other plugin */
+#define FL_PLUGIN_HELPS_MAX 3                        /* for one socket of another plugin: it may serve nothing */
 
 enum plugin_count {
 	PLUGIN_LISTS, PLUGIN_ALLOCATED, PLUGIN_REFUSED, PLUGIN_REGISTERED, PLUGIN_UNREGISTERED, PLUGIN_WATCHERS,

@@ -1,6 +1,6 @@
 #include "node/kubelet/pods.h"
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/write.h"
 #include "plan/gpu/pods.h"
 #include "run/doing.h"
@@ -13,7 +13,8 @@ static int open_watch(struct fl_pods *pods, bool failed_only, struct fl_err *err
 {
 	struct fl_watch_options options = { .kind = &fl_own_pod_kind,
 					    .fields = failed_only ? pods->failed : pods->fields, .to = &fl_feed_watch,
-					    .arg = fl_loop_feed(pods->loop, &fl_own_pod_kind), .log = pods->log };
+					    .arg = fl_loop_feed(pods->loop, &fl_own_pod_kind), .log = pods->log,
+					    .any_first = true, .since = fl_str(pods->seen) };
 
 	if (pods->watch || !pods->kube)
 		return 0;
@@ -24,8 +25,15 @@ static int open_watch(struct fl_pods *pods, bool failed_only, struct fl_err *err
 
 static void close_watch(struct fl_pods *pods)
 {
+	struct fl_str version;
+
 	if (!pods->watch)
 		return;
+	version = fl_watch_info(pods->watch).version;
+	if (version.len && version.len < sizeof pods->seen) {
+		memcpy(pods->seen, version.p, version.len);
+		pods->seen[version.len] = '\0';
+	}
 	pods->watch = fl_watch_free(pods->watch);
 	fl_feed_absent(fl_loop_feed(pods->loop, &fl_own_pod_kind));
 }

@@ -17,9 +17,18 @@
  * waits for what the watch tells. A Pod that is gone counts as evicted.
  */
 #pragma once
-#include "base/limits.h"
+#include "base/units.h"
 #include "kube/watch.h"
+#include "node/host/processes.h"
 #include "run/loop.h"
+
+/* Time between two requests for an eviction that a PodDisruptionBudget refuses: at least, and at most unless the API
+ * server's Retry-After is longer. */
+#define FL_EVICT_AGAIN (5 * FL_NS_PER_S)
+#define FL_EVICT_RETRY_LAST (10 * FL_NS_PER_S)
+/* So many refusals are remembered: the kubelet's default of Pods, which may share GPUs. When more are, the oldest is
+ * forgotten, and that Pod is asked for at the next change. */
+#define FL_EVICT_REFUSED 110
 
 /* An eviction that the API server has refused. */
 struct fl_pods_refusal {
@@ -36,6 +45,7 @@ struct fl_pods {
 	void (*event)(void *arg, const struct fl_told_event *event);   /* of a refused eviction; NULL: nobody is told */
 	void *event_arg;
 	struct fl_watch *watch;        /* NULL: not watched */
+	char seen[64];                 /* the version that the last watch ended at: the next one begins no earlier */
 	struct fl_pods_refusal refused[FL_EVICT_REFUSED];
 	uint32_t refused_next;
 	bool failed_only;              /* it tells only of those that Failed */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FL_MPS_QUIT_DEADLINE (5 * FL_NS_PER_S)   /* it ends its servers first */
+
 /* ---- programs ---- */
 
 static void program_ended(struct fl_op *op)
@@ -123,6 +125,7 @@ static void process_ended(struct fl_poll *poll, unsigned what)
 		when_ended(daemon);
 		return;
 	}
+	daemon->known = false;   /* its files are there */
 	lose(daemon, why);
 	adopting = daemon->adopting;
 	daemon->adopting = false;   /* the end of a step may begin the next one */
@@ -132,17 +135,58 @@ static void process_ended(struct fl_poll *poll, unsigned what)
 		mps_feed(daemon);
 }
 
-static int watch_process(struct fl_mps_daemon *daemon, int64_t pid, struct fl_err *err)
+static void watch_failed(struct fl_mps_daemon *daemon)
 {
-	struct fl_io *io = daemon->all->io;
-	int fd = fl_process_open(io, (int)pid, err);
+	if (daemon->fd >= 0)
+		forget_process(daemon);
+	daemon->known = false;   /* one may be there all the same */
+	mps_fail(daemon, &daemon->err);
+}
 
-	if (fd < 0)
-		return fd;
-	daemon->fd = fd;
+static void looked(struct fl_op *op)
+{
+	struct fl_mps_daemon *daemon = fl_container(fl_container(op, struct fl_file_read, op), struct fl_mps_daemon,
+						    look);
+	struct fl_io *io = daemon->all->io;
+	int64_t started = op->result < 0 ? 0 : fl_mps_start_time(fl_buf_view(&daemon->seen));
+
+	fl_buf_free(&daemon->seen);
+	if (started != daemon->started)
+		(void)fl_fail(&daemon->err, FL_E_RETRY, "the MPS control daemon (process %d) has ended", daemon->pid);
+	if (started != daemon->started || fl_poll_set(io, &daemon->poll, FL_READABLE, &daemon->err) < 0)
+		watch_failed(daemon);
+	else
+		daemon->when_watched(daemon);
+}
+
+/* The line "PID START": by now the pid may be another process's, which must neither be taken for the daemon nor be
+ * killed. */
+static void watch_process(struct fl_mps_daemon *daemon, struct fl_str line,
+			  void (*then)(struct fl_mps_daemon *daemon))
+{
+	const char *proc = daemon->all->options.proc ? daemon->all->options.proc : "/proc";
+	struct fl_io *io = daemon->all->io;
+	char path[FL_MPS_PATH_MAX];
+	struct fl_str word;
+	int64_t pid = 0;
+
+	if (!fl_str_split(&line, ' ', &word) || !fl_str_i64(word, &pid) || !fl_str_i64(line, &daemon->started))
+		(void)fl_fail(&daemon->err, FL_E_IO, "no process is told");
+	else
+		daemon->fd = fl_process_open(io, (int)pid, &daemon->err);
+	if (daemon->fd < 0) {
+		watch_failed(daemon);
+		return;
+	}
 	daemon->pid = (int)pid;
-	daemon->poll = (struct fl_poll){ .ready = process_ended, .fd = fd };
-	return fl_poll_set(io, &daemon->poll, FL_READABLE, err);
+	daemon->poll = (struct fl_poll){ .ready = process_ended, .fd = daemon->fd };
+	daemon->when_watched = then;
+	(void)snprintf(path, sizeof path, "%s/%d/stat", proc, daemon->pid);
+	daemon->seen = FL_BUF(FL_FILE_FIRST);
+	daemon->look = (struct fl_file_read){ .op = { .done = looked, .err = &daemon->err,
+						      .deadline = fl_now(io) + FL_MPS_START_DEADLINE },
+					      .path = path, .into = &daemon->seen };
+	fl_file_read(io, &daemon->look);
 }
 
 /* ---- probes ---- */
@@ -153,8 +197,8 @@ static void probe_later(struct fl_mps_daemon *daemon)
 {
 	const struct fl_mps_options *o = &daemon->all->options;
 	bool rest = daemon->clean >= FL_CARD_CLEAN_MAX;
-	uint64_t every = rest ? (o->probe_every ? o->probe_every : FL_MPS_PROBE_EVERY) :
-				(o->probe_soon ? o->probe_soon : FL_MPS_PROBE_SOON);
+	uint64_t usual = daemon->server_len ? FL_MPS_PROBE_EVERY : FL_MPS_PROBE_UNUSED;
+	uint64_t every = rest ? usual : o->probe_soon ? o->probe_soon : FL_MPS_PROBE_SOON;
 
 	daemon->probe.fire = probe;
 	fl_timer_set(daemon->all->io, &daemon->probe, fl_now(daemon->all->io) + every);
@@ -277,27 +321,18 @@ static void probe(struct fl_timer *timer)
 
 /* ---- start ---- */
 
-static void launched(struct fl_mps_daemon *daemon, int r)
+static void started(struct fl_mps_daemon *daemon)
 {
-	struct fl_str rest = said(daemon), line = { 0 };
-	int64_t pid = 0;
+	struct fl_str rest = said(daemon), line;
 
-	if (r >= 0 && (!fl_str_split(&rest, '\n', &line) || !fl_str_i64(line, &pid)))
-		r = fl_fail(&daemon->err, FL_E_IO, "no process is told");
-	if (r >= 0)
-		r = watch_process(daemon, pid, &daemon->err);
-	if (r < 0) {
-		daemon->known = false;   /* one that starts late may be there all the same */
-		mps_fail(daemon, &daemon->err);
-		return;
-	}
+	(void)fl_str_split(&rest, '\n', &line);
 	rest = fl_str_trim(rest);
 	daemon->known = true;
 	daemon->is = rest.len ? FL_MPS_READY : FL_MPS_RUNNING;
 	daemon->message[0] = '\0';
 	(void)snprintf(daemon->set, sizeof daemon->set, "%.*s", FL_ARG(rest));
 	fl_log(daemon->all->options.log, FL_INFO, "mps daemon runs", FL_KV_TEXT("resource", daemon->name),
-	       FL_KV_INT("pid", pid), FL_KV_BOOL("adopted", rest.len != 0));
+	       FL_KV_INT("pid", daemon->pid), FL_KV_BOOL("adopted", rest.len != 0));
 	probe_later(daemon);
 	/* Whether one that is adopted is well, nobody has looked at since the former agent ended. */
 	daemon->adopting = rest.len != 0;
@@ -305,6 +340,18 @@ static void launched(struct fl_mps_daemon *daemon, int r)
 		probe_now(daemon);
 	else
 		mps_end(daemon);
+}
+
+static void launched(struct fl_mps_daemon *daemon, int r)
+{
+	struct fl_str rest = said(daemon), line = { 0 };
+
+	if (r < 0) {
+		watch_failed(daemon);
+		return;
+	}
+	(void)fl_str_split(&rest, '\n', &line);
+	watch_process(daemon, line, started);
 }
 
 void mps_step_start(struct fl_mps_daemon *daemon)
@@ -410,6 +457,7 @@ void mps_step_limit(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 static void cleaned(struct fl_mps_daemon *daemon, int r)
 {
 	if (r < 0) {
+		daemon->known = false;   /* another one may be there, and what is left there is in its way */
 		mps_fail(daemon, &daemon->err);
 		return;
 	}
@@ -460,20 +508,13 @@ static void quit(struct fl_mps_daemon *daemon)
 static void found(struct fl_mps_daemon *daemon, int r)
 {
 	struct fl_str rest = said(daemon), line = { 0 };
-	int64_t pid = 0;
 
-	if (r < 0) {
+	if (r < 0)
 		mps_fail(daemon, &daemon->err);
-		return;
-	}
-	if (fl_str_split(&rest, '\n', &line) && fl_str_i64(line, &pid)) {
-		if (watch_process(daemon, pid, &daemon->err) >= 0)
-			quit(daemon);
-		else
-			mps_fail(daemon, &daemon->err);
-		return;
-	}
-	clean(daemon);
+	else if (fl_str_split(&rest, '\n', &line) && line.len)
+		watch_process(daemon, line, quit);
+	else
+		clean(daemon);
 }
 
 void mps_step_stop(struct fl_mps_daemon *daemon)
@@ -493,6 +534,8 @@ void mps_let_go(struct fl_mps_daemon *daemon)
 	fl_exec_free(&daemon->exec);
 	fl_op_cancel(&daemon->append.op);
 	fl_op_cancel(&daemon->replace.op);
+	fl_op_cancel(&daemon->look.op);
+	fl_buf_free(&daemon->seen);
 	fl_timer_stop(io, &daemon->turn);
 	fl_timer_stop(io, &daemon->patience);
 	fl_timer_stop(io, &daemon->probe);

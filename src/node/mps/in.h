@@ -1,13 +1,16 @@
 /* in.h - the inside of the MPS sink: mps.c has records, writes and what is fed; daemon.c the steps and probes
  * of one daemon. */
 #pragma once
-#include "base/limits.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "kube/exec.h"
 #include "node/mps/mps.h"
 #include "node/mps/launch.h"
 #include "api/node.h"
+#include "plan/gpu/mps.h"
+
+#define FL_MPS_MARKED_MAX 1024               /* addresses of all cards of a node: 64 of 13 bytes */
+#define FL_MPS_LIMITS_MAX 1536               /* a line for each of them: 64 of 20 bytes */
 
 #define MPS_PROGRAM_USUAL "/usr/bin/" FL_MPS_PROGRAM
 
@@ -29,6 +32,10 @@ struct fl_mps_daemon {
 	bool known;                            /* whether there is a daemon */
 	enum fl_mps_phase is;
 	int pid, fd;                           /* fd of the process; -1 */
+	int64_t started;                       /* by the kernel: fl_mps_start_time */
+	struct fl_file_read look;              /* whether the fd is of the process that was told */
+	struct fl_buf seen;
+	void (*when_watched)(struct fl_mps_daemon *daemon);
 	struct fl_poll poll;
 	bool fault;
 	int32_t clean, fails;

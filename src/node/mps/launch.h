@@ -2,11 +2,13 @@
  * runs for each such step, as all of it may block (node/mps/mps.h).
  *
  * For a resource R below the directory M: M/R/pipe and M/R/log are the daemon's, M/R/.started holds the limits that it
- * was given, M/shm is the /dev/shm of the daemon and of its clients.
+ * was given, M/R/.daemon its pid and start time, M/shm is the /dev/shm of the daemon and of its clients. Pods may write
+ * to M/R/pipe, a small tmpfs, and to M/shm, and to nothing else.
  *
- * Start: a daemon that is there is taken, if its pid file names a process of that program with this very pipe
- * directory. Else directories and tmpfs are made, what an earlier daemon left is removed, and one is started that
- * outlives us.
+ * A daemon is found by .daemon, else by its pid file, else among all processes. Pods can take the pid file away, and
+ * write another one: the process that it names must run our very program, outside of any container, with this pipe
+ * directory. Only if all three find none, START makes directories and tmpfs, removes what an earlier daemon left, and
+ * starts one that outlives us; CLEAN fails while one is found.
  */
 #pragma once
 #include "base/buf.h"
@@ -21,9 +23,13 @@ struct fl_mps_launch {
 };
 
 #define FL_MPS_PROGRAM "nvidia-cuda-mps-control"
-#define FL_MPS_PATH_MAX 512
+#define FL_MPS_PATH_MAX 512   /* FL_MPS_ROOT_MAX, and what lies below it */
 
-/* Prints the pid, and in a second line what .started holds. Nothing where no daemon is: found by FIND; FL_E_RETRY after
- * START: it has not said its pid yet. */
+/* Prints pid and start time, and in a second line what .started holds. Nothing where FIND finds no daemon; FL_E_RETRY
+ * after START: it is not to be seen yet. */
 int fl_mps_launch(const struct fl_fs *fs, const struct fl_mps_launch *how, struct fl_buf *out,
 		  struct fl_err *err) FL_MUSTUSE;
+
+/* Of a process, by its /proc/PID/stat, in ticks since the boot: with the pid it names one process for good. 0: the text
+ * tells none. */
+int64_t fl_mps_start_time(struct fl_str stat);

@@ -168,6 +168,31 @@ void mps_fail(struct fl_mps_daemon *daemon, const struct fl_err *why)
 	mps_feed(daemon);
 }
 
+/* A write does not end before its start has returned. */
+static void in_next_turn(struct fl_mps_daemon *daemon, void (*fire)(struct fl_timer *timer))
+{
+	daemon->turn.fire = fire;
+	fl_timer_set(daemon->all->io, &daemon->turn, 0);
+}
+
+static void nothing_to_do(struct fl_timer *timer)
+{
+	mps_end(fl_container(timer, struct fl_mps_daemon, turn));
+}
+
+static void refused(struct fl_timer *timer)
+{
+	struct fl_mps_daemon *daemon = fl_container(timer, struct fl_mps_daemon, turn);
+
+	mps_fail(daemon, &daemon->err);
+}
+
+static void refuse(struct fl_mps_daemon *daemon, enum fl_code code, const char *why)
+{
+	(void)fl_fail(&daemon->err, code, "%s", why);
+	in_next_turn(daemon, refused);
+}
+
 /* ---- records ---- */
 
 static struct fl_str record_key(struct fl_mps_daemon *daemon, struct fl_arena *arena)
@@ -192,18 +217,27 @@ static void recorded(struct fl_op *op)
 	mps_end(daemon);
 }
 
+static bool is_one_line(const char *path)
+{
+	return !strchr(path, '\n');
+}
+
 static void step_record(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 {
 	struct fl_arena *arena = &daemon->write->arena;
 	const struct mps_config *config = &daemon->config;
 	struct fl_str key = record_key(daemon, arena);
 	struct fl_str text = fl_arena_printf(arena, "%s\n%s\n%s\n", config->root, config->program, config->libraries);
-	const struct fl_err no_memory = { .code = FL_E_NOMEM, .text = "no memory to record an MPS daemon" };
 
+	if (!is_one_line(config->root) || !is_one_line(config->program) || !is_one_line(config->libraries)) {
+		refuse(daemon, FL_E_INVALID, "the path of the MPS directory or of the driver has a line break, which "
+					     "no record can hold: use another path");
+		return;
+	}
 	for (uint32_t i = 0; text.p && i < want->cards.len; i++)
 		text = fl_arena_printf(arena, "%.*s%.*s ", FL_ARG(text), FL_ARG(want->cards.at[i]));
 	if (!key.p || !text.p) {
-		mps_fail(daemon, &no_memory);
+		refuse(daemon, FL_E_NOMEM, "no memory to record an MPS daemon");
 		return;
 	}
 	fl_journal_put(daemon->all->journal, &daemon->append, MPS_RECORD, key, text);
@@ -273,7 +307,7 @@ static bool parse(const struct fl_journal_item *item, struct mps_config *ret, st
 	    (item->kind == MPS_RECORD &&
 	     (!fl_str_split(&rest, '\n', &program) || !fl_str_split(&rest, '\n', &libraries))) ||
 	    root.len >= sizeof ret->root || program.len >= sizeof ret->program ||
-	    libraries.len >= sizeof ret->libraries || rest.len >= FL_MPS_MARKED_MAX)
+	    libraries.len >= sizeof ret->libraries || rest.len >= FL_MPS_MARKED_MAX || fl_str_find(rest, '\n') >= 0)
 		return false;
 	(void)snprintf(ret->root, sizeof ret->root, "%.*s", FL_ARG(root));
 	(void)snprintf(ret->program, sizeof ret->program, "%.*s", FL_ARG(program));
@@ -324,24 +358,6 @@ static bool is_recorded(const struct fl_mps_daemon *daemon, const struct fl_mps 
 					      strcmp(has->libraries, config->libraries) == 0));
 }
 
-static void nothing_to_do(struct fl_timer *timer)
-{
-	mps_end(fl_container(timer, struct fl_mps_daemon, turn));
-}
-
-static void refuse(struct fl_timer *timer)
-{
-	struct fl_mps_daemon *daemon = fl_container(timer, struct fl_mps_daemon, turn);
-
-	mps_fail(daemon, &(struct fl_err){ .code = FL_E_RETRY, .text = "the daemon is not there any more" });
-}
-
-static void in_next_turn(struct fl_mps_daemon *daemon, void (*fire)(struct fl_timer *timer))
-{
-	daemon->turn.fire = fire;
-	fl_timer_set(daemon->all->io, &daemon->turn, 0);
-}
-
 static void take_config(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 {
 	struct mps_config *config = &daemon->config;
@@ -360,7 +376,7 @@ static void step(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 	bool there = daemon->is == FL_MPS_RUNNING || daemon->is == FL_MPS_READY;
 
 	if (limits.len >= sizeof daemon->wanted) {
-		in_next_turn(daemon, refuse);
+		refuse(daemon, FL_E_TOOBIG, "the limits of so many GPUs are too long");
 		return;
 	}
 	(void)snprintf(daemon->wanted, sizeof daemon->wanted, "%.*s", FL_ARG(limits));
@@ -372,8 +388,10 @@ static void step(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 		mps_step_start(daemon);
 	else if (want->phase == FL_MPS_READY && there && strcmp(daemon->set, daemon->wanted) != 0)
 		mps_step_limit(daemon, want);
+	else if (want->phase == FL_MPS_READY && !there)
+		refuse(daemon, FL_E_RETRY, "the daemon is not there any more");
 	else
-		in_next_turn(daemon, want->phase == FL_MPS_READY && !there ? refuse : nothing_to_do);
+		in_next_turn(daemon, nothing_to_do);
 }
 
 struct lost {
@@ -408,7 +426,7 @@ static void start(void *self, struct fl_write *write)
 		if (key.p)
 			fl_journal_delete(all->journal, &daemon->append, key);
 		else
-			in_next_turn(daemon, refuse);
+			refuse(daemon, FL_E_NOMEM, "no memory to forget an MPS daemon");
 		return;
 	}
 	take_config(daemon, write->object);

@@ -9,13 +9,21 @@
  * its limits, its end. Programs do what may block: `fairlead mps` (node/mps/launch.h), and NVIDIA's
  * nvidia-cuda-mps-control, which takes commands on stdin and passes them to the daemon. A daemon's end is told by the
  * kernel at once (a pidfd); whether it answers, and whether a server reports a fault, is asked every
- * FL_MPS_PROBE_EVERY, and every FL_MPS_PROBE_SOON until it has been fine for a while. The daemon is no child of ours
- * and outlives us.
+ * FL_MPS_PROBE_EVERY, more seldom while it has no clients, and every FL_MPS_PROBE_SOON until it has been fine for a
+ * while. The daemon is no child of ours and outlives us.
  */
 #pragma once
 #include "io/io.h"
 #include "io/journal.h"
 #include "run/loop.h"
+
+/* A daemon that does not answer its clients is a fault within 5 s: probe and deadline together. Its end is reported at
+ * once. */
+#define FL_MPS_PROBE_EVERY (3500 * FL_NS_PER_MS)
+#define FL_MPS_ANSWER_DEADLINE (1500 * FL_NS_PER_MS)
+#define FL_MPS_PROBE_UNUSED (10 * FL_NS_PER_S)     /* of a daemon without clients: nobody waits for it yet */
+#define FL_MPS_PROBE_SOON (1 * FL_NS_PER_S)        /* of one that has not been fine for a while */
+#define FL_MPS_START_DEADLINE (10 * FL_NS_PER_S)   /* and for its limits: programs that do next to nothing */
 
 struct fl_log;
 struct fl_mps_daemon;
@@ -24,7 +32,7 @@ struct fl_mps_options {
 	const char *program;           /* ourselves; all borrowed */
 	const char *proc;              /* NULL: "/proc" */
 	const char *const *env;        /* of `fairlead mps`; NULL: empty */
-	uint64_t probe_every, probe_soon;      /* ns; 0: FL_MPS_PROBE_* */
+	uint64_t probe_soon;           /* ns; 0: FL_MPS_PROBE_SOON */
 	struct fl_log *log;
 };
 

@@ -1,8 +1,12 @@
 #include "node/settings/config.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "io/fs.h"
 #include "run/facts.h"
 #include "run/memory.h"
+
+/* From a change of configuration files until it is followed: who edits saves twice, and each change that is followed is
+ * two writes and a list for the kubelet. */
+#define FL_CONFIG_SETTLE (250 * FL_NS_PER_MS)
 
 static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("settings"),
 			   memo_name = FL_S_INIT("config");
@@ -11,40 +15,35 @@ static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("
 
 static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS };
 
-/* The texts of an option, NULL when it was not given. */
-static const struct fl_str *texts_of(const struct fl_settings_given *of, const struct fl_option *row, uint32_t *ret_len)
+/* The texts of an option: none, unless it was given. */
+static struct fl_str_list texts_of(const struct fl_settings_given *of, const struct fl_option *row)
 {
-	const char *member = (const char *)of + row->offset;
+	void *member = (char *)(uintptr_t)of + row->offset;
+	const struct fl_strs *several = member;
+	struct fl_str *text = member;
 
-	if (row->kind == FL_OPTION_STRS) {
-		const struct fl_strs *list = (const struct fl_strs *)(const void *)member;
-
-		*ret_len = list->len;
-		return list->len ? list->at : NULL;
-	}
-	*ret_len = 1;
-	return ((const struct fl_str *)(const void *)member)->p ? (const struct fl_str *)(const void *)member : NULL;
+	if (row->kind == FL_OPTION_STRS)
+		return (struct fl_str_list){ several->at, several->len };
+	return (struct fl_str_list){ text, text->p != NULL };
 }
 
 static int put_given(struct fl_loop *loop, const struct fl_config_options *options, struct fl_given *given,
 		     struct fl_arena *arena, struct fl_err *err)
 {
-	struct fl_given_option *at = FL_ELEMENTS(given, arena, options, FL_LEN(rows));
-	uint32_t count = 0, len;
+	struct fl_given_option *option = FL_ELEMENTS(given, arena, options, FL_LEN(rows));
 
-	if (!at)
+	if (!option)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the options");
 	for (uint32_t i = 0; i < FL_LEN(rows); i++) {
-		const struct fl_str *texts = texts_of(options->given, &rows[i], &len);
+		struct fl_str_list texts = texts_of(options->given, &rows[i]);
 
-		if (!texts)
+		if (!texts.len)
 			continue;
-		FL_SET(&at[count], name, fl_str(rows[i].name));
-		if (!FL_ELEMENTS(&at[count], arena, values, len))
-			return fl_fail(err, FL_E_NOMEM, "no memory for the options");
-		memcpy(at[count++].values.at, texts, len * sizeof *texts);
+		FL_SET(option, name, fl_str(rows[i].name));
+		FL_SET(option, values, texts);
+		option++;
 	}
-	given->options.len = count;
+	given->options.len = (uint32_t)(option - given->options.at);
 	return fl_feed_put(fl_loop_feed(loop, &fl_given_kind), given, err);
 }
 
@@ -52,17 +51,17 @@ static void take_given(const struct fl_given *from, struct fl_settings_given *re
 {
 	for (uint32_t i = 0; i < from->options.len; i++) {
 		const struct fl_given_option *option = &from->options.at[i];
+		const struct fl_str_list *texts = &option->values;
 
 		for (uint32_t j = 0; j < FL_LEN(rows); j++) {
-			char *member = (char *)ret + rows[j].offset;
+			void *member = (char *)ret + rows[j].offset;
 
 			if (!fl_str_eq(option->name, fl_str(rows[j].name)))
 				continue;
 			if (rows[j].kind == FL_OPTION_STRS)
-				*(struct fl_strs *)(void *)member =
-					(struct fl_strs){ option->values.at, option->values.len, option->values.len };
-			else if (option->values.len)
-				*(struct fl_str *)(void *)member = option->values.at[0];
+				*(struct fl_strs *)member = (struct fl_strs){ texts->at, texts->len, texts->len };
+			else if (texts->len)
+				*(struct fl_str *)member = texts->at[0];
 		}
 	}
 }

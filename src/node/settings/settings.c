@@ -12,11 +12,6 @@ static const int64_t ignored[] = { 13, 31, 43, 45, 68, 109 };
 /* The host's own, and that of a driver container. */
 static const struct fl_str usual_roots[] = { FL_S_INIT("/"), FL_S_INIT("/run/nvidia/driver") };
 
-static int no_memory(struct fl_err *err)
-{
-	return fl_fail(err, FL_E_NOMEM, "no memory for settings");
-}
-
 int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct fl_err *err)
 {
 	struct fl_setting_in in = fl_settings_in(ret, arena, err);
@@ -25,7 +20,7 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 	FL_SET(FL_IN(ret, meta), name, FL_S("settings"));
 	if (!FL_ELEMENTS(ret, arena, ignored, FL_LEN(ignored)) ||
 	    !FL_ELEMENTS(ret, arena, look_roots, FL_LEN(usual_roots)))
-		return no_memory(err);
+		return fl_setting_no_memory(&in);
 	memcpy(ret->look_roots.at, usual_roots, sizeof usual_roots);
 	memcpy(ret->ignored.at, ignored, sizeof ignored);
 	FL_SET(ret, health, true);
@@ -34,22 +29,13 @@ int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct
 
 /* ---- the driver's places ---- */
 
-static int look_in(struct fl_setting_in *in, const struct fl_str *roots, uint32_t len)
-{
-	struct fl_settings *s = in->object;
-
-	if (!FL_ELEMENTS(s, in->arena, look_roots, len))
-		return no_memory(in->err);
-	memcpy(s->look_roots.at, roots, len * sizeof *roots);
-	return 0;
-}
-
 /* As NVIDIA's plugin has it: what it searches is its container's view of the driver's root (--driver-root-ctr-path),
  * what it writes is the host's (--driver-root). Without such a view both are one. */
 static int lay_roots(struct fl_setting_in *in, const struct fl_strs *given)
 {
 	struct fl_settings *s = in->object;
 	bool viewed = s->look_roots.len == 1;   /* a view is one, the usual roots are two */
+	uint32_t len = given->len ? given->len : s->has.driver_root;
 
 	if (viewed && given->len > 1)
 		return fl_setting_refuse(in, FL_AT_OPTION("driver-root"),
@@ -62,13 +48,16 @@ static int lay_roots(struct fl_setting_in *in, const struct fl_strs *given)
 	} else if (viewed && !s->has.driver_root) {
 		FL_SET(s, driver_root, usual_roots[0]);
 	}
-	if (s->has.dev_root && !viewed)
-		FL_SET(s, look_dev, s->dev_root);
 	if (viewed)
 		return 0;
-	if (given->len)
-		return look_in(in, given->at, given->len);
-	return s->has.driver_root ? look_in(in, &s->driver_root, 1) : 0;
+	if (s->has.dev_root)
+		FL_SET(s, look_dev, s->dev_root);
+	if (!len)
+		return 0;
+	if (!FL_ELEMENTS(s, in->arena, look_roots, len))
+		return fl_setting_no_memory(in);
+	memcpy(s->look_roots.at, given->len ? given->at : &s->driver_root, len * sizeof(struct fl_str));
+	return 0;
 }
 
 /* RESOURCE=CARD,CARD[;mig=PROFILE][;slices=N] */
@@ -91,7 +80,7 @@ static int lay_pool(struct fl_setting_in *in, struct fl_node_pool *pool, struct 
 	FL_SET(pool, resource, resource);
 	FL_SET(pool, unit, FL_UNIT_CARD);
 	if (!FL_ELEMENTS(pool, in->arena, cards, n))
-		return no_memory(in->err);
+		return fl_setting_no_memory(in);
 	for (n = 0; fl_str_split(&cards, ',', &card);)
 		pool->cards.at[n++] = card;
 	while (fl_str_split(&rest, ';', &more)) {
@@ -114,7 +103,7 @@ static int lay_pools(struct fl_setting_in *in, const struct fl_strs *given)
 	struct fl_settings *s = in->object;
 
 	if (given->len && !FL_ELEMENTS(s, in->arena, pools, given->len))
-		return no_memory(in->err);
+		return fl_setting_no_memory(in);
 	for (uint32_t i = 0; i < given->len; i++) {
 		int r = lay_pool(in, &s->pools.at[i], given->at[i]);
 
@@ -139,7 +128,7 @@ static int by_number(const void *a, const void *b)
 }
 
 struct xids {
-	int64_t at[FL_SETTINGS_LIST];
+	int64_t at[FL_SETTINGS_LIST + FL_LEN(ignored)];
 	uint32_t len;
 	bool all;
 };
@@ -158,32 +147,33 @@ static int read_xids(struct fl_setting_in *in, const char *name, struct fl_str t
 			ret->all = true;
 			continue;
 		}
-		if (!fl_str_i64(word, &number) || number < 0 || ret->len == FL_LEN(ret->at)) {
-			word = fl_str_sub(word, 0, 40);
-			return fl_setting_refuse(in, FL_AT_OPTION(name), "'%.*s' is no XID: write numbers, or all",
-						 FL_ARG(word));
-		}
+		if (!fl_str_i64(word, &number) || number < 0 || ret->len == FL_SETTINGS_LIST)
+			return fl_setting_refuse_text(in, FL_AT_OPTION(name), word, "no XID: write numbers, or all");
 		ret->at[ret->len++] = number;
 	}
 	return 0;
 }
 
-static bool has_xid(const int64_t *list, uint32_t len, int64_t number)
+static bool has_xid(const struct xids *xids, int64_t number)
 {
-	for (uint32_t i = 0; i < len; i++)
-		if (list[i] == number)
+	for (uint32_t i = 0; i < xids->len; i++)
+		if (xids->at[i] == number)
 			return true;
 	return false;
+}
+
+static void add_xid(struct xids *xids, const struct xids *but, int64_t number)
+{
+	if (!has_xid(but, number) && !has_xid(xids, number))
+		xids->at[xids->len++] = number;
 }
 
 /* Those that are switched off come on top of what is ignored anyway, those that are switched on are neither. Where all
  * are off, those that are on still count. */
 static int lay_xids(struct fl_setting_in *in, const struct fl_settings_given *given)
 {
-	struct xids off = { .len = 0 }, on = { .len = 0 };
+	struct xids off = { .len = 0 }, on = { .len = 0 }, without = { .len = 0 };
 	struct fl_settings *s = in->object;
-	uint32_t n = 0;
-	int64_t *list;
 	int r = read_xids(in, "disable-health-checks", given->disable_health, &off);
 
 	if (r < 0 || (r = read_xids(in, "enable-health-checks", given->enable_health, &on)) < 0)
@@ -191,25 +181,20 @@ static int lay_xids(struct fl_setting_in *in, const struct fl_settings_given *gi
 	if (!given->disable_health.p && !given->enable_health.p)
 		return 0;
 	FL_SET(s, health, !off.all || on.all);
-	list = fl_arena_get_n(in->arena, s->ignored.len + off.len, sizeof *list);
-	if (!list)
-		return no_memory(in->err);
 	for (uint32_t i = 0; !on.all && i < s->ignored.len; i++)
-		if (!has_xid(on.at, on.len, s->ignored.at[i]))
-			list[n++] = s->ignored.at[i];
+		add_xid(&without, &on, s->ignored.at[i]);
 	for (uint32_t i = 0; i < off.len; i++)
-		if (!has_xid(on.at, on.len, off.at[i]) && !has_xid(list, n, off.at[i]))
-			list[n++] = off.at[i];
-	qsort(list, n, sizeof *list, by_number);
-	s->ignored.at = list;
-	s->ignored.len = n;
-	s->has.ignored = 1;
+		add_xid(&without, &on, off.at[i]);
+	qsort(without.at, without.len, sizeof *without.at, by_number);
+	qsort(on.at, on.len, sizeof *on.at, by_number);
+	if (!FL_ELEMENTS(s, in->arena, ignored, without.len))
+		return fl_setting_no_memory(in);
+	memcpy(s->ignored.at, without.at, without.len * sizeof *without.at);
 	if (s->health || !on.len)
 		return 0;
 	if (!FL_ELEMENTS(s, in->arena, heeded, on.len))
-		return no_memory(in->err);
+		return fl_setting_no_memory(in);
 	memcpy(s->heeded.at, on.at, on.len * sizeof *on.at);
-	qsort(s->heeded.at, on.len, sizeof *on.at, by_number);
 	return 0;
 }
 
@@ -273,7 +258,7 @@ static int check_sharing(struct fl_setting_in *in)
 		if (!why)
 			continue;
 		text = fl_arena_printf(in->arena, "'%.*s' is not shared: %s", FL_ARG(s->sharing.at[i].resource), why);
-		r = text.p ? fl_setting_warn(in, FL_AT_PLACE("sharing"), text.p) : no_memory(in->err);
+		r = text.p ? fl_setting_warn(in, FL_AT_PLACE("sharing"), text.p) : fl_setting_no_memory(in);
 	}
 	return r;
 }
@@ -337,8 +322,8 @@ static int lay_given(struct fl_setting_in *in, const struct fl_settings_given *g
 	return r == 0 ? lay_xids(in, given) : r;
 }
 
-static int read_all(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
-		    struct fl_err *err)
+int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
+		     struct fl_err *err)
 {
 	const struct fl_settings_given nothing = { 0 }, *given = from->given ? from->given : &nothing;
 	struct fl_setting_in in = fl_settings_in(ret, arena, err);
@@ -367,21 +352,10 @@ static int read_all(const struct fl_settings_from *from, struct fl_arena *arena,
 	return r;
 }
 
-int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
-		     struct fl_err *err)
-{
-	struct fl_settings settings;
-	int r = read_all(from, arena, &settings, err);
-
-	if (r == 0)
-		*ret = settings;
-	return r;
-}
-
 static int read_named(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		      struct fl_err *err)
 {
-	int r = read_all(from, arena, ret, err);
+	int r = fl_settings_read(from, arena, ret, err);
 
 	if (r == 0 && from->text.p)
 		FL_SET(ret, file, from->name);
@@ -406,7 +380,7 @@ static int read_former(const struct fl_settings_from *from, struct fl_arena *are
 		return 0;
 	}
 	other.name = other.text = (struct fl_str){ 0 };
-	r = read_all(&other, arena, ret, &why);
+	r = fl_settings_read(&other, arena, ret, &why);
 	return r == 0 || r == -FL_E_NOMEM ? r : fl_settings_defaults(arena, ret, NULL);
 }
 
@@ -427,18 +401,14 @@ int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena
 	struct fl_err why = { 0 };
 	int r = from->why ? fl_fail(&why, FL_E_INVALID, "%s", from->why) : read_named(from, arena, &settings, &why);
 
-	if (r < 0 && r != -FL_E_NOMEM) {
-		struct fl_str now;
+	if (r < 0 && r != -FL_E_NOMEM && (r = read_former(from, arena, &settings)) == 0) {
+		struct fl_str now = in_force(from, settings.file, arena);
 
-		r = read_former(from, arena, &settings);
-		if (r < 0)
-			return no_memory(err);
-		now = in_force(from, settings.file, arena);
 		FL_SET(&settings, message, fl_arena_printf(arena, "%s; %.*s", why.text, FL_ARG(now)));
 		r = now.p && settings.message.p ? 0 : -FL_E_NOMEM;
 	}
 	if (r < 0)
-		return no_memory(err);
+		return fl_fail(err, FL_E_NOMEM, "no memory for settings");
 	*ret = settings;
 	return 0;
 }

@@ -28,7 +28,7 @@ struct fl_settings_from {
 };
 
 /* What follows from them, or FL_E_INVALID with the path of what is wrong and what to write instead. Texts lie in the
- * arena or where they came from. */
+ * arena or where they came from. After a failure *ret is of no use. */
 int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		     struct fl_err *err) FL_MUSTUSE;
 

@@ -12,17 +12,18 @@
  */
 #pragma once
 #include "api/node.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "json/setting.h"
 
+#define FL_SETTINGS_FILE_MAX (1 * FL_MIB)     /* NVIDIA's configuration: a ConfigMap holds no more */
+#define FL_SETTINGS_LIST 64                   /* shared resources, pools, XIDs: more than there are of any */
+#define FL_SETTINGS_WAIT_MAX (3600 * FL_NS_PER_S)   /* no longer is a healthy GPU kept away for its past */
+
 /* Readers of values that no kind of json/setting.h describes. */
-int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value);
-int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting *row,
-			   const struct fl_setting_value *value);
-int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting *row,
-			     const struct fl_setting_value *value);
-int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting *row,
-			    const struct fl_setting_value *value);
+int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting_value *value);
+int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting_value *value);
+int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting_value *value);
+int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_value *value);
 extern const struct fl_names fl_discovery_names;
 
 /* --unpooled, --no-unpooled, --unpooled=false: NVIDIA's documentation has them without a value. */

@@ -6,6 +6,11 @@
 #pragma once
 #include "api/node.h"
 
+/* Whole devices of which the best are found exactly: every set of so many is looked at, 65,536 of them with two numbers
+ * each; the largest boards have 16. Beyond, the best of so many beginnings. */
+#define FL_PREFER_EXACT 16
+#define FL_PREFER_BEGINNINGS 64
+
 /* One container's devices, as the kubelet has them: "GPU-...", "GPU-...::3". */
 struct fl_device_ids {
 	const struct fl_str *ids;

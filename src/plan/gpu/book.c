@@ -1,9 +1,13 @@
 /* The book of allocations against the kubelet's. Allocate is not told whose devices they are; PodResources is the first
  * to say so, and what it has said once is kept here: a container never changes its devices while its Pod lives. So if
  * the kubelet tells something else of the same Pod later, its checkpoint is not the one that it had. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "plan/gpu/pods_in.h"
 #include <stdlib.h>
+
+/* What the kubelet and the API server say of a Pod must contradict the book for so long: the kubelet tells the API
+ * server within its sync period of 10 s how a Pod is. */
+#define FL_BOOK_SURE (15 * FL_NS_PER_S)
 
 static const char *const paths[] = { "resource", "devices", "podNamespace", "pod", "container", "since",
 				     "doubted",

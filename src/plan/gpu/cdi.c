@@ -187,8 +187,7 @@ static void fill(struct cdi *c)
 	for (uint32_t i = 0; i < c->facts->card_len; i++) {
 		const struct fl_card *card = &c->facts->cards[i];
 
-		if (card->uuid.len && card->answer == FL_CARD_ANSWERS &&
-		    (!card->bound.len || fl_str_eq(card->bound, FL_S("nvidia"))))
+		if (card->uuid.len && card->answer == FL_CARD_ANSWERS && !fl_card_elsewhere(card))
 			put_card(c, card);
 	}
 	cdi_keep_names(c);

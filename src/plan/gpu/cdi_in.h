@@ -18,7 +18,7 @@ void cdi_put_device(struct cdi *c, struct fl_str name, const struct fl_cdi_edits
 
 /* ---- cdi_names.c ---- */
 bool cdi_is_uuid(struct fl_str name);
-/* Does a container hold that device? Does one hold any card, or a part of one? */
+/* May a container hold that device? May one hold any card, or a part of one? */
 bool cdi_held(const struct cdi *c, struct fl_str name);
 bool cdi_any_held(const struct cdi *c);
 /* Names that are held and whose device is gone: indexes before the cards that are there, all others after them. */

@@ -1,16 +1,15 @@
 #include "plan/gpu/cdi_in.h"
 #include "plan/gpu/ids.h"
 
+/* Is everybody known who holds a device? */
+static bool all_told(const struct cdi *c)
+{
+	return c->facts->active && c->facts->active->settled;
+}
+
 bool cdi_held(const struct cdi *c, struct fl_str name)
 {
-	for (uint32_t i = 0; i < c->facts->holder_len; i++)
-		for (uint32_t k = 0; k < c->facts->holders[i].devices.len; k++) {
-			int64_t replica;
-
-			if (fl_str_eq(fl_gpu_id_base(c->facts->holders[i].devices.at[k], &replica), name))
-				return true;
-		}
-	return false;
+	return !all_told(c) || fl_gpu_held(c->facts->holders, c->facts->holder_len, name);
 }
 
 bool cdi_is_uuid(struct fl_str name)
@@ -91,6 +90,8 @@ void cdi_keep_names(struct cdi *c)
 
 bool cdi_any_held(const struct cdi *c)
 {
+	if (!all_told(c))
+		return true;
 	for (uint32_t i = 0; i < c->facts->holder_len; i++)
 		for (uint32_t k = 0; k < c->facts->holders[i].devices.len; k++)
 			if (cdi_is_uuid(c->facts->holders[i].devices.at[k]))

@@ -1,6 +1,6 @@
 /* Pods whose GPU is dead leave, if settings say so, after a grace period. Dead is what the driver, which works, says of
  * one GPU; a driver that is paused, replaced or sick itself evicts nobody. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "plan/gpu/health.h"
 #include "plan/gpu/pods_in.h"
 #include "plan/gpu/tell.h"
@@ -84,7 +84,8 @@ bool pods_evict(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 {
 	bool needed = keep(f, plan);
 
-	if (!f->settings || f->settings->evict_after <= 0 || !f->driver || f->driver->state != FL_DRIVER_READY)
+	if (!f->settings || f->settings->evict_after <= 0 || !f->driver || f->driver->state != FL_DRIVER_READY ||
+	    !f->active || !f->active->settled)   /* another Pod of the name may be there by now */
 		return needed;
 	for (uint32_t i = 0; i < f->health_len; i++)
 		if (is_dead(f, &f->healths[i]))

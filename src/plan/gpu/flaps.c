@@ -1,6 +1,8 @@
 #include "plan/gpu/flaps.h"
-#include "base/limits.h"
 #include "base/units.h"
+
+#define FL_FLAP_TOLD 10                       /* break counts are exact up to this; above it: "more than" */
+#define FL_FLAP_RELAPSES_MAX 32               /* doublings: they exceed FL_SETTINGS_WAIT_MAX from 1 us on */
 
 static bool is_counted(const struct fl_settings *settings)
 {

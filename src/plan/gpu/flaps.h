@@ -9,6 +9,10 @@
 #pragma once
 #include "plan/gpu/health.h"
 
+/* A GPU flaps from so many breaks on: two may be one fault and its remedy. */
+#define FL_FLAP_BREAKS 3
+#define FL_FLAP_WINDOW (600 * FL_NS_PER_S)    /* so long without a break takes one back */
+
 struct fl_gpu_flap_facts {
 	const struct fl_gpu_health_facts *health;
 	const struct fl_partition *part;       /* NULL: the GPU itself */

@@ -1,7 +1,12 @@
 #include "plan/gpu/health.h"
-#include "base/limits.h"
+#include "base/units.h"
 #include "plan/gpu/flaps.h"
 #include "plan/gpu/ids.h"
+
+/* A driver that has failed for so long has failed its cards, which are handed out no more. Not for a child that is
+ * replaced: at once and then after a quarter of a second, a half, one and two, and each is given its second or two to
+ * load the library. */
+#define FL_GPU_SICK_GRACE (10 * FL_NS_PER_S)
 
 static const char *const paths[] = { "card", "state", "cause", "since", "returned", "breaks", "relapses", "broke",
 				     "well", "boot", "identity", "status.conditions[type=Healthy]",
@@ -619,18 +624,6 @@ static void plan_subject(const struct subject *s)
 
 /* ---- what is gone ---- */
 
-static bool held(const struct fl_gpu_health_facts *facts, struct fl_str name)
-{
-	for (uint32_t i = 0; i < facts->holder_len; i++)
-		for (uint32_t k = 0; k < facts->holders[i].devices.len; k++) {
-			int64_t replica;
-
-			if (fl_str_eq(fl_gpu_id_base(facts->holders[i].devices.at[k], &replica), name))
-				return true;
-		}
-	return false;
-}
-
 static bool is_there(const struct fl_gpu_health_facts *facts, struct fl_str name)
 {
 	if (facts->card && fl_str_eq(name, facts->address))
@@ -662,7 +655,8 @@ static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan
 			plan_subject(&s);
 		} else if (!facts->card && !known) {
 			keep(&s, before);
-		} else if (facts->card ? held(facts, before->meta.name) : facts->holder_len > 0) {
+		} else if (facts->card ? fl_gpu_held(facts->holders, facts->holder_len, before->meta.name) :
+					 facts->holder_len > 0) {
 			s.part = fl_str_eq(before->meta.name, facts->address) ? NULL : &part;
 			want(&s, FL_UNHEALTHY, &gone, before);
 		} else {
@@ -671,23 +665,58 @@ static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan
 	}
 }
 
-/* A card that another driver of the kernel has (a virtual machine's) is none of ours. */
-static bool elsewhere(const struct fl_card *card)
+/* ---- who holds it ---- */
+
+/* Is it the card's, or that of a part of it? Also of one that is gone: then its health or its list still knows it. */
+static bool is_of_card(const struct fl_gpu_health_facts *facts, const struct fl_resource *resources,
+		       uint32_t len,
+		       struct fl_str id)
 {
-	return card && card->bound.len && !fl_str_eq(card->bound, FL_S("nvidia"));
+	if (facts->card && fl_gpu_card_has(facts->card, id))
+		return true;
+	for (uint32_t i = 0; i < facts->before_len; i++)
+		if (fl_str_eq(facts->before[i].meta.name, id) || fl_str_eq(facts->before[i].identity.uuid, id))
+			return true;
+	for (uint32_t i = 0; i < len; i++) {
+		const struct fl_unit *unit = fl_gpu_unit_find(&resources[i], id);
+
+		if (unit && fl_str_eq(unit->card, facts->address))
+			return true;
+	}
+	return false;
 }
+
+void fl_gpu_health_holders(struct fl_gpu_health_facts *facts, struct fl_holder *all, uint32_t len,
+			   const struct fl_resource *resources, uint32_t resource_len)
+{
+	facts->holders = all;
+	for (uint32_t i = 0; i < len; i++) {
+		bool holds = false;
+
+		for (uint32_t k = 0; k < all[i].devices.len; k++) {
+			int64_t replica;
+
+			holds |= is_of_card(facts, resources, resource_len,
+					    fl_gpu_id_base(all[i].devices.at[k], &replica));
+		}
+		if (holds)
+			all[facts->holder_len++] = all[i];
+	}
+}
+
+/* ---- all of it ---- */
 
 void fl_gpu_health_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_health_facts *facts = facts_;
 	struct fl_gpu_health_facts without = *facts;
-	bool known;
+	bool elsewhere = facts->card && fl_card_elsewhere(facts->card), known;
 
 	if (!facts->settings || !facts->driver)
 		return;   /* nobody has looked yet: everything stays as it is */
 	/* Where the bus cannot be seen, the driver alone knows cards. */
-	known = facts->driver->state == FL_DRIVER_READY || elsewhere(facts->card);
-	if (elsewhere(facts->card)) {
+	known = facts->driver->state == FL_DRIVER_READY || elsewhere;
+	if (elsewhere) {
 		without.card = NULL;
 		facts = &without;
 	}

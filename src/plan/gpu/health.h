@@ -15,6 +15,9 @@
 #include "plan/facts.h"
 #include "plan/plan.h"
 
+/* Bad news at once, and a card that comes back is not kept waiting; only those that need it are looked at so often. */
+#define FL_GPU_LOOK_SOON (1 * FL_NS_PER_S)
+
 #define FL_GPU_HEALTH_FACTS(X) \
 	X(KEY, address) /* of the card */ \
 	X(SELF, fl_card, card) /* NULL: it is gone */ \
@@ -27,6 +30,10 @@ FL_FACTS(fl_gpu_health_facts, FL_GPU_HEALTH_FACTS,
 	 const struct fl_holder *holders;      /* who has devices of it */
 	 uint32_t holder_len;
 	 struct fl_str boot;);                 /* whose clock `now` is */
+
+/* Of all holders those that have a device of the card: the others are dropped from the array. After the other facts. */
+void fl_gpu_health_holders(struct fl_gpu_health_facts *facts, struct fl_holder *all, uint32_t len,
+			   const struct fl_resource *resources, uint32_t resource_len);
 
 extern const struct fl_owner fl_gpu_health_owner;
 void fl_gpu_health_plan(const void *facts, struct fl_plan *plan);

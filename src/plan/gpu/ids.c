@@ -14,6 +14,48 @@ struct fl_str fl_gpu_id_base(struct fl_str id, int64_t *ret_replica)
 	return fl_str_sub(id, 0, at - 2);
 }
 
+bool fl_gpu_holds(const struct fl_holder *holder, struct fl_str id)
+{
+	for (uint32_t i = 0; id.len && i < holder->devices.len; i++) {
+		int64_t replica;
+
+		if (fl_str_eq(fl_gpu_id_base(holder->devices.at[i], &replica), id))
+			return true;
+	}
+	return false;
+}
+
+bool fl_gpu_held(const struct fl_holder *holders, uint32_t len, struct fl_str id)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (fl_gpu_holds(&holders[i], id))
+			return true;
+	return false;
+}
+
+bool fl_gpu_card_has(const struct fl_card *card, struct fl_str uuid)
+{
+	if (!uuid.len)
+		return false;
+	if (fl_str_eq(card->uuid, uuid))
+		return true;
+	for (uint32_t i = 0; i < card->partitions.len; i++)
+		if (fl_str_eq(card->partitions.at[i].uuid, uuid))
+			return true;
+	return false;
+}
+
+bool fl_gpu_holds_card(const struct fl_holder *holder, const struct fl_card *card)
+{
+	for (uint32_t i = 0; i < holder->devices.len; i++) {
+		int64_t replica;
+
+		if (fl_gpu_card_has(card, fl_gpu_id_base(holder->devices.at[i], &replica)))
+			return true;
+	}
+	return false;
+}
+
 const struct fl_unit *fl_gpu_unit_find(const struct fl_resource *resource, struct fl_str id)
 {
 	uint32_t low = 0, high = resource->units.len;

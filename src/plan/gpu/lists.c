@@ -1,5 +1,4 @@
 #include "plan/gpu/lists.h"
-#include "base/limits.h"
 #include "plan/gpu/extras.h"
 #include "plan/gpu/ids.h"
 #include "plan/gpu/needs.h"
@@ -21,13 +20,9 @@ const struct fl_owner fl_gpu_lists_ready_owner = { "fairlead-ready", &fl_readine
 
 static void FL_PRINTF(3, 0) add_problem(struct lists *l, const char *reason, const char *fmt, va_list args)
 {
-	struct fl_str before = l->problems;
-	char text[FL_HOST_LOOKED_MAX + 512];
-
-	(void)vsnprintf(text, sizeof text, fmt, args);
 	if (!l->reason)
 		l->reason = reason;
-	l->problems = fl_plan_printf(l->plan, "%.*s%s%s", FL_ARG(before), before.len ? "; " : "", text);
+	fl_plan_append(l->plan, &l->problems, fmt, args);
 }
 
 void lists_problem(struct lists *l, const char *reason, const char *fmt, ...)
@@ -102,15 +97,9 @@ const struct fl_resource *lists_served(const struct lists *l, struct fl_str name
 
 static struct fl_str card_of(const struct lists *l, struct fl_str id)
 {
-	for (uint32_t i = 0; i < l->facts->card_len; i++) {
-		const struct fl_card *card = &l->facts->cards[i];
-
-		if (fl_str_eq(card->uuid, id))
-			return card->meta.name;
-		for (uint32_t k = 0; k < card->partitions.len; k++)
-			if (fl_str_eq(card->partitions.at[k].uuid, id))
-				return card->meta.name;
-	}
+	for (uint32_t i = 0; i < l->facts->card_len; i++)
+		if (fl_gpu_card_has(&l->facts->cards[i], id))
+			return l->facts->cards[i].meta.name;
 	for (uint32_t i = 0; i < l->facts->health_len; i++) {
 		const struct fl_health *health = &l->facts->health[i];
 
@@ -231,16 +220,11 @@ static bool knows(const struct lists *l, const struct fl_card *card)
 	return driver_ready(l) && card->answer == FL_CARD_ANSWERS && card->uuid.len;
 }
 
-bool lists_elsewhere(const struct fl_card *card)
-{
-	return card->bound.len && !fl_str_eq(card->bound, FL_S("nvidia"));
-}
-
 static bool usable(struct lists *l, const struct fl_card *card)
 {
 	struct fl_ref ref = FL_REF(&fl_card_kind, card);
 
-	if (lists_elsewhere(card)) {
+	if (fl_card_elsewhere(card)) {
 		fl_say(l->plan, ref, "NotListed", "%.*s has it", FL_ARG(card->bound));
 		return false;
 	}
@@ -284,7 +268,7 @@ static const struct fl_card *remembered(struct lists *l, const struct fl_card *c
 	struct fl_card *whole;
 
 	if (!was || health->state == FL_HEALTHY || card->answer == FL_CARD_UNASKED ||
-	    card->answer == FL_CARD_ANSWERS || !driver_ready(l) || lists_elsewhere(card))
+	    card->answer == FL_CARD_ANSWERS || !driver_ready(l) || fl_card_elsewhere(card))
 		return NULL;
 	if (card->uuid.len)
 		return another_has(l, card, card->uuid) ? NULL : card;
@@ -432,7 +416,7 @@ static void keep_silent(struct lists *l)
 
 			for (uint32_t c = 0; c < l->facts->card_len; c++)
 				silent |= fl_str_eq(l->facts->cards[c].meta.name, unit->card) &&
-					  !knows(l, &l->facts->cards[c]) && !lists_elsewhere(&l->facts->cards[c]);
+					  !knows(l, &l->facts->cards[c]) && !fl_card_elsewhere(&l->facts->cards[c]);
 			if (silent && !unit->leaving && !listed(l, unit->id)) {
 				struct list *list = lists_get(l, served->meta.name);
 
@@ -692,7 +676,7 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 
 		if (was || usable(&l, &facts->cards[i]))
 			free[free_len++] = was ? was : &facts->cards[i];
-		else if (driver_ready(&l) && !lists_elsewhere(&facts->cards[i]))
+		else if (driver_ready(&l) && !fl_card_elsewhere(&facts->cards[i]))
 			lists_tell_nameless(&l, &facts->cards[i]);
 	}
 	l.lacks = fl_gpu_lacks(plan, facts->settings, facts->host, &reason);

@@ -22,6 +22,13 @@
 #include "plan/facts.h"
 #include "plan/plan.h"
 
+#define FL_LISTS_SETTLE (30 * FL_NS_PER_S)   /* a driver that needs longer to start is news */
+
+/* What other code than the plan's looks for: the condition of the Node and of Readiness, and its reason when all that
+ * is wrong are GPUs that are not well. */
+#define FL_GPUS_READY "GPUsReady"
+#define FL_CARDS_UNHEALTHY "CardsUnhealthy"
+
 /* `specs`: a device whose CDI name is not there yet is not handed out, and `troubles` says why it is not. `claims` is
  * what the API server told last of DeviceClasses. */
 #define FL_GPU_LISTS_FACTS(X) \

@@ -3,6 +3,8 @@
 #pragma once
 #include "plan/gpu/lists.h"
 
+#define FL_LISTS_NAMED 4                     /* devices in a condition's message: whoever reads it needs an example */
+
 struct list {
 	struct fl_str name;
 	struct fl_unit *units;
@@ -87,9 +89,6 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card);
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit);
 /* All that depends on who holds what, and the order: after everything is in. */
 void list_finish(struct lists *l, struct list *list);
-
-/* Does another driver of the kernel have it? */
-bool lists_elsewhere(const struct fl_card *card);
 
 /* ---- lists_pools.c ---- */
 /* Cards that pools name go from `free` into their lists. */

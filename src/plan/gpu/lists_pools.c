@@ -1,8 +1,11 @@
 /* The cards of pools, and what is wrong with how pools name them. */
-#include "base/limits.h"
 #include "plan/gpu/lists_in.h"
 #include <stdarg.h>
 #include <stdio.h>
+
+/* Of a word of a pool that names no GPU, in a condition: a MIG device's UUID has 40 characters, and several words share
+ * FL_PLAN_TEXT. */
+#define FL_POOL_WORD_SHOWN 80
 
 static bool is_all(struct fl_str word)
 {
@@ -69,7 +72,7 @@ static bool count_nameless(struct known *k)
 	for (uint32_t i = 0; i < f->card_len; i++) {
 		const struct fl_card *card = &f->cards[i];
 
-		if (lists_elsewhere(card) || among(k, card))
+		if (fl_card_elsewhere(card) || among(k, card))
 			continue;
 		if (card->answer == FL_CARD_UNASKED && (card->bound.len || !card->vendor.len))
 			return false;   /* not so one that no driver of the kernel has: it is never asked */
@@ -80,16 +83,13 @@ static bool count_nameless(struct known *k)
 
 static void FL_PRINTF(2, 3) tell(struct known *k, const char *fmt, ...)
 {
-	struct fl_str before = k->l->pools;
-	char text[FL_ERR_TEXT];
 	va_list args;
 
 	if (k->told++ >= FL_LISTS_NAMED)
 		return;
 	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
+	fl_plan_append(k->l->plan, &k->l->pools, fmt, args);
 	va_end(args);
-	k->l->pools = fl_plan_printf(k->l->plan, "%.*s%s%s", FL_ARG(before), before.len ? "; " : "", text);
 }
 
 /* A card that does not say what it is now may be the one: it is sick, not absent. */
@@ -121,7 +121,7 @@ static void check_word(struct known *k, const struct fl_node_pool *pool, struct 
 	for (uint32_t i = 0; i < f->card_len; i++) {
 		if (!is_named(&f->cards[i], word))
 			continue;
-		if (lists_elsewhere(&f->cards[i]))
+		if (fl_card_elsewhere(&f->cards[i]))
 			tell(k, "pool %.*s: GPU %.*s is bound to %.*s", FL_ARG(pool->resource), FL_ARG(shown),
 			     FL_ARG(f->cards[i].bound));
 		return;

@@ -1,5 +1,4 @@
 /* What is said of the lists on the Node. */
-#include "base/limits.h"
 #include "plan/gpu/lists_in.h"
 
 /* ---- where the runtime reads CDI files ---- */
@@ -105,14 +104,14 @@ static void tell_settings(struct lists *l, struct fl_ref node)
 
 	if (s->message.len)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_WARNING, "GPUConfigApplied",
-				  FL_CONDITION_FALSE, "Wrong", "%.*s", FL_ARG(s->message));
+				  FL_CONDITION_FALSE, "Invalid", "%.*s", FL_ARG(s->message));
 	else if (s->untaken.len || l->pools.len)
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_WARNING, "GPUConfigApplied",
-				  FL_CONDITION_FALSE, s->untaken.len ? "NotTaken" : LISTS_POOLS, "%.*s%s%.*s",
+				  FL_CONDITION_FALSE, s->untaken.len ? "PartlyIgnored" : LISTS_POOLS, "%.*s%s%.*s",
 				  FL_ARG(s->untaken), s->untaken.len && l->pools.len ? "; " : "", FL_ARG(l->pools));
 	else
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_NOBODY, "GPUConfigApplied",
-				  FL_CONDITION_TRUE, "Taken", "what was given is in force");
+				  FL_CONDITION_TRUE, "Applied", "what was given is in force");
 }
 
 /* A restart of the agent is no news of the GPUs: the condition stays as it is, or is not there yet, while all that is
@@ -173,7 +172,7 @@ static uint32_t count_cards(const struct lists *l)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->facts->card_len; i++)
-		n += !lists_elsewhere(&l->facts->cards[i]);
+		n += !fl_card_elsewhere(&l->facts->cards[i]);
 	return n;
 }
 
@@ -258,7 +257,7 @@ static void want_ready(struct lists *l, const struct ready *ready, bool blocked)
 	else if (ready->message.p == none_asked.p)
 		FL_SET(&is, why, ready->message);
 	fl_want(l->plan, &fl_gpu_lists_ready_owner, ref, &is);
-	fl_want_condition(l->plan, &fl_gpu_lists_ready_owner, ref, ready->tell, "GPUsReady", ready->is, ready->reason,
+	fl_want_condition(l->plan, &fl_gpu_lists_ready_owner, ref, ready->tell, FL_GPUS_READY, ready->is, ready->reason,
 			  "%.*s", FL_ARG(ready->message));
 }
 
@@ -267,7 +266,7 @@ static enum fl_emit tell_of(const struct lists *l, const struct ready *ready)
 {
 	const struct fl_readiness *was = l->facts->readiness;
 	const struct fl_condition *before =
-		was ? fl_condition_find(&was->status.conditions, FL_S("GPUsReady")) : NULL;
+		was ? fl_condition_find(&was->status.conditions, FL_S(FL_GPUS_READY)) : NULL;
 	bool moment = l->facts->driver->state == FL_DRIVER_READY && l->reason && !l->lasting;
 
 	return moment && before && before->status == FL_CONDITION_FALSE ? FL_EMIT_NOBODY : ready->tell;
@@ -293,9 +292,9 @@ void lists_tell(struct lists *l, uint32_t served)
 		return;
 	ref = FL_REF(&fl_own_node_kind, l->facts->node);
 	if (moment)
-		tell_as_before(l, ref, "GPUsReady");
+		tell_as_before(l, ref, FL_GPUS_READY);
 	else
-		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, ready.tell, "GPUsReady", ready.is,
+		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, ref, ready.tell, FL_GPUS_READY, ready.is,
 				  ready.reason, "%.*s", FL_ARG(ready.message));
 	if ((moment && l->facts->settings->waits.len) || pools_as_before(l))
 		tell_as_before(l, ref, "GPUConfigApplied");

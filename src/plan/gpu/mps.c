@@ -1,5 +1,5 @@
 #include "plan/gpu/mps.h"
-#include "base/limits.h"
+#include "plan/gpu/holders.h"
 #include "plan/gpu/ids.h"
 #include "plan/gpu/lists.h"
 #include <stdarg.h>
@@ -31,17 +31,14 @@ struct mps {
 
 static void FL_PRINTF(4, 5) problem(struct mps *m, bool quiet, const char *reason, const char *fmt, ...)
 {
-	struct fl_str before = m->problems;
-	char text[512];
 	va_list args;
 
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
 	if (!m->reason || (m->quiet && !quiet))
 		m->reason = reason;
-	m->quiet = (m->quiet || !before.len) && quiet;
-	m->problems = fl_plan_printf(m->plan, "%.*s%s%s", FL_ARG(before), before.len ? "; " : "", text);
+	m->quiet = (m->quiet || !m->problems.len) && quiet;
+	va_start(args, fmt);
+	fl_plan_append(m->plan, &m->problems, fmt, args);
+	va_end(args);
 }
 
 /* ---- small things ---- */
@@ -95,20 +92,19 @@ static const struct fl_holder *holder_of(const struct fl_gpu_mps_facts *f, struc
 	return NULL;
 }
 
+/* May a Pod hold a share of it? *ret_holder: one that does; NULL: none is known. */
+static bool may_be_held(const struct mps *m, struct fl_str resource, const struct fl_holder **ret_holder)
+{
+	*ret_holder = holder_of(m->facts, resource);
+	return *ret_holder || !fl_gpu_holders_known(m->facts->active, m->facts->settings, m->facts->now, m->plan);
+}
+
 /* Who has the GPU, or a part of it, under any name. */
 static const struct fl_holder *holder_of_card(const struct fl_gpu_mps_facts *f, const struct fl_card *card)
 {
 	for (uint32_t i = 0; i < f->holder_len; i++)
-		for (uint32_t k = 0; k < f->holders[i].devices.len; k++) {
-			int64_t replica;
-			struct fl_str id = fl_gpu_id_base(f->holders[i].devices.at[k], &replica);
-
-			if (fl_str_eq(id, card->uuid))
-				return &f->holders[i];
-			for (uint32_t p = 0; p < card->partitions.len; p++)
-				if (fl_str_eq(id, card->partitions.at[p].uuid))
-					return &f->holders[i];
-		}
+		if (fl_gpu_holds_card(&f->holders[i], card))
+			return &f->holders[i];
 	return NULL;
 }
 
@@ -205,15 +201,22 @@ static bool modes_restored(struct daemon *d)
 /* `forget`: compute modes and record too. */
 static void stop(struct mps *m, struct fl_str name, bool forget)
 {
-	const struct fl_holder *holder = holder_of(m->facts, name);
+	const struct fl_holder *holder;
 	struct daemon d;
 
 	begin(&d, m, name);
 	if (!d.was || !d.cards)
 		return;
-	if (holder && !(d.was->has.is && d.was->is == FL_MPS_OFF)) {
-		problem(m, false, "MPSStops", "the MPS daemon of %.*s stops when no Pod holds a share: %.*s/%.*s does",
-			FL_ARG(name), FL_ARG(holder->pod_space), FL_ARG(holder->pod));
+	if (!(d.was->has.is && d.was->is == FL_MPS_OFF) && may_be_held(m, name, &holder)) {
+		if (holder)
+			problem(m, false, "MPSStops",
+				"the MPS daemon of %.*s stops when no Pod holds a share: %.*s/%.*s does", FL_ARG(name),
+				FL_ARG(holder->pod_space), FL_ARG(holder->pod));
+		else
+			problem(m, false, "MPSStops",
+				"the MPS daemon of %.*s stops when no Pod holds a share: the kubelet has not told yet "
+				"who does",
+				FL_ARG(name));
 		unhealthy(&d, FL_S("its MPS daemon stops when no Pod holds a share any more"));
 	} else {
 		unhealthy(&d, FL_S("its MPS daemon is stopped"));
@@ -276,8 +279,7 @@ static bool fits(struct mps *m, const struct fl_card *card)
 			FL_MPS_SHARES_OLD);
 		return false;
 	}
-	return card->uuid.len && card->has.index && card->memory > 0 &&
-	       (!card->bound.len || fl_str_eq(card->bound, FL_S("nvidia")));
+	return card->uuid.len && card->has.index && card->memory > 0 && !fl_card_elsewhere(card);
 }
 
 /* GPUs of no pool; those that a Pod holds as a whole join later. */
@@ -366,13 +368,14 @@ static bool modes_set(struct daemon *d)
 static void next_phase(struct daemon *d)
 {
 	enum fl_mps_phase is = d->was ? d->was->is : FL_MPS_OFF;
+	const struct fl_holder *holder;
 
 	switch (is) {
 	case FL_MPS_OFF: FL_SET(&d->want, phase, FL_MPS_RUNNING); return;
 	case FL_MPS_RUNNING:
 	case FL_MPS_READY: FL_SET(&d->want, phase, FL_MPS_READY); return;
 	case FL_MPS_DEAF:
-		FL_SET(&d->want, phase, holder_of(d->m->facts, d->name) ? FL_MPS_DEAF : FL_MPS_OFF);
+		FL_SET(&d->want, phase, may_be_held(d->m, d->name, &holder) ? FL_MPS_DEAF : FL_MPS_OFF);
 		return;
 	case FL_MPS_PHASE_COUNT_: return;
 	}

@@ -2,7 +2,8 @@
  *
  * One step at a time, each of them seen to be done before the next one is wanted:
  *     record the GPUs in the journal -> compute mode EXCLUSIVE_PROCESS -> daemon -> limits -> shares are healthy
- * and back, when the settings do not ask for MPS any more and no Pod holds a share:
+ * and back, when the settings do not ask for MPS any more and no Pod holds a share, as far as all are known who hold
+ * one (holders.h):
  *     daemon -> compute mode DEFAULT -> record
  * A crash anywhere leaves facts from which the same plan goes on or undoes. A daemon that is found by the next agent is
  * adopted. A daemon that died is replaced at once. One that does not answer is replaced when no Pod holds a share: its
@@ -18,12 +19,18 @@
 #include "plan/facts.h"
 #include "plan/plan.h"
 
+/* Clients of one MPS server on a GPU: NVIDIA's limits, from compute capability 7.5 on and below. */
+#define FL_MPS_SHARES_MAX 48
+#define FL_MPS_SHARES_OLD 16
+#define FL_MPS_ROOT_MAX 200                  /* of its path: those below it are mounts of a Pod, and sockets */
+
 #define FL_GPU_MPS_FACTS(X) \
 	X(NEED, fl_settings, settings, "settings") \
 	X(NEED, fl_driver, driver, "driver") \
 	X(ONE, fl_host, host, "host") \
 	X(ALL, fl_card, cards, card_len) \
 	X(ALL, fl_holder, holders, holder_len) \
+	X(ONE, fl_active, active, "active") /* NULL: the kubelet has not answered yet */ \
 	X(ALL, fl_mps, daemons, daemon_len) \
 	X(MAYBE_ONLY, fl_own_node, node) \
 	X(NOW, now)

@@ -121,7 +121,7 @@ bool fl_gpu_by_cdi(const struct fl_settings *settings)
 /* Whole, or with partitions: what a CDI file names. */
 static bool has_devices(const struct fl_settings *settings, const struct fl_card *card)
 {
-	return card->answer == FL_CARD_ANSWERS && (!card->bound.len || fl_str_eq(card->bound, FL_S("nvidia"))) &&
+	return card->answer == FL_CARD_ANSWERS && !fl_card_elsewhere(card) &&
 	       (!card->mig || card->partitions.len || settings->mig == FL_MIG_NONE);
 }
 

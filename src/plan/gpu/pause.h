@@ -8,7 +8,7 @@
 #include "plan/facts.h"
 #include "plan/plan.h"
 
-/* Whose pause it is: names of Pause, and of Word. */
+/* Whose pause it is: names of Pause, and of PauseRequest. */
 #define FL_PAUSE_OPERATOR "operator"
 #define FL_PAUSE_NODE "node"
 

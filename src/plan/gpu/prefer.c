@@ -1,5 +1,4 @@
 /* Which devices are best together: fl_prefer of allocate.h. */
-#include "base/limits.h"
 #include "plan/gpu/allocate.h"
 #include "plan/gpu/ids.h"
 #include <assert.h>

@@ -1,8 +1,11 @@
 /* Pods that the kubelet refused for want of a device: after a boot it admits all its Pods at once and waits for no
  * plugin. They stay there, Failed, until somebody deletes them. One condition on the Node names them all, so there is
  * one Event: it waits until the kubelet has settled. */
-#include "base/limits.h"
+#include "base/units.h"
 #include "plan/gpu/pods_in.h"
+
+/* Pods that a boot has refused are looked for this long after the kubelet's start: it admits all within seconds. */
+#define FL_REFUSED_WATCH (600 * FL_NS_PER_S)
 
 static const char *const paths[] = { "status.conditions[type=GPUPodsRefused]", NULL };
 const struct fl_owner fl_gpu_refused_owner = { "fairlead-refused", &fl_own_node_kind, paths };

@@ -1,4 +1,5 @@
 #include "plan/gpu/taint.h"
+#include "plan/gpu/lists.h"
 
 static const char *const paths[] = { "status.conditions[type=GPUsStarted]", NULL };
 const struct fl_owner fl_gpu_taint_owner = { "fairlead-taint", &fl_own_node_kind, paths };
@@ -22,12 +23,12 @@ static bool is_allocatable(const struct fl_own_node *node, struct fl_str resourc
 
 static bool is_ready(const struct fl_gpu_taint_facts *f)
 {
-	const struct fl_condition *ready = fl_condition_find(&f->node->status.conditions, FL_S("GPUsReady"));
+	const struct fl_condition *ready = fl_condition_find(&f->node->status.conditions, FL_S(FL_GPUS_READY));
 	bool any = false;
 
 	/* A GPU that is broken for good must not keep Pods from the others. */
 	if (!f->driver || f->driver->state != FL_DRIVER_READY || !ready ||
-	    (ready->status != FL_CONDITION_TRUE && !fl_str_eq(ready->reason, FL_S("CardsUnhealthy"))))
+	    (ready->status != FL_CONDITION_TRUE && !fl_str_eq(ready->reason, FL_S(FL_CARDS_UNHEALTHY))))
 		return false;
 	for (uint32_t i = 0; i < f->resource_len; i++) {
 		bool healthy = has_healthy(&f->resources[i]);

@@ -2,27 +2,6 @@
 #include "plan/gpu/health.h"
 #include "plan/gpu/ids.h"
 
-static bool holds(const struct fl_holder *holder, struct fl_str uuid)
-{
-	for (uint32_t i = 0; uuid.len && i < holder->devices.len; i++) {
-		int64_t replica;
-
-		if (fl_str_eq(fl_gpu_id_base(holder->devices.at[i], &replica), uuid))
-			return true;
-	}
-	return false;
-}
-
-static bool holds_card(const struct fl_holder *holder, const struct fl_card *card)
-{
-	if (holds(holder, card->uuid))
-		return true;
-	for (uint32_t i = 0; i < card->partitions.len; i++)
-		if (holds(holder, card->partitions.at[i].uuid))
-			return true;
-	return false;
-}
-
 /* A card that has never told this agent what it is, or is gone: then it, and its parts, are what they were. */
 static bool holds_what_it_was(const struct fl_gpu_tell_facts *facts, const struct fl_holder *holder)
 {
@@ -30,7 +9,7 @@ static bool holds_what_it_was(const struct fl_gpu_tell_facts *facts, const struc
 		const struct fl_health *health = &facts->healths[i];
 
 		if (fl_str_eq(health->card, facts->health) &&
-		    (holds(holder, health->identity.uuid) || holds(holder, health->meta.name)))
+		    (fl_gpu_holds(holder, health->identity.uuid) || fl_gpu_holds(holder, health->meta.name)))
 			return true;
 	}
 	return false;
@@ -38,10 +17,10 @@ static bool holds_what_it_was(const struct fl_gpu_tell_facts *facts, const struc
 
 static bool is_concerned(const struct fl_gpu_tell_facts *facts, const struct fl_holder *holder)
 {
-	if (holds(holder, facts->health))      /* the Health of a partition bears its UUID */
+	if (fl_gpu_holds(holder, facts->health))      /* the Health of a partition bears its UUID */
 		return true;
 	if (facts->card && facts->card->uuid.len)
-		return holds_card(holder, facts->card);
+		return fl_gpu_holds_card(holder, facts->card);
 	return holds_what_it_was(facts, holder);
 }
 

@@ -350,4 +350,5 @@ func TestTheInstallationOfTheDocs(t *testing.T) {
 	r.runs(sleeper("after", 2))
 	r.condition(corev1.ConditionTrue, "Ready")
 	r.undisturbed("before")
+	r.keepsToItsNode(name)
 }

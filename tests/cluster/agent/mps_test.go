@@ -22,8 +22,13 @@ const (
 	mpsDir    = mpsRoot + "/nvidia.com/gpu"
 )
 
+// mpsFile is what a file holds, as the node sees it: pipe is a mount.
 func (r *rig) mpsFile(name string) string {
-	text, _ := os.ReadFile(r.n.Path(filepath.Join(mpsDir, name)))
+	var text []byte
+	r.must(r.n.Do(func() error {
+		text, _ = os.ReadFile(filepath.Join(mpsDir, name))
+		return nil
+	}))
 	return string(text)
 }
 

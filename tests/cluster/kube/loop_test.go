@@ -435,7 +435,7 @@ func TestAFieldThatAForeignManagerTakes(t *testing.T) {
 		from := len(d.all())
 		d.tell("explain g")
 		d.wait(from, moment, "the words", func(line string) bool {
-			return strings.HasPrefix(line, "explained") && strings.Contains(line, "taken away")
+			return strings.HasPrefix(line, "explained") && strings.Contains(line, "reverted by another writer")
 		})
 	})
 	cancel()

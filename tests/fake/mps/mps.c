@@ -4,6 +4,7 @@
  *     nostart   the next -d ends with 1            deaf     no answer to any command
  *     refuse    limits are not taken               servers  there is a server, which is well
  *     fault     there is a server, with a fault    noquit   quit is not heeded
+ *     link      a Pod has put a link to ../outside where the pid file will be
  * Each command is a line of control.log in the log directory. */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,8 +127,11 @@ static void be_daemon(int ready)
 {
 	struct sockaddr_un at = address();
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), null = open("/dev/null", O_RDWR);
-	FILE *pid = fopen(PID_FILE, "we");
+	FILE *pid;
 
+	if (ordered("link") && symlink("../outside", PID_FILE) < 0)
+		_exit(1);
+	pid = fopen(PID_FILE, "we");
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
 	unlink(at.sun_path);

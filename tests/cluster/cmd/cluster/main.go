@@ -243,7 +243,7 @@ func status(_ context.Context, args []string) error {
 			return err
 		}
 		fmt.Printf("cluster %s, kubeconfig %s, logs %s\n", name, c.PersonKubeconfig(), c.LogDir())
-		for _, part := range c.Parts() {
+		for _, part := range c.Started() {
 			state := "runs"
 			if !part.Running() {
 				state = "does not run"

@@ -1,5 +1,4 @@
-#include "json/patch.h"
-#include "base/limits.h"
+#include "patch.h"
 
 static int out_of_space(const struct fl_json_space *space, struct fl_err *err)
 {

@@ -7,6 +7,11 @@
 #pragma once
 #include "json/write.h"
 
+/* Patches: as many operations as the API server takes; memory for the largest object, made of one-digit numbers and
+ * nothing else (24 bytes for two), twice over. An operation "copy" doubles what it copies. */
+#define FL_PATCH_OPS 10000
+#define FL_PATCH_MEMORY (24 * FL_JSON_ITEM_MAX)
+
 /* FL_E_TOOBIG: it would take more than FL_PATCH_MEMORY. */
 int fl_patch_merge(struct fl_json_space *space, yyjson_val *doc, yyjson_val *patch, yyjson_mut_doc **ret_doc,
 		   struct fl_err *err) FL_MUSTUSE;
