@@ -1,0 +1,29 @@
+/* tree.h - an object while a request changes it: a tree of yyjson's mutable values.
+ *
+ * A tree belongs to a document, which owns its memory. A name stands once in an object of a tree.
+ */
+#pragma once
+#include "json/json.h"
+#include "local/cause.h"
+
+/* A tree of a value that was read. Texts are borrowed: `val`'s document must outlive `doc`. Of a repeated name the last
+ * value counts, in the first one's place, as in Go; each is reported in `repeats` (NULL: not wanted) with the message
+ * 'duplicate field "spec.a"'. NULL: allocation failed. */
+yyjson_mut_val *fl_tree_of(yyjson_mut_doc *doc, yyjson_val *val, struct fl_causes *repeats) FL_MUSTUSE;
+
+/* A copy in `doc` whose texts are borrowed from the original's document. NULL: allocation failed. */
+yyjson_mut_val *fl_tree_copy(yyjson_mut_doc *doc, yyjson_mut_val *val) FL_MUSTUSE;
+
+/* The member of that name; NULL when there is none or `object` is no object (or NULL). */
+yyjson_mut_val *fl_tree_get(yyjson_mut_val *object, struct fl_str name);
+
+/* Replace the member or append it; false: allocation failed. The name is borrowed. `val` must stand nowhere else. */
+bool fl_tree_put(yyjson_mut_doc *doc, yyjson_mut_val *object, struct fl_str name, yyjson_mut_val *val) FL_MUSTUSE;
+
+/* Remove the member, if it is there. */
+void fl_tree_remove(yyjson_mut_val *object, struct fl_str name);
+
+/* The same value? The order of members does not count; 1 and 1.0 differ. */
+bool fl_tree_equal(yyjson_mut_val *a, yyjson_mut_val *b);
+
+struct fl_str fl_tree_str(const yyjson_mut_val *val);   /* its text; empty when it is none */
