@@ -109,7 +109,7 @@ const struct fl_kind fl_card_kind = {
 	LOCAL, .kind = "Card", .plural = "cards", .root = fl_card_bind, .help = "A GPU of this node.",
 };
 const struct fl_kind fl_card_fault_kind = {
-	LOCAL, .kind = "Fault", .plural = "faults", .root = fl_card_fault_bind, .help = "What a card has reported.",
+	LOCAL, .kind = "Fault", .plural = "faults", .root = fl_card_fault_bind, .help = "What a GPU has reported.",
 };
 const struct fl_kind fl_holder_kind = {
 	LOCAL, .kind = "Holder", .plural = "holders", .root = fl_holder_bind,
@@ -207,7 +207,7 @@ const struct fl_kind fl_resource_kind = {
 };
 const struct fl_kind fl_health_kind = {
 	LOCAL, .kind = "Health", .plural = "healths", .root = fl_health_bind,
-	.help = "How a card or partition is, and since when.",
+	.help = "How a GPU or partition is, and since when.",
 };
 const struct fl_kind fl_own_node_kind = {
 	.built_in = true, .group = "", .version = "v1", .kind = "Node", .plural = "nodes", .cluster_scoped = true,

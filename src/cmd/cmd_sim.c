@@ -53,7 +53,7 @@ static const struct fl_option options[] = {
 };
 
 static const char about[] =
-	"xid NODE GPU XID: the driver reports an error; 79 is a card that fell off the bus.\n\n"
+	"xid NODE GPU XID: the driver reports an error; 79 is a GPU that fell off the bus.\n\n"
 	"lose NODE GPU, pull NODE GPU: every call says that it is lost; it is gone from the bus.\n\n"
 	"hang NODE GPU, crash NODE GPU: the next call about it does not return; kills who made it.\n\n"
 	"ecc NODE GPU uncorrected, recovery NODE GPU reset, reset NODE GPU: memory errors; what the driver wants done; "

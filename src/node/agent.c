@@ -287,7 +287,7 @@ static void tell_of_unread(struct fl_agent *agent)
 	struct fl_err why = { 0 };
 
 	if (fl_records_unread(agent->records, &why))
-		tell_of_one(agent, "what is remembered of a card's health", &why);
+		tell_of_one(agent, "what is remembered of a GPU's health", &why);
 	if (fl_records_unread(agent->bookings, &why))
 		tell_of_one(agent, "what a container was given", &why);
 	if (fl_records_unread(agent->memos, &why))
@@ -584,7 +584,7 @@ static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
 		fl_buf_printf(words, "cannot see what lies in the CDI directory: %s: " FL_CDI_DIR_REMEDY,
 			      agent->cdi.folder.why.text);
 	else if (trouble)
-		fl_buf_printf(words, "cannot write a CDI file, without which no card is handed out: %.*s",
+		fl_buf_printf(words, "cannot write a CDI file, without which no GPU is handed out: %.*s",
 			      FL_ARG(trouble->why));
 	return trouble || agent->cdi.folder.why.code;
 }
@@ -661,7 +661,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 	}
 	while (driver->state == FL_DRIVER_READY && (card = fl_each_next(&cards)))
 		if (card->answer == FL_CARD_UNASKED && fl_str_eq(card->bound, FL_S("nvidia"))) {
-			fl_buf_printf(words, "waits for the driver to tell of the card %.*s", FL_ARG(card->meta.name));
+			fl_buf_printf(words, "waits for the driver to tell of the GPU %.*s", FL_ARG(card->meta.name));
 			return false;
 		}
 	if (driver->state == FL_DRIVER_READY && lacks(&view, words))

@@ -42,7 +42,7 @@ static void tell_pods(struct fl_pod_events *events, const struct fl_told_event *
 	facts.holders = array;
 	pods = fl_view_alloc(&view, facts.holder_len + 1, sizeof *pods);
 	if (!pods || view.failed) {
-		fl_log(events->options.log, FL_WARN, "no memory to tell Pods of the card that they hold",
+		fl_log(events->options.log, FL_WARN, "no memory to tell Pods of the GPU that they hold",
 		       FL_KV_STR("health", told->ref.name));
 		return;
 	}
@@ -73,7 +73,7 @@ static void no_more_patience(struct fl_timer *timer)
 	uint32_t count = 0;
 
 	fl_log(events->options.log, FL_WARN,
-	       "the kubelet does not say who holds a card now: who held it last is told of its health",
+	       "the kubelet does not say who holds a GPU now: who held it last is told of its health",
 	       FL_KV_ERR(fl_holders_why(events->options.holders)));
 	while (count < events->len && fl_now(events->io) >= events->all[count]->at + FL_POD_EVENTS_WAIT)
 		count++;
@@ -214,7 +214,7 @@ struct fl_pod_events *fl_pod_events_new(struct fl_io *io, struct fl_loop *loop,
 	struct fl_pod_events *events = fl_zalloc(sizeof *events);
 
 	if (!events) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory to tell Pods of their cards");
+		(void)fl_fail(err, FL_E_NOMEM, "no memory to tell Pods of their GPUs");
 		return NULL;
 	}
 	events->io = io;

@@ -132,7 +132,7 @@ static const struct fl_metric rows[] = {
 	  { "state" }, .collect = driver_state },
 	{ "fairlead_driver_info", "The driver: its version as it says itself, or before it does, its files.", FL_GAUGE,
 	  { "version" }, .collect = driver_info },
-	{ "fairlead_card_health", "1 for the state that a card, or a partition of one, is in, and why.", FL_GAUGE,
+	{ "fairlead_card_health", "1 for the state that a GPU, or a partition of one, is in, and why.", FL_GAUGE,
 	  { "card", "device", "state", "cause" }, .collect = card_health },
 	{ "fairlead_resource_devices", "Devices that the kubelet is told of.", FL_GAUGE, { "resource", "health" },
 	  .collect = resource_devices },

@@ -79,7 +79,7 @@ static const struct {
 	int status;
 	const char *said;      /* behind the node's path */
 } sayings[] = {
-	{ "a card and an XID", { "xid", "node-1", "3", "79" }, 0, "xid 3 79" },
+	{ "a GPU and an XID", { "xid", "node-1", "3", "79" }, 0, "xid 3 79" },
 	{ "of a call that hangs it is not said which", { "hang", "node-1", "GPU-1" }, 0, "hang any GPU-1" },
 	{ "all is healed", { "heal", "node-1" }, 0, "heal" },
 	{ "one is healed", { "heal", "node-1", "3" }, 0, "heal 3" },

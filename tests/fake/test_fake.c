@@ -188,7 +188,7 @@ TEST_ONCE(what_fits)
 		{ "four is in the lower half only", "dgx-a100", 0, "4g@4", FL_NV_INVALID_ARGUMENT },
 		{ "twos start at even places below six", "dgx-a100", 0, "2g@1", FL_NV_INVALID_ARGUMENT },
 		{ "a place that is taken", "dgx-a100", 0, "1g@0 2g@0", FL_NV_INSUFFICIENT_RESOURCES },
-		{ "a card that is whole is all of it", "dgx-a100", 0, "7g 1g", FL_NV_INSUFFICIENT_RESOURCES },
+		{ "a GPU that is whole is all of it", "dgx-a100", 0, "7g 1g", FL_NV_INSUFFICIENT_RESOURCES },
 		{ "one has the media engine", "dgx-a100", 0, "1g+me 1g+me", FL_NV_INSUFFICIENT_RESOURCES },
 		{ "the others have not", "dgx-a100", 0, "1g+me 1g 1g 1g 1g 1g 1g", 0 },
 		{ "four of one slice and a quarter of the memory", "dgx-a100", 0, "1gx2 1gx2 1gx2 1gx2", 0 },
@@ -579,7 +579,7 @@ TEST_ONCE(a_context_can_be_made_on_a_card_that_is_well)
 		{ "its memory has an error that stays", "ecc 1 uncorrected", 0, 214 },
 		{ "it is lost", "lose 1", 100, 0 },
 		{ "CUDA itself says no", "fail cuda 719 1", 0, 719 },
-		{ "that was another card", "fail cuda 719 0", 0, 0 },
+		{ "that was another GPU", "fail cuda 719 0", 0, 0 },
 		{ "there is no driver", "driver absent", 100, 0 },
 	};
 
@@ -726,9 +726,9 @@ TEST(topologies)
 	} rows[] = {
 		{ "a word that is none", "gpus:\n- {model: t4, buses: [1], minor: 3}\n", "there is no 'minor'" },
 		{ "a model that is none", "gpus:\n- {model: t5, buses: [1]}\n", "no model 't5'" },
-		{ "a card needs an address", "gpus:\n- {model: t4}\n", "buses: one to" },
+		{ "a GPU needs an address", "gpus:\n- {model: t4}\n", "buses: one to" },
 		{ "links of no kind", "nvlink: rope\ngpus:\n- {model: t4, buses: [1]}\n", "'rope' is none of" },
-		{ "no cards", "name: empty\n", "no gpus" },
+		{ "no GPUs", "name: empty\n", "no gpus" },
 		{ "no YAML", "gpus: [\n", "line " },
 	};
 

@@ -32,7 +32,7 @@ static void child_asked(struct fl_serve *serve, uint32_t id, uint16_t kind, stru
 	if (kind == TWICE)
 		fl_serve_reply(serve, id, payload);
 	if (kind == REFUSE)
-		fl_serve_refuse(serve, id, FL_E_NOTFOUND, "no such card");
+		fl_serve_refuse(serve, id, FL_E_NOTFOUND, "no such GPU");
 	if (kind == LARGE || kind == LARGER)
 		fl_serve_reply(serve, id, (struct fl_str){ large, FL_FRAME_MAX + (kind == LARGER) });
 	if (kind == EVENT) {
@@ -172,7 +172,7 @@ static const struct {
 	const char *text, *news, *last;
 } rows[] = {
 	{ "an answer", ECHO, FL_OK, "", "ready", "" },
-	{ "a refusal, in the child's words", REFUSE, FL_E_NOTFOUND, "gpu: no such card", "ready", "" },
+	{ "a refusal, in the child's words", REFUSE, FL_E_NOTFOUND, "gpu: no such GPU", "ready", "" },
 	{ "an event before the answer", EVENT, FL_OK, "", "ready", "" },
 	{ "the largest answer", LARGE, FL_OK, "", "ready", "" },
 	{ "too large an answer is a refusal", LARGER, FL_E_TOOBIG, "gpu: the answer is too large", "ready", "" },

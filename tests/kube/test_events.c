@@ -53,7 +53,7 @@ TEST(what_is_said_is_written)
 	OK_ERR(script_open(&script, exchanges), &script.err);
 	events = reporter(&script);
 	GOT(events);
-	tell(events, "Low", "no card");
+	tell(events, "Low", "no GPU");
 	OK_ERR(turns(&script, 300), &script.err);
 	if (test_tortured())
 		return;
@@ -78,7 +78,7 @@ TEST(the_name_of_an_event_ends_in_a_letter_or_digit_where_it_is_cut)
 	OK_ERR(script_open(&script, exchanges), &script.err);
 	events = reporter(&script);
 	GOT(events);
-	tell_of(events, name, "Low", "no card");
+	tell_of(events, name, "Low", "no GPU");
 	OK_ERR(turns(&script, 300), &script.err);
 	if (test_tortured())
 		return;
@@ -97,7 +97,7 @@ TEST(the_same_said_again_is_one_event)
 	events = reporter(&script);
 	GOT(events);
 	for (int i = 0; i < 100; i++)
-		tell(events, "Low", "no card");
+		tell(events, "Low", "no GPU");
 	CHECK(test_tortured() || fl_events_waiting(events) == 1);
 	tell(events, "High", "another reason");
 	OK_ERR(turns(&script, 300), &script.err);
@@ -139,8 +139,8 @@ TEST(what_the_server_refuses_is_dropped_and_counted)
 	OK_ERR(script_open(&script, exchanges), &script.err);
 	events = reporter(&script);
 	GOT(events);
-	tell(events, "Low", "no card");
-	tell(events, "High", "no card");
+	tell(events, "Low", "no GPU");
+	tell(events, "High", "no GPU");
 	OK_ERR(turns(&script, 300), &script.err);
 	if (test_tortured())
 		return;
@@ -277,7 +277,7 @@ static void talk(struct fl_timer *timer)
 			(void)snprintf(name, sizeof name, "a%u", i);
 		if (note == count)
 			(void)snprintf(count, sizeof count, "%u", world->count++);
-		tell_of(world->events, name, "Low", note ? note : "no card");
+		tell_of(world->events, name, "Low", note ? note : "no GPU");
 	}
 	if (step->after)
 		fl_timer_set(world->script.io, timer, fl_now(world->script.io) + step->after);

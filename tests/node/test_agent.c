@@ -16,7 +16,7 @@
 static const struct {
 	const char *says, *key, *told;
 } olds[] = {
-	{ "a card's health", "Health//0000:99:00.0", "a card's health cannot be read, counts as none and is set aside: "
+	{ "a GPU's health", "Health//0000:99:00.0", "a GPU's health cannot be read, counts as none and is set aside: "
 	  "Health//0000:99:00.0: it is kept in format 0, this program knows 1" },
 	{ "the book of allocations", "Booking//t/p/c/" GPU, "what a container was given cannot be read, counts as none "
 	  "and is set aside: Booking//t/p/c/" GPU ": it is kept in format 0, this program knows 1" },
@@ -69,7 +69,7 @@ static bool node_says_so_too(struct world *w, int arg)
 static bool node_says_ready(struct world *w, int arg)
 {
 	(void)arg;
-	return node_says(w, "True", "2 cards");
+	return node_says(w, "True", "2 GPUs");
 }
 
 TEST_ONCE(a_kubelets_directory_that_is_not_there_is_named)
@@ -390,12 +390,12 @@ TEST_ONCE(an_agent_that_waits_for_the_state_directory_changes_nothing)
 	CHECK(access(w.file, F_OK) == 0);
 	CHECK(access(hook, X_OK) == 0);
 	CHECK(until(&w, is_ready, 0));
-	CHECK(node_says(&w, "True", "2 cards"));
+	CHECK(node_says(&w, "True", "2 GPUs"));
 }
 
 static const char *const says_of_state[] = {
 	"open state directory '/proc/x': No such file or directory: mount a writable directory at --state-dir",
-	"2 cards",
+	"2 GPUs",
 };
 
 static bool node_says_of_state(struct world *w, int good)

@@ -227,12 +227,12 @@ TEST(facts_become_plans)
 		const char *key, *part;
 		bool begun;
 	} rows[] = {
-		{ "the fault is the card's health", &fl_node_health, "0000:01:00.0", "Xid79", false },
-		{ "the list is the card's, and the Node says what is so", &fl_node_lists, "", "GPUsReady", false },
+		{ "the fault is the GPU's health", &fl_node_health, "0000:01:00.0", "Xid79", false },
+		{ "the list is the GPU's, and the Node says what is so", &fl_node_lists, "", "GPUsReady", false },
 		{ "who holds it is booked", &fl_node_pods, "", "KnownToKubelet", false },
 		{ "a Pod with another driver's library is told", &fl_node_inside, "", "DriverChanged", false },
-		{ "the file has the card", &fl_node_cdi, "", "libcuda.so.1", false },
-		{ "a card that nobody holds has its health too", &fl_node_health, "0000:01:00.0", "\"state\":", true },
+		{ "the file has the GPU", &fl_node_cdi, "", "libcuda.so.1", false },
+		{ "a GPU that nobody holds has its health too", &fl_node_health, "0000:01:00.0", "\"state\":", true },
 		{ "a list waits for its parts", &fl_node_lists, "", "Waits", true },
 		{ "the file comes first", &fl_node_cdi, "", "libcuda.so.1", true },
 	};

@@ -58,7 +58,7 @@ TEST_ONCE(from_nothing_to_eight_cards)
 	begin = fl_clock(rig.io);
 	OK_ERR(rig_start(&rig, 0, &err), &err);
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
-	(void)printf("# from the start to eight cards: %llu us\n",
+	(void)printf("# from the start to eight GPUs: %llu us\n",
 		     (unsigned long long)((fl_clock(rig.io) - begin) / 1000));
 	CHECK_INT(fl_gpu_state(rig.gpu).events, 0);   /* the kubelet is told before another process begins */
 	CHECK(rig_until(&rig, rig_all_clean, 8));
@@ -145,7 +145,7 @@ static const struct {
 	  { "missing fabric_any", "missing memory_v2", "missing gi_profile_any", "missing remapped_rows",
 	    "missing field_values", "missing mig_mode", "missing event_types", "missing common_ancestor",
 	    "missing link_state", "missing cuda_version", "missing compute_capability" } },
-	{ "one that has little more than cards",
+	{ "one that has little more than GPUs",
 	  { "missing ecc_total", "missing fabric", "missing set_compute_mode" } },
 };
 
@@ -597,7 +597,7 @@ TEST_ONCE(a_look_at_eight_cards_is_cheap)
 	asked = fl_gpu_state(rig.gpu).asked - asked;
 	took = cpu_of(state.calls) + cpu_of(getpid()) - calls - own;
 	CHECK(asked >= 24);
-	(void)printf("# eight cards looked at: %llu us of CPU, parent and child together\n",
+	(void)printf("# eight GPUs looked at: %llu us of CPU, parent and child together\n",
 		     (unsigned long long)(took / 1000 * 8 / asked));
 }
 

@@ -255,7 +255,7 @@ static const struct {
 	const char *says, *words, *why;
 	uint32_t heard;                /* cards that are listened to meanwhile */
 } hindrances[] = {
-	{ "one card cannot be registered", "fail event_register 999 1 1", "nvmlDeviceRegisterEvents", 7 },
+	{ "one GPU cannot be registered", "fail event_register 999 1 1", "nvmlDeviceRegisterEvents", 7 },
 	{ "one does not say what it reports", "fail event_types 999 1 1", "nvmlDeviceGetSupportedEventTypes", 7 },
 	{ "there is no set for them", "fail event_set_create 999 any 1", "nvmlEventSetCreate", 0 },
 };

@@ -67,7 +67,7 @@ TEST(code_names)
 		const char *name;
 	} rows[] = {
 		{ "none is a failure too", 0, "SUCCESS" },
-		{ "a card that fell off the bus", 15, "GPU_IS_LOST" },
+		{ "a GPU that fell off the bus", 15, "GPU_IS_LOST" },
 		{ "two halves that do not fit", 18, "LIB_RM_VERSION_MISMATCH" },
 		{ "the one far off", 999, "UNKNOWN" },
 		{ "one of a driver newer than we are", 31, NULL },

@@ -73,7 +73,7 @@ static const struct {
 	{ "the driver's state", "fairlead_driver_state{state=\"Ready\"} 1\n" },
 	{ "and what it is not", "fairlead_driver_state{state=\"Absent\"} 0\n" },
 	{ "and its version", "fairlead_driver_info{version=\"570.133.20\"} 1\n" },
-	{ "a card goes by its UUID too",
+	{ "a GPU goes by its UUID too",
 	  "fairlead_card_health{card=\"0000:01:00.0\",device=\"GPU-1\",state=\"Healthy\",cause=\"\"} 1\n" },
 	{ "also one that is lost since before the agent came",
 	  "fairlead_card_health{card=\"0000:04:00.0\",device=\"GPU-4\",state=\"Unhealthy\",cause=\"Lost\"} 1\n" },

@@ -49,7 +49,7 @@ static const struct {
 	{ "an ID that is asked for twice is answered once", HEAD "ways: [cdi-cri]\n" TWO,
 	  "GPU-a GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
-	{ "so are two replicas of one card", HEAD "ways: [cdi-cri]\n" SHARED, "GPU-a::0 GPU-a::0 GPU-a::1",
+	{ "so are two replicas of one GPU", HEAD "ways: [cdi-cri]\n" SHARED, "GPU-a::0 GPU-a::0 GPU-a::1",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n", FL_OK },
 	{ "in the order of the list, by what containers are told", HEAD "ways: [cdi-cri]\n" TWO, "GPU-b GPU-a",
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\ncdi k8s.device-plugin.nvidia.com/gpu=1\n", FL_OK },
@@ -105,9 +105,9 @@ static const struct {
 	  "node /dev/nvidia0\nmount /var/run/nvidia-container-devices/GPU-a from /dev/null\n"
 	  "cdi k8s.device-plugin.nvidia.com/gpu=GPU-a\n",
 	  FL_OK },
-	{ "shares of one card are the card, once", HEAD "ways: [envvar]\n" SHARED, "GPU-a::3 GPU-b::0 GPU-a::1",
+	{ "shares of one GPU are the GPU, once", HEAD "ways: [envvar]\n" SHARED, "GPU-a::3 GPU-b::0 GPU-a::1",
 	  "env NVIDIA_VISIBLE_DEVICES = GPU-a,GPU-b\n", FL_OK },
-	{ "partitions of one card have its node in common",
+	{ "partitions of one GPU have its node in common",
 	  HEAD "ways: [device-specs]\nunits: [{id: MIG-1, healthy: true, nodes: [/dev/nvidia0, /dev/c1]}, "
 	       "{id: MIG-2, healthy: true, nodes: [/dev/nvidia0, /dev/c2]}]",
 	  "MIG-1 MIG-2", "node /dev/nvidia0\nnode /dev/c1\nnode /dev/c2\n", FL_OK },

@@ -52,7 +52,7 @@ static const struct {
 	  HOST "looked: /usr/lib64\n", ONE, "", OLD, "", NULL, NULL, "" },
 	{ "row 8: a kubelet that is young has not told all", PLAIN, READY, HOST "looked: /usr/lib64\n", ONE, "", OLD,
 	  "", NULL, NULL, "settled: false\n" },
-	{ "until it has told, names stay whose cards are gone", PLAIN, READY, HOST, OTHER, "", OLD,
+	{ "until it has told, names stay whose GPUs are gone", PLAIN, READY, HOST, OTHER, "", OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\n7: *\nGPU-b: *\nGPU-z: *\nall: *\neach: *\n", NULL, NULL, "" },
 	{ "and so does a file that is switched off", PLAIN, READY, HOST, OTHER, "", GDS,
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n", NULL, NULL, "" },
@@ -70,7 +70,7 @@ static const struct {
 	  HOST FILES "hookAt: /h\nroot: /home/kubernetes/bin/nvidia\nnodesRoot: /\n", OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1=195:1\nGPU-b: *\nall: *\neach: /dev/nvidiactl=195:255 "
 	  "/usr/lib/libcuda.so.550<-/home/kubernetes/bin/nvidia/usr/lib/libcuda.so.550(ro) *\n" },
-	{ "row 18: partitions that draw have the card's nodes, others have not", PLAIN "migStrategy: mixed\n", READY,
+	{ "row 18: partitions that draw have the GPU's nodes, others have not", PLAIN "migStrategy: mixed\n", READY,
 	  SEEN "nodes: [" NODES ", {path: /dev/dri/renderD128, major: 226, minor: 128, mode: 438}, {path: "
 	  "/dev/dri/controlD64, major: 226, minor: 64, mode: 438}]\n",
 	  "metadata: {name: a}\nanswer: Answers\nuuid: GPU-a\nminor: 0\nmig: true\ndri: [card1, renderD128]\n"
@@ -121,14 +121,14 @@ static const struct {
 	  "[disable-ipc-discoverer]\n", READY, HOST FILES "hookAt: /h\n", ONE, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\nGPU-a: *\nall: *\neach: /dev/nvidiactl=195:255 /usr/lib/libcuda.so.550(ro) "
 	  "/usr/bin/nvidia-smi(ro) env *\n" },
-	{ "no card, no file", PLAIN, READY, HOST, "", "", "", "" },
+	{ "no GPU, no file", PLAIN, READY, HOST, "", "", "", "" },
 	{ "a file that names nothing any more goes", PLAIN, READY, HOST, "", "", OLD, "gone k.io-gpu\n" },
-	{ "a card by UUID and by index, and all", PLAIN, READY, HOST, ONE OTHER, "", "",
+	{ "a GPU by UUID and by index, and all", PLAIN, READY, HOST, ONE OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n0: /dev/nvidia0=195:0 /dev/dri/card1=226:1\n1: /dev/nvidia1=195:1\n"
 	  "GPU-a: /dev/nvidia0=195:0 /dev/dri/card1=226:1\nGPU-b: /dev/nvidia1=195:1\n"
 	  "all: /dev/nvidia0=195:0 /dev/dri/card1=226:1 /dev/nvidia1=195:1\n"
 	  "each: /dev/nvidiactl=195:255 env NVIDIA_VISIBLE_DEVICES=void\n" },
-	{ "a card without an index needs no newer version", PLAIN, READY, HOST,
+	{ "a GPU without an index needs no newer version", PLAIN, READY, HOST,
 	  "metadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nminor: 1\n", "", "",
 	  "k.io-gpu 0.3.0 k.io/gpu\nGPU-b: /dev/nvidia1=195:1\nall: /dev/nvidia1=195:1\neach: *\n" },
 	{ "a dot in the class needs a newer one", "metadata: {name: s}\ncdiKind: k.io/g.p\n", READY, HOST, ONE, "", "",
@@ -144,19 +144,19 @@ static const struct {
 	  "GPU-a: /dev/nvidia0=195:0 /dev/dri/card1=1:1(gid 44) group 44\nall: /dev/nvidia0=195:0 "
 	  "/dev/dri/card1=1:1(gid 44) group 44\n"
 	  "each: env NVIDIA_VISIBLE_DEVICES=void\n" },
-	{ "parts by their capabilities; the card itself is none, and a part without its nodes is left out",
+	{ "parts by their capabilities; the GPU itself is none, and a part without its nodes is left out",
 	  "metadata: {name: s}\ncdiKind: k.io/gpu\nmigStrategy: mixed\n", READY, HOST, CUT, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n"
 	  "0:0: /dev/nvidia0=195:0 /dev/nvidia-caps/nvidia-cap12=234:12 /dev/nvidia-caps/nvidia-cap13=234:13\n"
 	  "MIG-1: /dev/nvidia0=195:0 /dev/nvidia-caps/nvidia-cap12=234:12 /dev/nvidia-caps/nvidia-cap13=234:13\n"
 	  "all: *\neach: *\n" },
-	{ "where parts are nobody's business the card is one", PLAIN, READY, HOST, CUT, "", "",
+	{ "where parts are nobody's business the GPU is one", PLAIN, READY, HOST, CUT, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n0: /dev/nvidia0=195:0\n0:0: *\nGPU-a: /dev/nvidia0=195:0\nMIG-1: *\nall: *\neach: "
 	    "*\n" },
-	{ "a card whose node is not there is left out", PLAIN, READY, HOST,
+	{ "a GPU whose node is not there is left out", PLAIN, READY, HOST,
 	  "metadata: {name: x}\nanswer: Answers\nuuid: GPU-x\nminor: 5\n" OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: /dev/nvidia1=195:1\nGPU-b: /dev/nvidia1=195:1\nall: *\neach: *\n" },
-	{ "a card of a virtual machine is left out", PLAIN, READY, HOST, ONE "boundTo: vfio-pci\n", "", "", "" },
+	{ "a GPU of a virtual machine is left out", PLAIN, READY, HOST, ONE "boundTo: vfio-pci\n", "", "", "" },
 	{ "what comes beside cards: a file each, where the host has it",
 	  PLAIN "extras: [gds, mofed, gdrcopy, imex-channel]\n", READY,
 	  SEEN "nodes: [{path: /dev/gdrdrv, major: 240, minor: 0}, "
@@ -172,7 +172,7 @@ static const struct {
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: env NVIDIA_VISIBLE_DEVICES=void\n" },
 	{ "what the host does not have has no file", PLAIN "extras: [gds, imex-channel]\n", READY, HOST, OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
-	{ "one that is switched off goes when no Pod has a card", PLAIN, READY, HOST, OTHER, "", GDS,
+	{ "one that is switched off goes when no Pod has a GPU", PLAIN, READY, HOST, OTHER, "", GDS,
 	  "gone k.io-gds\nk.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
 	{ "and not before: a container that has it may start anew", PLAIN, READY, HOST, OTHER,
 	  "metadata: {name: h}\nresource: r\ndevices: [GPU-b]\npodNamespace: t\npod: p\ncontainer: c\n", GDS,
@@ -227,14 +227,14 @@ static const struct {
 	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "GPU-z: env A=z\nall: *\neach: *\n" },
 	{ "its index too, where that is what was told", PLAIN "deviceIDStrategy: index\n", READY, HOST, ONE, HELD, OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\n7: env A=z\nGPU-a: *\nGPU-z: env A=z\nall: *\neach: *\n" },
-	{ "an index that is held is given to no other card", PLAIN "deviceIDStrategy: index\n", READY, HOST,
+	{ "an index that is held is given to no other GPU", PLAIN "deviceIDStrategy: index\n", READY, HOST,
 	  "metadata: {name: b}\nanswer: Answers\nuuid: GPU-b\nindex: 7\nminor: 1\n", HELD, OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n7: env A=z\nGPU-b: /dev/nvidia1=195:1\nGPU-z: env A=z\nall: *\neach: *\n" },
 	{ "while it is not known which configuration counts, the file stays", PLAIN "waits: for the label\n", READY,
 	  HOST, ONE, "", OLD, "" },
 	{ "a name that nobody holds goes", PLAIN, READY, HOST, ONE, "", OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n" GPU_A "all: *\neach: *\n" },
-	{ "while a card cannot say what it is, no name goes", PLAIN, READY, HOST,
+	{ "while a GPU cannot say what it is, no name goes", PLAIN, READY, HOST,
 	  ONE "---\nmetadata: {name: b}\nanswer: Hung\n", "", OLD,
 	  "k.io-gpu 0.5.0 k.io/gpu\n0: *\n7: env A=z\nGPU-a: *\nGPU-z: env A=z\nall: *\neach: *\n" },
 	{ "a file of ours of another kind goes, one of somebody else's stays", PLAIN, READY, HOST, ONE, "",

@@ -36,18 +36,18 @@ static const struct {
 	  "",
 	  "", "" },
 
-	{ "a card that fell off the bus, with who holds it", READY, FINE, XID("79"), "", HELD, "recoveryChecks: 11",
-	  A ": Unhealthy Xid79 since 100, warned: XID 79: the card has fallen off the bus: drain the node and reboot "
+	{ "a GPU that fell off the bus, with who holds it", READY, FINE, XID("79"), "", HELD, "recoveryChecks: 11",
+	  A ": Unhealthy Xid79 since 100, warned: XID 79: the GPU has fallen off the bus: drain the node and reboot "
 	    "it; "
-	    "if it comes again, drain the node and have the card looked at by its vendor; it may have to be replaced; "
+	    "if it comes again, drain the node and have the GPU looked at by its vendor; it may have to be replaced; "
 	    "held by team/job\n" },
 	{ "an XID that asks for a look is a suspicion", READY, SOON, XID("32"), WAS("Healthy", ""), "", "",
-	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the card: nothing, unless "
+	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the GPU: nothing, unless "
 	    "it "
-	    "comes again: then reset the card when nobody uses it: fairlead pause reset && "
+	    "comes again: then reset the GPU when nobody uses it: fairlead pause reset && "
 	    "nvidia-smi -r -i " A "; fairlead resume\nagain at 130\n" },
 	{ "an XID that nobody knows is a suspicion", READY, SOON, XID("999"), WAS("Healthy", ""), "", "",
-	  A ": Suspect Xid999 since 100, warned: XID 999: the card has reported something that is not known here: look "
+	  A ": Suspect Xid999 since 100, warned: XID 999: the GPU has reported something that is not known here: look "
 	    "the number up in NVIDIA's list of XIDs; ignore it with --disable-health-checks if it is harmless\n"
 	    "again at 130\n" },
 	{ "a suspicion that stays is none any more", READY, SOON, XID("32"),
@@ -59,7 +59,7 @@ static const struct {
 	{ "what came twice is no suspicion", READY, SOON,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 32\ncount: 2\nlast: 1\n", WAS("Healthy", ""), "", "",
 	  A ": Unhealthy Xid32 since 100, warned: XID 32: *\n" },
-	{ "an application's XID is none of the card's, and goes", READY, FINE, XID("31"), "", "", "",
+	{ "an application's XID is none of the GPU's, and goes", READY, FINE, XID("31"), "", "", "",
 	  "gone Fault " A "/xid-31\n" A ": Healthy since 100\n" },
 	{ "an application's XID is heeded where somebody says so", READY, SOON, XID("31"), WAS("Healthy", ""), "",
 	  "ignoredXids: [13]", A ": Suspect Xid31 since 100, warned: XID 31: *\nagain at 130\n" },
@@ -104,7 +104,7 @@ static const struct {
 	  A ": Healthy since 100 returned 100, told\n" },
 	{ "bad news is never damped", READY, "metadata: {name: " A "}\nanswer: Lost\nmessage: it is lost\n", "",
 	  WAS("Healthy", "returned: 99000000000"), "", "",
-	  A ": Unhealthy Lost since 100 returned 99, warned: it is lost: drain the node and reset the card, or reboot "
+	  A ": Unhealthy Lost since 100 returned 99, warned: it is lost: drain the node and reset the GPU, or reboot "
 	    "the "
 	    "node\n" },
 	{ "the clock of another boot is none", READY, FINE, "",
@@ -141,11 +141,11 @@ static const struct {
 	  A ": Unhealthy NeedsReset since 100, warned: the driver wants it reset: *\n" },
 	{ "the node is to be rebooted", READY, FINE "recovery: Reboot\n", "", WAS("Healthy", ""), "", "",
 	  A ": Unhealthy NeedsReboot since 100, warned: the driver wants the node rebooted: *\n" },
-	{ "traffic between cards is to end", READY, FINE "recovery: DrainP2P\n", "", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy NeedsDrain since 100, warned: the driver wants traffic between cards to end: *\n" },
+	{ "traffic between GPUs is to end", READY, FINE "recovery: DrainP2P\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy NeedsDrain since 100, warned: the driver wants traffic between GPUs to end: *\n" },
 	{ "drain and reset", READY, FINE "recovery: DrainAndReset\n", "", WAS("Healthy", ""), "", "",
 	  A ": Unhealthy NeedsDrainAndReset since 100, warned: the driver wants it drained and reset: *\n" },
-	{ "an IMEX domain is not the card", READY, FINE "recovery: RecoverIMEX\n", "", WAS("Healthy", ""), "", "",
+	{ "an IMEX domain is not the GPU", READY, FINE "recovery: RecoverIMEX\n", "", WAS("Healthy", ""), "", "",
 	  A ": Healthy since 50, told: its IMEX domain needs recovery; work on this node alone is not concerned\n" },
 
 	{ "it hangs", READY, "metadata: {name: " A "}\nanswer: Hung\n", "", WAS("Healthy", ""), "", "",
@@ -167,7 +167,7 @@ static const struct {
 	  WAS("Healthy", ""), "", "", A ": Healthy since 50, told\n" },
 	{ "a driver that was loaded anew counts from nought", READY, FINE "eccUncorrected: 1\n", "",
 	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "", A ": Healthy since 50, told\n" },
-	{ "another card has counted by itself", READY, FINE "eccUncorrected: 3\n", "",
+	{ "another GPU has counted by itself", READY, FINE "eccUncorrected: 3\n", "",
 	  WAS("Healthy", "identity: {uuid: GPU-b, eccUncorrected: 2}"), "", "", A ": Healthy since 50, told\n" },
 	{ "what is counted goes with the report", READY, SOON "eccUncorrected: 3\n", NEW_XID("94"),
 	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "",
@@ -218,11 +218,11 @@ static const struct {
 	  WAS("Healthy", ""), "", "",
 	  A ": Unhealthy DriverAbsent since 100, warned: its driver is not there: install or load the driver; it is "
 	    "reopened without a restart\n" },
-	{ "no driver, for a reason that it tells: the same for the card",
+	{ "no driver, for a reason that it tells: the same for the GPU",
 	  "metadata: {name: driver}\nstate: Absent\nmessage: 'none under /wrong: say where (--driver-root)'\n",
 	  "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS("Healthy", ""), "", "",
 	  A ": Unhealthy DriverAbsent since 100, warned: none under /wrong: say where (--driver-root)\n" },
-	{ "the driver comes: no proof is wanted of a card that was not sick", READY, SOON, "",
+	{ "the driver comes: no proof is wanted of a GPU that was not sick", READY, SOON, "",
 	  WAS("Unhealthy", "cause: DriverAbsent"), "", "", A ": Healthy since 100 returned 100, told\n" },
 	{ "we were asked to let go of it", "metadata: {name: driver}\nstate: Paused\n", SOON, "", WAS("Healthy", ""),
 	  "",
@@ -249,11 +249,11 @@ static const struct {
 	  A ": Healthy DriverSick since 100, told\nagain at 110\n" },
 	{ "it starts anew, and is no better yet", "metadata: {name: driver}\nstate: Starting\n", FINE, "",
 	  WAS_SICK("Unhealthy", "99"), "", "", "" },
-	{ "and is well: no proof is wanted of cards that were not sick", READY, SOON, "",
+	{ "and is well: no proof is wanted of GPUs that were not sick", READY, SOON, "",
 	  WAS_SICK("Unhealthy", "80"), "", "", A ": Healthy since 100 returned 100, told\n" },
 	{ "and is well before anybody was to know", READY, SOON, "", WAS_SICK("Healthy", "99"), "", "",
 	  A ": Healthy since 100, told\n" },
-	{ "a card that is sick itself stays so for what it has", SICK, SOON, "", WAS("Unhealthy", "cause: Xid79"), "",
+	{ "a GPU that is sick itself stays so for what it has", SICK, SOON, "", WAS("Unhealthy", "cause: Xid79"), "",
 	  "", "" },
 	{ "and so does one that is to prove itself", SICK, SOON, "", WAS("Recovering", "cause: Xid79"), "", "", "" },
 	{ "nobody has ever looked at it", SICK, "metadata: {name: " A "}\nanswer: Unasked\n", "", "", "", "", "" },
@@ -261,7 +261,7 @@ static const struct {
 	  "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS("Unhealthy", "cause: Xid79"), "", "", "" },
 	{ "a fatal report while a child is replaced counts", "metadata: {name: driver}\nstate: Sick\n", SOON, XID("79"),
 	  WAS("Healthy", ""), "", "", A ": Unhealthy Xid79 since 100, warned: XID 79: *\n" },
-	{ "a sick card that also lost its driver must prove itself all the same", "metadata: {name: driver}\n"
+	{ "a sick GPU that also lost its driver must prove itself all the same", "metadata: {name: driver}\n"
 	  "state: Absent\n", SOON, XID("79"), WAS("Unhealthy", "cause: Xid79"), "", "",
 	  A ": Unhealthy Xid79 since 50, warned: XID 79: *\n" },
 
@@ -276,23 +276,23 @@ static const struct {
 	  A ": Healthy since 100\nMIG-1: Healthy since 100\nMIG-2: Unhealthy Xid48 since 100, warned: *; held by "
 	    "team/job\n"
 	    "MIG-3: Unhealthy Xid48 since 100, warned: XID 48: *\n" },
-	{ "a fault of the card is that of all parts", READY, CUT, NEW_XID("79"), "", "", "",
+	{ "a fault of the GPU is that of all parts", READY, CUT, NEW_XID("79"), "", "", "",
 	  A ": Unhealthy Xid79 since 100, warned: *\nMIG-1: Unhealthy Xid79 since 100, warned: *\n"
 	    "MIG-2: Unhealthy Xid79 since 100, warned: *\nMIG-3: Unhealthy Xid79 since 100, warned: *\n" },
 
-	{ "a card that is gone and held by nobody", READY, "", "", WAS("Healthy", ""), "", "", "gone Health " A "\n" },
-	{ "a card that is gone and held stays, and is sick", READY, "", "", WAS("Healthy", ""), HELD, "",
+	{ "a GPU that is gone and held by nobody", READY, "", "", WAS("Healthy", ""), "", "", "gone Health " A "\n" },
+	{ "a GPU that is gone and held stays, and is sick", READY, "", "", WAS("Healthy", ""), HELD, "",
 	  A ": Unhealthy Gone since 100, warned: it is not there any more: *; held by team/job\n" },
-	{ "a card that the driver may still tell of keeps what it had", "metadata: {name: driver}\nstate: Starting\n",
+	{ "a GPU that the driver may still tell of keeps what it had", "metadata: {name: driver}\nstate: Starting\n",
 	  "", "", WAS("Unhealthy", "cause: Xid79"), "", "", "" },
 	{ "also where it is held", "metadata: {name: driver}\nstate: Starting\n", "", "",
 	  WAS("Unhealthy", "cause: Xid79"), HELD, "", "" },
 	{ "and where there is no driver: nobody knows what there is", "metadata: {name: driver}\nstate: Absent\n", "",
 	  "", WAS("Unhealthy", "cause: Xid79"), "", "", "" },
-	{ "a card that a virtual machine has needs no driver of ours to be gone",
+	{ "a GPU that a virtual machine has needs no driver of ours to be gone",
 	  "metadata: {name: driver}\nstate: Absent\n", FINE "boundTo: vfio-pci\n", "", WAS("Healthy", ""), "", "",
 	  "gone Health " A "\n" },
-	{ "a card that a virtual machine has is as good as gone", READY, FINE "boundTo: vfio-pci\n", "",
+	{ "a GPU that a virtual machine has is as good as gone", READY, FINE "boundTo: vfio-pci\n", "",
 	  WAS("Healthy", ""), "", "", "gone Health " A "\n" },
 	{ "a part that is gone and held by nobody", READY, FINE, "",
 	  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n", "", "",
@@ -301,7 +301,7 @@ static const struct {
 	  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n", HOLDS("'MIG-9::0'"), "",
 	  "MIG-9: Unhealthy Gone since 100, warned: it is not there any more: *; held by team/job\n"
 	  A ": Healthy since 100\n" },
-	{ "a part of which nobody can ask goes the way of its card",
+	{ "a part of which nobody can ask goes the way of its GPU",
 	  READY, "metadata: {name: " A "}\nanswer: Lost\n", "",
 	    "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n",
 	  "", "", "MIG-9: Unhealthy Lost since 100, warned: *\n" A ": Unhealthy Lost since 100, warned: *\n" },
@@ -407,7 +407,7 @@ static const struct {
 	  WAS("Healthy", BROKE("2", "1") RETURNED), HELD, DAMPED,
 	  A ": Unhealthy Lost since 100 broke 3/2 at 100 returned 99, warned, flapping: break count 3, one "
 	    "less after each 10m0s without a break: it is handed out again after 1m0s without a fault: "
-	    "fairlead_gpu_faults_total counts its faults; if it goes on, drain the node, reset the card or have it "
+	    "fairlead_gpu_faults_total counts its faults; if it goes on, drain the node, reset the GPU or have it "
 	    "replaced; held by team/job\nagain at 130\n" },
 	{ "each relapse doubles the wait", LOST, "", WAS("Healthy", BROKE("3", "2") RETURNED), "", DAMPED,
 	  A ": Unhealthy Lost since 100 broke 4/3 at 100 returned 99, warned" BROKEN("4", "2m0s") "\nagain at 130\n" },
@@ -572,7 +572,7 @@ TEST(what_it_was_is_kept)
 		const char *cards, *part;      /* UUIDs that are kept; NULL: none */
 		int64_t ecc;
 	} kept[] = {
-		{ "of a card that answers", FINE, "", "GPU-a", NULL },
+		{ "of a GPU that answers", FINE, "", "GPU-a", NULL },
 		{ "with its errors", FINE "eccUncorrected: 3\n", "", "GPU-a", NULL, 3 },
 		{ "of its partitions", CUT, "", "GPU-a", "MIG-3" },
 		{ "of one that is lost", "metadata: {name: " A "}\nanswer: Lost\n",
@@ -582,7 +582,7 @@ TEST(what_it_was_is_kept)
 		  "metadata: {name: MIG-9}\ncard: " A "\nstate: Healthy\n"
 		  "identity: {uuid: GPU-b, partition: {uuid: MIG-9, gi: 1, ci: 0, profile: 1g.10gb}}\n",
 		  "GPU-b", "MIG-9" },
-		{ "another card has taken its place", FINE, WAS("Unhealthy", "identity: {uuid: GPU-b}\n"), "GPU-a",
+		{ "another GPU has taken its place", FINE, WAS("Unhealthy", "identity: {uuid: GPU-b}\n"), "GPU-a",
 		  NULL },
 		{ "nothing is known of it", "metadata: {name: " A "}\nanswer: Lost\n", WAS("Healthy", ""), NULL, NULL },
 	};
@@ -623,7 +623,7 @@ TEST(a_look_at_which_something_is_wrong_is_not_clean)
 		{ "it is lost", "metadata: {name: " A "}\nanswer: Lost\n", false },
 		{ "it answers with errors", "metadata: {name: " A "}\nanswer: Fails\n", false },
 		{ "the driver wants it reset", FINE "recovery: Reset\n", false },
-		{ "its IMEX domain is not the card", FINE "recovery: RecoverIMEX\n", true },
+		{ "its IMEX domain is not the GPU", FINE "recovery: RecoverIMEX\n", true },
 		{ "a row of memory could not be replaced", FINE "remapFailed: true\n", false },
 		{ "a row that will be replaced is no fault by itself", FINE "remapPending: true\n", true },
 		{ "it has not joined its fabric yet, which is no sickness", FINE "fabric: {state: 2}\n", true },

@@ -58,7 +58,7 @@ static const struct {
 	const char *says, *settings, *cards, *health, *holders, *served, *spec, *others, *driver, *got;
 	bool on_its_way;                       /* the CDI files: another one lies in the directory, or none */
 } rows[] = {
-	{ "R61: a card of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
+	{ "R61: a GPU of no pool is not exposed", "", TWO, WELL2, "", "", SPEC, "", READY,
 	  "GPUsReady: True NoResources: no GPU is served: no pool has one, and GPUs without a pool are off: set "
 	  "--unpooled=true, or name GPUs with --pool\n" },
 	{ "row 8: without libcuda nothing is advertised, and the condition names where it was looked for", ON, TWO,
@@ -79,19 +79,19 @@ static const struct {
 	  "[crio.runtime] in /etc/crio/crio.conf\n" },
 	{ "/var/run is /run", ON, TWO, WELL2, "", "", SPEC, "same dir", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "GPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "row 36: without the hook's program nothing is advertised by CDI, and the condition has the remedy",
 	  ON "hook: /h\n", TWO, WELL2, "", "", SPEC, "no hook", READY,
 	  "GPUsReady: False HookMissing: '/h' is on a mount*\n" },
-	{ "cards of no pool, where somebody wants them", ON, TWO, WELL2, "", "", SPEC, "", READY,
+	{ "GPUs of no pool, where somebody wants them", ON, TWO, WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "GPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "R92: asked twice, the same", ON, TWO, WELL2, "", SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "GPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "by index", ON "deviceIDStrategy: index\n", TWO, WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0 250) GPU-2 (2, near 250 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "GPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "where the driver tells no links, the bus does: one switch, several, one root, one node, none",
 	  ON,
 	  CARD("1", "bus: pci0/r0/u0/d0/1\nnumaNode: 0\n") CARD("2", "bus: pci0/r0/u0/d1/2\nnumaNode: 0\n")
@@ -102,40 +102,40 @@ static const struct {
 	  "", "", SPEC6, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 50 40 30 20 10) GPU-2 (GPU-2, near 50 0 40 30 20 10) GPU-3 "
 	  "(GPU-3, near 40 40 0 30 20 10) GPU-4 (GPU-4, near 30 30 30 0 20 10) GPU-5 (GPU-5, near 20 20 20 20 0 10) "
-	  "GPU-6 (GPU-6, near 10 10 10 10 10 0)\nGPUsReady: True Ready: 6 cards, 1 resource\n" },
+	  "GPU-6 (GPU-6, near 10 10 10 10 10 0)\nGPUsReady: True Ready: 6 GPUs, 1 resource\n" },
 	{ "what the driver tells comes first", ON,
 	  CARD("1", "bus: pci0/r0/u0/d0/1\nlinks: [{peer: '0000:02:00.0', level: 50}]\n")
 	  CARD("2", "bus: pci0/r0/u0/d1/2\n"),
 	  WELL2, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2, near 10 0)\nGPUsReady: *\n" },
-	{ "a pool has its cards, others are nvidia.com/gpu", ON "pools: [{resource: p.io/a, cards: ['2']}]\n", TWO,
+	{ "a pool has its GPUs, others are nvidia.com/gpu", ON "pools: [{resource: p.io/a, cards: ['2']}]\n", TWO,
 	  WELL2, "",
 	  "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-2 (GPU-2, near 0)\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: True Ready: 2 cards, 2 resources\n" },
+	  "GPUsReady: True Ready: 2 GPUs, 2 resources\n" },
 	{ "never two names for one card: the first pool has it",
 	  "pools: [{resource: p.io/a, cards: [GPU-2]}, {resource: p.io/b, cards: [all], slicesPerUnit: 3}]\n", TWO,
 	    WELL2, "",
 	  "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-2 (GPU-2, near 0)\np.io/b cdi-cri: GPU-1 x3 (GPU-1)\n"
-	  "GPUsReady: True Ready: 2 cards, 2 resources\n" },
+	  "GPUsReady: True Ready: 2 GPUs, 2 resources\n" },
 	{ "shares, renamed", ON "sharing: [{resource: nvidia.com/gpu, renamed: nvidia.com/gpu.shared, replicas: 4}]\n",
 	  TWO,
 	  WELL2, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x4 (GPU-1) GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 "
+	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x4 (GPU-1) GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 GPUs, 1 "
 	    "resource\n" },
 
-	{ "R95: a sick card is withdrawn, its neighbour is not", ON, TWO, WELL1 SICK("0000:02:00.0",
+	{ "R95: a sick GPU is withdrawn, its neighbour is not", ON, TWO, WELL1 SICK("0000:02:00.0",
 	  "2"),
 	  "", SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Xid79: reboot\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
-	{ "of a card that flaps that is said, whatever it breaks with now", ON, TWO, WELL1 FLAPS("0000:02:00.0", "2"),
+	  "GPUsReady: False GPUsUnhealthy: GPU-2 (GPU 0000:02:00.0): Xid79: reboot\n" },
+	{ "of a GPU that flaps that is said, whatever it breaks with now", ON, TWO, WELL1 FLAPS("0000:02:00.0", "2"),
 	  "", SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: Flapping: often\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Flapping: often\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU-2 (GPU 0000:02:00.0): Flapping: often\n" },
 	{ "at the start nothing is served before its health is known", ON, TWO, WELL1, "", "", SPEC,
-	  "", READY, "GPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "", READY, "GPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "nor before its CDI file is written", ON, TWO, WELL2, "", "", "", "", READY,
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
 	{ "not even for who holds another card: its name comes in a moment", ON, TWO, WELL2,
@@ -162,7 +162,7 @@ static const struct {
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n", true },
 	{ "nor while the host is looked at: the file is another driver's", ON, TWO, WELL2, "", "", SPEC, "unseen",
 	  READY, "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: *\n" },
-	{ "who holds another card does not wait for a disk that hangs", ON, TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-2"),
+	{ "who holds another GPU does not wait for a disk that hangs", ON, TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-2"),
 	  "", SPEC, "failed", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) unhealthy: its CDI file is not written yet; *\n"
 	  "GPUsReady: False CDINotWritten: GPU-1 is not in the CDI file yet: '/drv' does not answer; *\n" },
@@ -174,7 +174,7 @@ static const struct {
 	  SERVED(U("1") ",{id: GPU-2, healthy: false, shown: GPU-2, card: '0000:02:00.0'}"), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: its CDI file is not "
 	  "written yet*\nGPUsReady: False CDINotWritten: GPU-2 is not in the CDI file yet: *\n", true },
-	{ "what comes beside cards and is not there is said, and cards are handed out",
+	{ "what comes beside GPUs and is not there is said, and GPUs are handed out",
 	  ON "extras: [gds]\n", CARD("1", ""), WELL1, "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 *\nGPUsReady: False GDSMissing: GPUDirect Storage is switched on, and there "
 	  "is no /dev/nvidia-fs0: load the module nvidia_fs, or switch gds-enabled off\n" },
@@ -189,104 +189,104 @@ static const struct {
 	  ON "extras: [imex-channel]\nimexRequired: true\n", CARD("1", ""), WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY, "nvidia.com/gpu refused cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: IMEX channel 0 is required, and "
 	  "there is no /dev/nvidia-caps-imex-channels/channel0: load *\nGPUsReady: False IMEXChannelMissing: *\n" },
-	{ "an index that still leads to another card is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
+	{ "an index that still leads to another GPU is not told", ON "deviceIDStrategy: index\n", CARD("1", ""), WELL1,
 	  "", SERVED(U("1")),
 	  "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-1, containerEdits: {env: "
 	    "[A=b]}}, {name: '1', containerEdits: {env: [A=c]}}]\n",
 	  "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (1, near 0) unhealthy: its CDI file is not written yet; *\n"
 	  "GPUsReady: False CDINotWritten: *\n" },
-	{ "a card that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
+	{ "a GPU that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: it has not "
-	    "been checked yet: it takes a moment\nGPUsReady: True Ready: 2 cards, 1 resource\n" },
+	    "been checked yet: it takes a moment\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 
-	{ "while the driver starts anew the list stays, as healthy as its cards", ON,
+	{ "while the driver starts anew the list stays, as healthy as its GPUs", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Unasked\n---\nmetadata: {name: '0000:02:00.0'}\nanswer: "
 	    "Unasked\n",
 	  WELL2, "", SERVED(U("1") "," U("2")), SPEC, "", "metadata: {name: driver}\nstate: Starting\nmessage: wait\n",
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) GPU-2 (GPU-2)\n"
 	  "GPUsReady: False DriverNotReady: the driver is Starting: wait\n" },
-	{ "a card that hangs stays in the list, as its health says", ON,
+	{ "a GPU that hangs stays in the list, as its health says", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Hung\n",
 	  WELL1 SICK("0000:02:00.0", "2"), "", SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) unhealthy: Xid79: reboot\n"
-	  "GPUsReady: False CardsUnhealthy: *\n" },
-	{ "a card that was lost before anybody knew it is in no list, and is told of", ON,
+	  "GPUsReady: False GPUsUnhealthy: *\n" },
+	{ "a GPU that was lost before anybody knew it is in no list, and is told of", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\n", WELL1 SICK("0000:02:00.0", "2"), "",
 	  "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: False CardsUnhealthy: GPU at 0000:02:00.0 reports no UUID: Xid79: reboot\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU at 0000:02:00.0 reports no UUID: Xid79: reboot\n" },
 	{ "one that was lost before it was handed out is in the list all the same, for its name is known", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n",
 	  WELL1 SICK("0000:02:00.0", "2"), "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2, near 10 0) unhealthy: Xid79: reboot\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU-2 (GPU 0000:02:00.0): Xid79: reboot\n" },
 	{ "also in its pool, where that names it", "pools: [{resource: p.io/a, cards: [GPU-2]}]\n",
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Fails\nuuid: GPU-2\n",
 	  WELL1 SICK("0000:02:00.0", "2"), "", "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-2 (GPU-2, near 0) unhealthy: Xid79: reboot\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Xid79: reboot\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU-2 (GPU 0000:02:00.0): Xid79: reboot\n" },
 	{ "but not while its health still says that it is well", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\n", WELL2, "", "", SPEC, "",
-	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
-	{ "nor when its name is another card's by now", ON,
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n" },
+	{ "nor when its name is another GPU's by now", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Lost\nuuid: GPU-2\n" CARD("2", ""),
 	  SICK1 WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n" },
 	{ "one that is not asked yet is not", ON,
 	  CARD("1", "") "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Unasked\n", WELL1, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
-	{ "a card of a virtual machine is in no list", ON, CARD("1", "") CARD("2", "boundTo: vfio-pci\n"), WELL2, "",
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n" },
+	{ "a GPU of a virtual machine is in no list", ON, CARD("1", "") CARD("2", "boundTo: vfio-pci\n"), WELL2, "",
 	  "", SPEC,
 	  "", READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
+	  "GPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n" },
 
-	{ "MIG none: cards, cut or not", ON, CUT, WELLCUT, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
-	{ "MIG mixed: parts by their profile, cards by theirs; parts of a GPU instance have no name",
+	{ "MIG none: GPUs, cut or not", ON, CUT, WELLCUT, "", "", SPEC, "", READY,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
+	{ "MIG mixed: parts by their profile, GPUs by theirs; parts of a GPU instance have no name",
 	  ON "migStrategy: mixed\n", CUT CARD("2", ""), WELLCUT, "", "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1)\nnvidia.com/mig-1g.10gb.me cdi-cri: MIG-2 (MIG-2)\n"
-	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 2 cards, 3 resources\n" },
-	{ "MIG mixed: a card without parts is told", ON "migStrategy: mixed\n", CARD("1", "mig: true\n"), WELL2, "", "",
+	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 2 GPUs, 3 resources\n" },
+	{ "MIG mixed: a GPU without parts is told", ON "migStrategy: mixed\n", CARD("1", "mig: true\n"), WELL2, "", "",
 	  SPEC,
-	  "", READY, "GPUsReady: False NoPartitions: card 0000:01:00.0 is in MIG mode and has no partitions: *\n" },
-	{ "MIG single: cards where none is cut", ON "migStrategy: single\n", CARD("1", ""), WELL2, "", "", SPEC, "",
-	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
-	{ "MIG single: parts are the cards", ON "migStrategy: single\n",
+	  "", READY, "GPUsReady: False NoPartitions: GPU 0000:01:00.0 is in MIG mode and has no partitions: *\n" },
+	{ "MIG single: GPUs where none is cut", ON "migStrategy: single\n", CARD("1", ""), WELL2, "", "", SPEC, "",
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
+	{ "MIG single: parts are the GPUs", ON "migStrategy: single\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT, "",
 	    "",
-	  SPEC, "", READY, "nvidia.com/gpu cdi-cri: MIG-1 (MIG-1)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  SPEC, "", READY, "nvidia.com/gpu cdi-cri: MIG-1 (MIG-1)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "MIG single: one cut and one not", ON "migStrategy: single\n", CUT CARD("2", ""), WELLCUT, "", "", SPEC, "",
 	  READY,
-	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): more than one MIG device type present on "
+	  "GPUsReady: False MigStrategySingle: device 1 (GPU 0000:01:00.0): more than one MIG device type present on "
 	    "node: *\n" },
 	{ "MIG single: one that is not cut", ON "migStrategy: single\n", CARD("1", "") CARD("2", "mig: true\n"),
 	  WELLCUT, "",
 	  "", SPEC, "", READY,
-	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): all devices on the node must be "
+	  "GPUsReady: False MigStrategySingle: device 1 (GPU 0000:01:00.0): all devices on the node must be "
 	    "configured with the same migEnabled value: *\n" },
 	{ "MIG single: one without parts", ON "migStrategy: single\n", CARD("1", "mig: true\n"), WELLCUT, "", "", SPEC,
 	  "", READY,
-	  "GPUsReady: False MigStrategySingle: device 1 (card 0000:01:00.0): has no MIG devices configured: create "
+	  "GPUsReady: False MigStrategySingle: device 1 (GPU 0000:01:00.0): has no MIG devices configured: create "
 	    "some\n" },
 	{ "a pool of parts",
 	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 1g.10gb, slicesPerUnit: 2}]\n",
 	  CUT, WELLCUT, "", "", SPEC, "", READY,
-	  "p.io/a cdi-cri: MIG-1 x2 (MIG-1)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "p.io/a cdi-cri: MIG-1 x2 (MIG-1)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "a pool of parts that there are not",
 	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 7g}]\n", CUT,
 	  WELLCUT, "", "", SPEC, "", READY,
-	  "GPUsReady: False PoolMisconfigured: card 0000:01:00.0 of p.io/a has no partition 7g: create some\n" },
-	{ "a pool of cards that are cut", "pools: [{resource: p.io/a, cards: [all]}]\n", CUT, WELLCUT, "", "", SPEC, "",
+	  "GPUsReady: False PoolMisconfigured: GPU 0000:01:00.0 of p.io/a has no partition 7g: create some\n" },
+	{ "a pool of GPUs that are cut", "pools: [{resource: p.io/a, cards: [all]}]\n", CUT, WELLCUT, "", "", SPEC, "",
 	  READY,
-	  "GPUsReady: False PoolMisconfigured: card 0000:01:00.0 of p.io/a is in MIG mode: switch it off, or serve "
+	  "GPUsReady: False PoolMisconfigured: GPU 0000:01:00.0 of p.io/a is in MIG mode: switch it off, or serve "
 	  "partitions\n" },
 
 	{ "I3: a device that is gone stays in the list while somebody holds it", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
-	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "and when it is gone for good, the Node tells of it", ON, CARD("1", ""),
 	  WELL1 "---\nmetadata: {name: '0000:02:00.0'}\ncard: '0000:02:00.0'\nstate: Unhealthy\ncause: Gone\n"
 	  "identity: {uuid: GPU-2}\nstatus: {conditions: [{type: Healthy, status: 'False', reason: Gone, "
@@ -294,78 +294,78 @@ static const struct {
 	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
 	  "somebody holds it; it is over when t/j has ended\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-2 (card 0000:02:00.0): Gone: not there\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU-2 (GPU 0000:02:00.0): Gone: not there\n" },
 	{ "also when we have just started and know of it from its holder alone", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-9"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-9 (, near 10 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "GPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "a resource that nobody wants any more goes", "", TWO, WELL2, "", SERVED(U("1")), SPEC, "", READY,
 	  "gone nvidia.com/gpu\nGPUsReady: True NoResources: *\n" },
 	{ "and stays while somebody holds a device of it", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"),
 	  SERVED(U("1")), SPEC,
 	  "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
-	{ "I1: a card goes to another pool when its holder has ended, not before",
+	  "GPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n" },
+	{ "I1: a GPU goes to another pool when its holder has ended, not before",
 	  "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1")),
 	    SPEC, "",
 	  READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 of 2 GPUs, 2 resources\n" },
 	{ "what another plugin handed out is not registered in its place, while that one is away", "", TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY, "GPUsReady: True NoResources: *\n" },
 	{ "nor is it wrong that it is there", "", TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "foreign",
 	  READY, "GPUsReady: True NoResources: *\n" },
-	{ "its card is no pool's until its holder has ended", "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2,
+	{ "its GPU is no pool's until its holder has ended", "pools: [{resource: p.io/a, cards: ['1']}]\n", TWO, WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "p.io/a cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it ends\n"
-	  "GPUsReady: True Ready: 1 of 2 cards, 1 resource\n" },
+	  "GPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n" },
 	{ "a resource of another domain is not ours, whatever its devices are called", ON, CARD("1", ""), WELL1,
 	  HOLD("amd.com/gpu", "GPU-7"), "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
-	{ "nor one of that domain that is no card's", ON, CARD("1", ""), WELL1, HOLD("nvidia.com/pgpu", "GPU-7"), "",
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
+	{ "nor one of that domain that is no GPU's", ON, CARD("1", ""), WELL1, HOLD("nvidia.com/pgpu", "GPU-7"), "",
 	  SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
-	{ "a pool whose cards are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
+	{ "a pool whose GPUs are others now stays for its holder", "pools: [{resource: p.io/a, cards: ['9']}]\n", TWO,
 	  WELL2, HOLD("p.io/a", "GPU-1"), "", SPEC, "", READY,
-	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 of 2 cards, 1 resource\n"
+	  "p.io/a cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 of 2 GPUs, 1 resource\n"
 	  "GPUConfigApplied: False PoolMisconfigured: pool p.io/a: no GPU 9; *\n" },
 	{ "so does one that was taken away while we were not there, by its domain", "", TWO, WELL2,
 	  HOLD("gpu.deckhouse.io/train", "GPU-1") HOLD("cluster.gpu.deckhouse.io/all", "GPU-2"), "", SPEC, "", READY,
 	  "gpu.deckhouse.io/train cdi-cri: GPU-1 (, near 0) leaving: *\n"
 	  "cluster.gpu.deckhouse.io/all cdi-cri: GPU-2 (, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 2 cards, 2 resources\n" },
-	{ "and a part of a card that is not cut any more", ON, CARD("1", ""), WELL1,
+	  "GPUsReady: True Ready: 2 GPUs, 2 resources\n" },
+	{ "and a part of a GPU that is not cut any more", ON, CARD("1", ""), WELL1,
 	  HOLD("nvidia.com/mig-1g.10gb", "MIG-9"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nnvidia.com/mig-1g.10gb cdi-cri: MIG-9 () leaving: *\n"
-	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 GPU, 2 resources\n" },
 	{ "and a share of what is not shared any more", ON, CARD("2", ""), WELL2,
 	  HOLD("nvidia.com/gpu.shared", "'GPU-1::0'"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\n"
 	  "nvidia.com/gpu.shared cdi-cri: GPU-1 x1 (, near 0) leaving: *\n"
-	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 GPU, 2 resources\n" },
 	{ "and one of a name that the settings gave",
 	  ON "sharing: [{resource: nvidia.com/mig-1g.10gb, renamed: p.io/b, "
 	  "replicas: 2}]\n", CARD("2", ""), WELL2, HOLD("p.io/b", "'MIG-9::0'"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\np.io/b cdi-cri: MIG-9 x1 () leaving: *\n"
-	  "GPUsReady: True Ready: 1 card, 2 resources\n" },
+	  "GPUsReady: True Ready: 1 GPU, 2 resources\n" },
 	{ "I1: a MIG device is nobody's while a Pod holds its GPU", ON "migStrategy: mixed\n",
 	  CARD("1", "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb}]\n"), WELLCUT,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) unhealthy: t/j holds it as GPU-1 of nvidia.com/gpu until it "
 	    "ends\n"
-	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 card, 2 resources\n" },
-	{ "I1: a card that is held whole is not shared meanwhile",
+	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\nGPUsReady: True Ready: 1 GPU, 2 resources\n" },
+	{ "I1: a GPU that is held whole is not shared meanwhile",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
 	  TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: it is held as it was handed out before; it is over when t/j "
 	    "has "
-	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 cards, 1 resource\n" },
+	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "a share that is held is listed, though there are fewer now",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 2}]\n", CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "'GPU-1::3'"), "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 x4 (GPU-1) leaving: *\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 x4 (GPU-1) leaving: *\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 
 	{ "CDI is off: device nodes instead", ON, CARD("1", ""), WELL2, "", "", "", "off", READY,
 	  "nvidia.com/gpu device-specs from /drv: /dev/nvidiactl: GPU-1 (GPU-1, near 0, /dev/nvidia1)\n"
@@ -377,37 +377,37 @@ static const struct {
 	  READY,
 	  "nvidia.com/gpu refused: GPU-1 (GPU-1, near 0)\nGPUsReady: False CDIOff: *; until then nothing is handed "
 	    "out\n" },
-	{ "it is unknown whether CDI is on: cards are handed out, and it is said", ON, CARD("1", ""), WELL1, "", "",
+	{ "it is unknown whether CDI is on: GPUs are handed out, and it is said", ON, CARD("1", ""), WELL1, "", "",
 	  SPEC, "unknown", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False RuntimeUnknown: it is unknown whether "
 	  "*: it does not answer\n" },
 	{ "what is surely wrong comes first", ON, CARD("1", ""), SICK1, "", "", SPEC, "unknown", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: Xid79: reboot\n"
-	  "GPUsReady: False CardsUnhealthy: *: it does not answer\n" },
+	  "GPUsReady: False GPUsUnhealthy: *: it does not answer\n" },
 	{ "a runtime that has said nothing yet is not told of", ON, CARD("1", ""), WELL1, "", "", SPEC, "silent", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "nor where nothing is handed out", "", CARD("1", ""), WELL1, "", "", SPEC, "unknown", READY,
 	  "GPUsReady: True NoResources: *\n" },
 	{ "nor where containers do not get CDI names", ON "deviceListStrategy: [envvar]\n", CARD("1", ""), WELL1, "",
 	  "", SPEC, "unknown", READY,
-	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "nvidia.com/gpu envvar *\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "CDI alone has no use for nodes", ON "passDeviceSpecs: true\n", CARD("1", ""), WELL1, "", "", SPEC, "",
-	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "nodes of parts", ON "migStrategy: mixed\ndeviceListStrategy: [cdi-cri, envvar]\npassDeviceSpecs: true\n",
 	  CARD("1",
 	    "mig: true\npartitions: [{uuid: MIG-1, index: 0, gi: 1, ci: 0, profile: 1g.10gb, giCap: 12, ciCap: 13}]\n"),
 	  WELLCUT, "", "", SPEC, "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri envvar device-specs from /drv: /dev/nvidiactl: MIG-1 (MIG-1, /dev/nvidia1, "
-	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 card, 1 "
+	  "/dev/nvidia-caps/nvidia-cap12, /dev/nvidia-caps/nvidia-cap13)\nGPUsReady: True Ready: 1 GPU, 1 "
 	    "resource\n" },
 
 	{ "before the API server has told of DeviceClasses a remembered claim counts", ON, CARD("1", ""), WELL2, "", "",
 	  SPEC, "unheard, remembered", READY, "GPUsReady: False ClaimedByDeviceClass: *\n" },
 	{ "without one what was given is served", ON, CARD("1", ""), WELL2, "", "", SPEC, "unheard", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "when it has told of none a remembered claim goes", ON, CARD("1", ""), WELL2, "", "", SPEC, "remembered",
 	READY,
-	  "gone claims\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "gone claims\nnvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "what it tells is remembered", ON, CARD("1", ""), WELL2, "", "", SPEC, "claims kept", READY,
 	  "claims: nvidia.com/gpu\nGPUsReady: False ClaimedByDeviceClass: *\n" },
 	{ "while it is not known which configuration counts, nothing is served",
@@ -424,31 +424,31 @@ static const struct {
 	  "GPUsReady: False ServedByOther: nvidia.com/gpu is served by another plugin at nvidia-gpu.sock: remove that "
 	    "one "
 	  "first\n" },
-	{ "a card that was lost before the agent came is what it was, though nothing in /run knows its name", ON,
+	{ "a GPU that was lost before the agent came is what it was, though nothing in /run knows its name", ON,
 	  LOST1 CARD("2", ""), SICK1 WAS("") WELL("0000:02:00.0", "2"), "", "",
 	  "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: [{name: GPU-2, containerEdits: {}}]\n",
 	  "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) unhealthy: Xid79: reboot GPU-2 (GPU-2, near 10 0)\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-1 (card 0000:01:00.0): Xid79: reboot\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU-1 (GPU 0000:01:00.0): Xid79: reboot\n" },
 	{ "and it is held", ON "sharing: [{resource: nvidia.com/gpu, replicas: 2}]\ndeviceIDStrategy: index\n", LOST1,
 	  SICK1 WAS(""), HOLD("nvidia.com/gpu", "'GPU-1::1'"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 x2 (1) unhealthy: Xid79: reboot\n"
-	  "GPUsReady: False CardsUnhealthy: GPU-1 (card 0000:01:00.0): Xid79: reboot\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU-1 (GPU 0000:01:00.0): Xid79: reboot\n" },
 	{ "so are its partitions", ON "migStrategy: mixed\n", LOST1,
 	  SICK1 WAS(", mig: true") PART("1", "1") PART("2", "2"),
 	  HOLD("nvidia.com/mig-1g.10gb", "MIG-1"), "", "", "", READY,
 	  "nvidia.com/mig-1g.10gb cdi-cri: MIG-1 (MIG-1) unhealthy: Xid79: reboot MIG-2 (MIG-2) unhealthy: Xid79: "
 	  "reboot\n"
-	  "GPUsReady: False CardsUnhealthy: *\n" },
-	{ "of a card that nothing is remembered of, only what is held is listed", ON, LOST1, SICK1,
+	  "GPUsReady: False GPUsUnhealthy: *\n" },
+	{ "of a GPU that nothing is remembered of, only what is held is listed", ON, LOST1, SICK1,
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (, near 0) leaving: *\n"
-	  "GPUsReady: False CardsUnhealthy: GPU at 0000:01:00.0 reports no *\n" },
-	{ "a card that has moved to another place is there once", ON,
+	  "GPUsReady: False GPUsUnhealthy: GPU at 0000:01:00.0 reports no *\n" },
+	{ "a GPU that has moved to another place is there once", ON,
 	  LOST1 "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 0\n",
 	  SICK1 WAS("") WELL("0000:02:00.0", "2"), "", "", SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\n"
-	  "GPUsReady: False CardsUnhealthy: GPU at 0000:01:00.0 reports no *\n" },
+	  "GPUsReady: False GPUsUnhealthy: GPU at 0000:01:00.0 reports no *\n" },
 	{ "without a driver nothing is remembered into a list", ON, LOST1, SICK1 WAS(""), "", "", SPEC, "",
 	  "metadata: {name: driver}\nstate: Absent\n", "GPUsReady: False DriverNotReady: *\n" },
 	{ "who holds a device gets no new list before its file is there", ON, CARD("1", ""), WELL1,
@@ -459,13 +459,13 @@ static const struct {
 	  HOLD("nvidia.com/gpu", "GPU-1"), "", "", "trouble", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0) unhealthy: *\nGPUsReady: False CDINotWritten: *\n" },
 	{ "nobody answers at that socket: the name is free", ON, CARD("1", ""), WELL2, "", "", SPEC, "dead", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "a mistake in the configuration is told", ON "message: x is wrong\n", CARD("1", ""), WELL2, "", "", SPEC, "",
 	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False Configuration: x is wrong\n"
 	  "GPUConfigApplied: False Invalid: x is wrong\n" },
-	{ "what is not taken of it is told too, and no card is unready for that", ON "untaken: x is not taken\n",
+	{ "what is not taken of it is told too, and no GPU is unready for that", ON "untaken: x is not taken\n",
 	  CARD("1", ""), WELL1, "", "", SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 card, 1 resource\n"
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n"
 	  "GPUConfigApplied: False PartlyIgnored: x is not taken\n" },
 };
 
@@ -625,7 +625,7 @@ TEST(why_what_is_held_is_not_registered_is_explained)
 	} asked[] = {
 		{ "it may be another plugin's", "", HOLD("nvidia.com/gpu", "GPU-1"),
 		  "t/j holds GPU-1 of it, and neither a pool nor --unpooled has that name: *" },
-		{ "what is no card of NVIDIA's is surely another's", "", HOLD("amd.com/gpu", "0000:03:00.0"), NULL },
+		{ "what is no GPU of NVIDIA's is surely another's", "", HOLD("amd.com/gpu", "0000:03:00.0"), NULL },
 		{ "ours is registered", ON, HOLD("nvidia.com/gpu", "GPU-1"), NULL },
 	};
 
@@ -744,7 +744,7 @@ static const struct {
 	{ "nor is a file that is written in a moment", BEGUN, READY, TWO, WELL2, WAS_READY, KEPT, 29 },
 	{ "one that is not written even then is", BEGUN, READY, TWO, WELL2, WAS_READY,
 	  "GPUsReady: False CDINotWritten: " SOON("1") "; " SOON("2") "\n", 31 },
-	{ "a sick card is told at once, whatever comes in a moment", BEGUN, READY, TWO,
+	{ "a sick GPU is told at once, whatever comes in a moment", BEGUN, READY, TWO,
 	  WELL1 SICK("0000:02:00.0", "2"), WAS_READY, "GPUsReady: False CDINotWritten: GPU-1 *: Xid79: reboot\n", 1 },
 	{ "on a node that is new nothing is said before it is known", BEGUN, UP, TWO, WELL2, "", "", 1 },
 	{ "nor is a configuration that is being read", BEGUN "waits: for the label\n", READY, TWO, WELL2, WAS_READY,

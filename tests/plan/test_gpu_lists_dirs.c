@@ -102,11 +102,11 @@ static const struct {
 	const char *says, *settings, *driver, *cards, *sockets, *got;
 } set_ups[] = {
 	{ "GPUs that are served", "unpooled: true\n", "metadata: {name: driver}\nstate: Ready\n", card, "",
-	  "ready, Ready 1 card, 1 resource: " },
+	  "ready, Ready 1 GPU, 1 resource: " },
 	{ "GPUs that nobody asked for: what to set is said", "", "metadata: {name: driver}\nstate: Ready\n", card, "",
 	  "ready, NoResources " NONE_ASKED ": " NONE_ASKED },
 	{ "no GPU", "unpooled: true\n", "metadata: {name: driver}\nstate: Ready\n", "", "",
-	  "ready, NoResources there is no card: " },
+	  "ready, NoResources there is no GPU: " },
 	{ "an IMEX channel that is required and missing", IMEX, "metadata: {name: driver}\nstate: Ready\n", card, "",
 	  "blocked, IMEXChannelMissing *" },
 	{ "MIG on some", "unpooled: true\nmigStrategy: single\n", "metadata: {name: driver}\nstate: Ready\n",

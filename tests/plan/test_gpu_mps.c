@@ -38,63 +38,63 @@ static const struct {
 } rows[] = {
 	{ "nothing is asked: nothing is wanted", OFF, FREE, "", "", "" },
 	{ "first the GPUs are recorded, and nothing is done to them", ON, FREE, "", "",
-	  "daemon Stopped cards 2 sick: the MPS control daemon is being "
+	  "daemon Stopped GPUs 2 sick: the MPS control daemon is being "
 	  "started\nMPSReady False MPSStarts*\n" },
 	{ "then their compute mode is changed", ON, FREE, DAEMON("Stopped"), "",
-	  "mode 1 3\nmode 2 3\ndaemon Stopped cards 2 sick: the MPS control daemon is being "
+	  "mode 1 3\nmode 2 3\ndaemon Stopped GPUs 2 sick: the MPS control daemon is being "
 	  "started\nMPSReady False MPSStarts*\n" },
 	{ "then the daemon is started", ON, TAKEN, DAEMON("Stopped"), "",
-	  "mode 1 3\nmode 2 3\ndaemon Running cards 2 sick: the MPS control daemon is being "
+	  "mode 1 3\nmode 2 3\ndaemon Running GPUs 2 sick: the MPS control daemon is being "
 	  "started\nMPSReady False MPSStarts*\n" },
 	{ "row 39: limits before Healthy", ON, TAKEN, DAEMON("Running"), "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 sick: the MPS control daemon is being "
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 sick: the MPS control daemon is being "
 	  "started\nMPSReady False MPSStarts*\n" },
 	{ "with them its shares are healthy", ON, TAKEN, DAEMON("Ready") SET, "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 healthy\nMPSReady True Ready*\n" },
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready*\n" },
 	{ "other limits are set, and waited for", SHARES("2"), TAKEN, DAEMON("Ready") SET "healthy: true\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=20000M 2=20000M 50% cards 2 sick: the MPS control daemon is being "
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=20000M 2=20000M 50% GPUs 2 sick: the MPS control daemon is being "
 	  "started\nMPSReady False MPSStarts*\n" },
 	{ "row 39: the daemon is killed: shares are sick at once, and another one is started", ON, TAKEN,
 	  DAEMON("Stopped") "healthy: true\nfails: 1\nmessage: it has ended\n", HOLD("GPU-1::2"),
-	  "mode 1 3\nmode 2 3\ndaemon Running cards 2 sick: it has ended\n"
+	  "mode 1 3\nmode 2 3\ndaemon Running GPUs 2 sick: it has ended\n"
 	  "MPSReady False MPSDaemon: nvidia.com/gpu: it has ended*\n" },
 	{ "back, and watched until it has been fine three times", ON, TAKEN,
 	  DAEMON("Ready") SET "fails: 1\nclean: 2\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 sick: the MPS control daemon is back, and is "
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 sick: the MPS control daemon is back, and is "
 	  "watched for a moment\nMPSReady False MPSRecovers*\n" },
 	{ "fine: healthy", ON, TAKEN, DAEMON("Ready") SET "fails: 1\nclean: 3\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 healthy returned 60000000000\n"
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy returned 60000000000\n"
 	  "MPSReady True Ready*\n" },
 	{ "not twice within recoveryWait",
 	  ON, TAKEN, DAEMON("Ready") SET "fails: 2\nclean: 3\nreturned: 40000000000\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 returned 40000000000 sick: the MPS control "
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 returned 40000000000 sick: the MPS control "
 	  "daemon is back, and is watched for a moment\nMPSReady False MPSRecovers*\nat 70000000000\n" },
 	{ "what is healthy stays so", ON, TAKEN, DAEMON("Ready") SET "fails: 2\nclean: 0\nhealthy: true\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 healthy\nMPSReady True Ready*\n" },
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready*\n" },
 	{ "a client's fault makes all shares sick, and the daemon stays", ON, TAKEN,
 	  DAEMON("Ready") SET "fault: true\nfails: 1\nmessage: delete the Pods\nhealthy: true\n", HOLD("GPU-1::2"),
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 sick: delete the Pods\n"
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 sick: delete the Pods\n"
 	  "MPSReady False MPSFault: nvidia.com/gpu: delete the Pods. Log: /m/nvidia.com/gpu/log/control.log\n" },
 	{ "I3: a deaf daemon whose shares are held stays", ON, TAKEN,
 	  DAEMON("Deaf") SET "fails: 1\nmessage: deaf\nhealthy: true\n", HOLD("GPU-1::2"),
-	  "mode 1 3\nmode 2 3\ndaemon Deaf 1=10000M 2=10000M 25% cards 2 sick: deaf\nMPSReady False MPSDaemon*\n" },
+	  "mode 1 3\nmode 2 3\ndaemon Deaf 1=10000M 2=10000M 25% GPUs 2 sick: deaf\nMPSReady False MPSDaemon*\n" },
 	{ "a deaf one that nobody needs is ended", ON, TAKEN, DAEMON("Deaf") SET "fails: 1\nmessage: deaf\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Stopped cards 2 sick: deaf\nMPSReady False MPSDaemon*\n" },
+	  "mode 1 3\nmode 2 3\ndaemon Stopped GPUs 2 sick: deaf\nMPSReady False MPSDaemon*\n" },
 	{ "a step that fails is told, with the reason",
 	  ON, TAKEN, DAEMON("Running") "message: it takes no limits\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 sick: it takes no limits\n"
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 sick: it takes no limits\n"
 	  "MPSReady False MPSDaemon: nvidia.com/gpu: it takes no limits*\n" },
 
 	{ "I3: a GPU that a Pod holds as a whole joins later", ON, FREE, "", HOLD("GPU-1"),
-	  "daemon Stopped cards 1 sick: *\n"
+	  "daemon Stopped GPUs 1 sick: *\n"
 	  "MPSReady False MPSWaits: GPU 0000:01:00.0 is shared by MPS when t/j, which holds it, has ended*\n" },
 	{ "one that is shared already is held by its clients", ON, TAKEN, DAEMON("Ready") SET, HOLD("GPU-1::0"),
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 healthy\nMPSReady True Ready*\n" },
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready*\n" },
 	{ "a GPU that does not answer keeps the others going", ON,
 	  CARD("1", "computeMode: 3\ncomputeModeRead: 3\n")
 	  "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Lost\nuuid: GPU-2\nindex: 2\n"
 	  "memoryMiB: 40000\ncompute: 800\n", DAEMON("Ready") SET, "",
-	  "mode 1 3\ndaemon Ready 1=10000M 2=10000M 25% cards 2 healthy\nMPSReady True Ready*\n" },
+	  "mode 1 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready*\n" },
 	{ "a GPU in MIG mode is refused with NVIDIA's words", ON, CARD("1", "mig: true\n"), "", "",
 	  "MPSReady False MPSRefused: GPU 0000:01:00.0: sharing using MPS is not supported for MIG devices: switch MIG "
 	  "off, or use timeSlicing*\n" },
@@ -103,72 +103,72 @@ static const struct {
 	  "", "", "MPSReady False MPSRefused: GPU 0000:01:00.0 serves at most 16 clients of MPS*\n" },
 	{ "16 are not", SHARES("16"),
 	  OLD,
-	  "", "", "daemon Stopped cards 1 sick: *\nMPSReady False MPSStarts*\n" },
+	  "", "", "daemon Stopped GPUs 1 sick: *\nMPSReady False MPSStarts*\n" },
 	{ "48 shares of a new one are not refused", SHARES("48"), CARD("1", ""), "", "",
-	  "daemon Stopped cards 1 sick: *\nMPSReady False MPSStarts*\n" },
+	  "daemon Stopped GPUs 1 sick: *\nMPSReady False MPSStarts*\n" },
 	{ "a driver without the program", ON, FREE, "", "",
 	  "MPSReady False MPSNotInstalled: the driver in / has no nvidia-cuda-mps-control: install its compute "
 	  "utilities*\n", NULL, HOST },
 
 	{ "switched off while a Pod holds a share: the daemon stays", OFF, TAKEN, DAEMON("Ready") SET, HOLD("GPU-1::0"),
-	  "daemon Ready cards 2 sick: its MPS daemon stops when no Pod holds a share any more\n"
+	  "daemon Ready GPUs 2 sick: its MPS daemon stops when no Pod holds a share any more\n"
 	  "MPSReady False MPSStops*\n" },
 	{ "nobody does: it is ended", OFF, TAKEN, DAEMON("Ready") SET, "",
-	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n" },
+	  "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n" },
 	{ "one that another agent left is ended too, whatever it is", OFF, TAKEN,
 	  "metadata: {name: nvidia.com/gpu}\nphase: Deaf\nroot: /m\n" MARKED, "",
-	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n" },
+	  "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n" },
 	{ "or stays, while a Pod holds a share", OFF, TAKEN,
 	  "metadata: {name: nvidia.com/gpu}\nphase: Deaf\nroot: /m\n" MARKED, HOLD("GPU-1::0"),
-	  "daemon Deaf cards 2 sick: its MPS daemon stops when no Pod holds a share any more\n"
+	  "daemon Deaf GPUs 2 sick: its MPS daemon stops when no Pod holds a share any more\n"
 	  "MPSReady False MPSStops*\n" },
 	{ "then compute modes are restored, and nothing is forgotten before", OFF, CARD("1",
 	  "computeMode: 3\ncomputeModeRead: 3\n") CARD("2", ""),
-	  DAEMON("Stopped"), "", "mode 1 0\ndaemon Stopped cards 2 sick: its MPS daemon is stopped\n" },
+	  DAEMON("Stopped"), "", "mode 1 0\ndaemon Stopped GPUs 2 sick: its MPS daemon is stopped\n" },
 	{ "nothing is forgotten before the driver has told of the modes", OFF, FREE, DAEMON("Stopped"), "",
-	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Starting\n" },
+	  "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Starting\n" },
 	{ "then it is forgotten", OFF, FREE, DAEMON("Stopped"), "", "gone\n" },
 	{ "a GPU that is gone has no mode to restore", OFF, CARD("1", ""), DAEMON("Stopped"), "", "gone\n" },
 	{ "a driver that is paused is released, and nothing is forgotten", ON, TAKEN, DAEMON("Ready") SET, "",
-	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
+	  "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
 	{ "stopped for the pause: it stays so", ON, TAKEN, DAEMON("Stopped"), "",
-	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
+	  "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
 	{ "while it is not known which configuration counts, a daemon is left as it is", OFF "waits: for the label\n",
 	  TAKEN, DAEMON("Ready") SET, "", "" },
 	{ "also while a Pod holds a share: nobody has switched MPS off", OFF "waits: for the label\n", TAKEN,
 	  DAEMON("Ready") SET, HOLD("GPU-1::0"), "" },
 	{ "a driver that is paused is released meanwhile, and nothing is forgotten", OFF "waits: for the label\n",
 	  TAKEN, DAEMON("Ready") SET, "",
-	  "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
+	  "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n", "metadata: {name: driver}\nstate: Paused\n" },
 	{ "a driver that is away changes nothing", ON, TAKEN, DAEMON("Ready") SET, "", "",
 	  "metadata: {name: driver}\nstate: Absent\n" },
 	{ "another directory: the former daemon is ended first",
 	  "node: n1\nunpooled: true\nmps: true\nmpsRoot: /n\nsharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
 	  TAKEN,
-	  DAEMON("Ready") SET, "", "daemon Stopped cards 2 sick: its MPS daemon is stopped\n"
+	  DAEMON("Ready") SET, "", "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n"
 	  "MPSReady False MPSStarts: the MPS control daemon is being started\n" },
 	{ "another name: the former one's daemon is ended, and its GPUs join when it is",
 	  "node: n1\nunpooled: true\nmps: true\nmpsRoot: /m\n"
 	  "sharing: [{resource: nvidia.com/gpu, renamed: nvidia.com/gpu.shared, replicas: 4}]\n", CARD("1", ""),
-	  DAEMON("Stopped"), "", "gone\ndaemon Stopped cards 1 sick: *\nMPSReady False*\n" },
+	  DAEMON("Stopped"), "", "gone\ndaemon Stopped GPUs 1 sick: *\nMPSReady False*\n" },
 
 	{ "switched off, and no kubelet has told who holds a share: the daemon stays", OFF, TAKEN,
-	  DAEMON("Ready") SET, "", "daemon Ready cards 2 sick: *\n" UNTOLD "at 600000000000\n", NULL, NULL, "" },
-	{ "nor has one that is young", OFF, TAKEN, DAEMON("Ready") SET, "", "daemon Ready cards 2 sick: *\n" UNTOLD,
+	  DAEMON("Ready") SET, "", "daemon Ready GPUs 2 sick: *\n" UNTOLD "at 600000000000\n", NULL, NULL, "" },
+	{ "nor has one that is young", OFF, TAKEN, DAEMON("Ready") SET, "", "daemon Ready GPUs 2 sick: *\n" UNTOLD,
 	  NULL, NULL, "settled: false\n" },
 	{ "one that never answers is not waited for for ever", OFF "started: -540000000000\n", TAKEN,
-	  DAEMON("Ready") SET, "", "daemon Stopped cards 2 sick: its MPS daemon is stopped\n", NULL, NULL, "" },
+	  DAEMON("Ready") SET, "", "daemon Stopped GPUs 2 sick: its MPS daemon is stopped\n", NULL, NULL, "" },
 	{ "but who is in the book is", OFF "started: -540000000000\n", TAKEN, DAEMON("Ready") SET, HOLD("GPU-1::0"),
-	  "daemon Ready cards 2 sick: *\nMPSReady False MPSStops*t/j does\n", NULL, NULL, "" },
+	  "daemon Ready GPUs 2 sick: *\nMPSReady False MPSStops*t/j does\n", NULL, NULL, "" },
 	{ "a daemon that has ended is forgotten", OFF, FREE, DAEMON("Stopped"), "", "gone\n", NULL, NULL, "" },
 	{ "a deaf one stays: somebody may need it", ON, TAKEN, DAEMON("Deaf") SET "fails: 1\nmessage: deaf\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Deaf 1=10000M 2=10000M 25% cards 2 sick: deaf\nMPSReady False MPSDaemon*\n"
+	  "mode 1 3\nmode 2 3\ndaemon Deaf 1=10000M 2=10000M 25% GPUs 2 sick: deaf\nMPSReady False MPSDaemon*\n"
 	  "at 600000000000\n", NULL, NULL, "" },
 	{ "a driver that is paused waits for it", ON, TAKEN, DAEMON("Ready") SET, "",
-	  "daemon Ready cards 2 sick: *\n" UNTOLD, "metadata: {name: driver}\nstate: Paused\n", NULL,
+	  "daemon Ready GPUs 2 sick: *\n" UNTOLD, "metadata: {name: driver}\nstate: Paused\n", NULL,
 	  "settled: false\n" },
 	{ "nothing else does: what is shared is shared at once", ON, FREE, "", "",
-	  "daemon Stopped cards 2 sick: the MPS control daemon is being started\nMPSReady False MPSStarts*\n", NULL,
+	  "daemon Stopped GPUs 2 sick: the MPS control daemon is being started\nMPSReady False MPSStarts*\n", NULL,
 	  NULL, "" },
 };
 
@@ -189,7 +189,7 @@ static void print_want(const struct fl_want *want, struct fl_buf *out)
 		fl_buf_printf(out, "daemon %s", fl_name(&fl_mps_phase_names, (int)mps->phase));
 		if (limits.p && (mps->phase == FL_MPS_READY || mps->phase == FL_MPS_DEAF) && mps->limits.len)
 			fl_buf_printf(out, " %.*s", FL_ARG(limits));
-		fl_buf_printf(out, " cards %u", mps->cards.len);
+		fl_buf_printf(out, " GPUs %u", mps->cards.len);
 		if (mps->healthy)
 			fl_buf_str(out, FL_S(" healthy"));
 		if (mps->has.returned)

@@ -97,7 +97,7 @@ static const struct {
 	  HOLDER("p", "G1") "---\n" HOLDER("q", "'G1', G2"), "", NONE,
 	  "t/p/c/nvidia.com/gpu [G1] at 1000 Known=AsAllocated Alone=DeviceHeldTwice!\n"
 	  "t/q/c/nvidia.com/gpu [G1 G2] at 1000 Known=AsAllocated Alone=DeviceHeldTwice!\n" },
-	{ "shares of one card are not one device", OLD "containers: [t/p/c, t/q/c]\n",
+	{ "shares of one GPU are not one device", OLD "containers: [t/p/c, t/q/c]\n",
 	  HOLDER("p", "'G1::0'") "---\n" HOLDER("q", "'G1::1'"), "", NONE,
 	  "t/p/c/nvidia.com/gpu [G1::0] at 1000" AGREES "t/q/c/nvidia.com/gpu [G1::1] at 1000" AGREES },
 	{ "containers of one Pod may have one together", OLD "containers: [t/p/c, t/p/d]\n",

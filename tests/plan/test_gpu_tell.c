@@ -27,13 +27,13 @@ static const struct {
 	const char *says, *health, *pods;
 } rows[] = {
 	{ "a Pod with two containers is told once, and one with a like name is not", "0000:01:00.0", "a/p " },
-	{ "a card that is cut concerns all who have a part of it", "0000:02:00.0", "b/m b/o " },
+	{ "a GPU that is cut concerns all who have a part of it", "0000:02:00.0", "b/m b/o " },
 	{ "a part concerns who has it", "MIG-a", "b/m " },
 	{ "also a share of it", "MIG-b", "b/o " },
-	{ "a card that the driver has not told of concerns nobody", "0000:03:00.0", "" },
+	{ "a GPU that the driver has not told of concerns nobody", "0000:03:00.0", "" },
 	{ "one that is lost since before the agent came concerns who has it, or a part", "0000:04:00.0", "c/p d/p " },
-	{ "a card that is gone concerns who has it still", "0000:08:00.0", "f/x " },
-	{ "a card that was never there concerns nobody", "0000:09:00.0", "" },
+	{ "a GPU that is gone concerns who has it still", "0000:08:00.0", "f/x " },
+	{ "a GPU that was never there concerns nobody", "0000:09:00.0", "" },
 };
 
 static const struct fl_card *card_at(const struct fl_card *cards, uint32_t len, const char *name)

@@ -55,7 +55,7 @@ static void conditions_first(struct fl_plan *plan)
 
 	total(&pool, 0);
 	fl_want_condition(plan, &capacity, a100, FL_EMIT_NOBODY, "CapacityLow", FL_CONDITION_TRUE, "NoCards",
-			  "no card of %d",
+			  "no GPU of %d",
 			  8);
 	fl_want_condition(plan, &capacity, a100, FL_EMIT_NOBODY, "Full", FL_CONDITION_FALSE, "Empty", "%s", "");
 	fl_want(plan, &capacity, a100, &pool);
@@ -142,7 +142,7 @@ static void moments(struct fl_plan *plan)
 
 static void words(struct fl_plan *plan)
 {
-	fl_say(plan, a100, "Waits", "for %s", "a card");
+	fl_say(plan, a100, "Waits", "for %s", "a GPU");
 	fl_say(plan, node, "Cordoned", "by somebody");
 }
 
@@ -183,7 +183,7 @@ static const struct {
 	  "no item Node n1 spec.taints {\"key\":\"gpu\"}\n"
 	  "item Rocket team/a100 metadata.finalizers \"fairlead/hold\"\n" },
 	{ "the earliest moment counts, and none is none", moments, "again at 500\n" },
-	{ "words for people", words, "say Rocket team/a100: Waits: for a card\nsay Node n1: Cordoned: by somebody\n" },
+	{ "words for people", words, "say Rocket team/a100: Waits: for a GPU\nsay Node n1: Cordoned: by somebody\n" },
 };
 
 TEST(what_a_plan_says_is_there_in_order)

@@ -143,15 +143,15 @@ static bool take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 
 		gpu->bus_digest = 0;
 		(void)fl_fail_sys(&err, pci->error, "the bus cannot be looked at");
-		fl_log(gpu->options.log, FL_WARN, "cards on the bus are not seen, will look again", FL_KV_ERR(&err));
+		fl_log(gpu->options.log, FL_WARN, "GPUs on the bus are not seen, will look again", FL_KV_ERR(&err));
 		return !is_lack(pci->error);
 	}
 	gpu->bus_names = pci->names;
 	if (gpu->looked && digest == gpu->bus_digest)
 		return true;
 	if (pci->cut && !gpu->bus_cut)
-		fl_log(gpu->options.log, FL_WARN, "more cards on the bus than are looked at",
-		       FL_KV_INT("cards", FL_GPU_CARDS_MAX));
+		fl_log(gpu->options.log, FL_WARN, "more GPUs on the bus than are looked at",
+		       FL_KV_INT("gpus", FL_GPU_CARDS_MAX));
 	gpu->bus_cut = pci->cut;
 	for (uint32_t i = 0; i < pci->len; i++)
 		whole &= take_card(gpu, &pci->at[i]);
@@ -163,7 +163,7 @@ static bool take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 		card->on_bus = false;
 		if (card->listed)
 			continue;   /* a machine without sysfs: the driver alone knows it */
-		fl_log(gpu->options.log, FL_WARN, "a card has left the bus", FL_KV_TEXT("card", card->address));
+		fl_log(gpu->options.log, FL_WARN, "a GPU has left the bus", FL_KV_TEXT("gpu", card->address));
 		gpu_drop_card(gpu, fl_str(card->address));
 		fl_vec_remove(&gpu->cards, i);
 	}

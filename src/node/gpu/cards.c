@@ -286,7 +286,7 @@ static void goes(struct fl_timer *timer)
 	struct going *going = fl_container(timer, struct going, timer);
 	struct fl_write *write = going->write;
 	struct fl_gpu *gpu = going->gpu;
-	const struct fl_err refused = { .code = FL_E_UNSUPPORTED, .text = "faults are told by cards; they can only be "
+	const struct fl_err refused = { .code = FL_E_UNSUPPORTED, .text = "faults are told by GPUs; they can only be "
 									  "taken away" };
 
 	if (write->what != FL_WANT_GONE) {

@@ -35,16 +35,16 @@ enum fl_gpu_tell {
  * of two versions, FL_E_DENIED, FL_E_IO. What is wrong with a card stands in its answer. */
 
 #define FL_GPU_LINKS_OF(X) \
-	X(STR, card, "card", .required = true, .help = "Address of a card.") \
-	X(LIST(fl_card_link), links, "links", .help = "To the cards with higher addresses.")
+	X(STR, card, "card", .required = true, .help = "Address of a GPU.") \
+	X(LIST(fl_card_link), links, "links", .help = "To the GPUs with higher addresses.")
 FL_STRUCT(fl_gpu_links_of, FL_GPU_LINKS_OF);
 
 #define FL_GPU_TOLD(X) \
 	FL_FAULTS(X) \
 	X(OBJ(fl_driver), driver, "driver", .help = "Version and CUDA.") \
 	X(STRS, cards, "cards", .help = "Addresses.") \
-	X(LIST(fl_gpu_links_of), links, "links", .help = "How cards are joined.") \
-	X(STR, why, "why", .help = "Why a card does not report that should; it is tried again.")
+	X(LIST(fl_gpu_links_of), links, "links", .help = "How GPUs are joined.") \
+	X(STR, why, "why", .help = "Why a GPU does not report that should; it is tried again.")
 FL_STRUCT(fl_gpu_told, FL_GPU_TOLD);
 
 /* What a child said, as far as it makes sense; texts are in the arena. FL_E_INVALID: it makes none. */

@@ -109,7 +109,7 @@ static void give_up(struct fl_gpu *gpu, enum gpu_word word, const struct fl_err 
 	gpu->retry_at = fl_now(gpu->io) +
 			fl_backoff(&gpu->retry_delay, gpu->pace.look_soon, gpu->pace.look_every);
 	gpu->around_at = 0;
-	fl_log(gpu->options.log, FL_WARN, "the driver does not answer for its cards, will try again",
+	fl_log(gpu->options.log, FL_WARN, "the driver does not answer for its GPUs, will try again",
 	       FL_KV_DURATION("in", (int64_t)gpu->retry_delay), FL_KV_ERR(err));
 }
 
@@ -176,7 +176,7 @@ static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 	card->asked = true;
 	(void)snprintf(message, sizeof message,
 		       "%s; it is left out until a process of its own has seen it answer", why);
-	fl_log(gpu->options.log, FL_WARN, "a card is left out", FL_KV_TEXT("card", card->address),
+	fl_log(gpu->options.log, FL_WARN, "a GPU is left out", FL_KV_TEXT("gpu", card->address),
 	       FL_KV_TEXT("why", why));
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
 		gpu_tell_again(gpu);
@@ -198,7 +198,7 @@ static void take_card(struct fl_gpu *gpu, struct gpu_card *card, struct gpu_kid 
 		return;
 	r = fl_gpu_take_card(reply, &gpu->arena, &fresh, &kid->err);
 	if (r >= 0 && !fl_str_eq(fresh.meta.name, fl_str(card->address)))
-		r = fl_fail(&kid->err, FL_E_INVALID, "a child answers for another card");
+		r = fl_fail(&kid->err, FL_E_INVALID, "a child answers for another GPU");
 	if (r == -FL_E_NOMEM)
 		return;   /* as it was; soon again */
 	card->answer = r < 0 ? FL_CARD_FAILS : fresh.answer;
@@ -285,7 +285,7 @@ static void links_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 			gpu->links_at = fl_now(gpu->io) + gpu->pace.look_soon;
 	}
 	if (r < 0)
-		fl_log(gpu->options.log, FL_WARN, "it is not known how cards are joined", FL_KV_ERR(&kid->err));
+		fl_log(gpu->options.log, FL_WARN, "it is not known how GPUs are joined", FL_KV_ERR(&kid->err));
 }
 
 static bool among(const struct fl_str_list *list, const char *address)
@@ -299,7 +299,7 @@ static bool among(const struct fl_str_list *list, const char *address)
 /* Nobody listens until another child does: soon, then ever later. */
 static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid, const struct fl_err *err)
 {
-	fl_log(gpu->options.log, FL_WARN, "events of cards cannot be had, will try again", FL_KV_ERR(err));
+	fl_log(gpu->options.log, FL_WARN, "events of GPUs cannot be had, will try again", FL_KV_ERR(err));
 	kid->not_before = fl_now(gpu->io) +
 			  fl_backoff(&gpu->events_delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
 	listen_anew(gpu);
@@ -326,10 +326,10 @@ static void take_listens(struct fl_gpu *gpu, const struct fl_gpu_told *told)
 		return;
 	memcpy(gpu->unheard, why, sizeof why);
 	if (why[0])
-		fl_log(gpu->options.log, FL_WARN, "not all cards report their faults, will try again",
+		fl_log(gpu->options.log, FL_WARN, "not all GPUs report their faults, will try again",
 		       FL_KV_TEXT("why", why));
 	else
-		fl_log(gpu->options.log, FL_INFO, "all cards that can report their faults do so again");
+		fl_log(gpu->options.log, FL_INFO, "all GPUs that can report their faults do so again");
 }
 
 void gpu_listens(struct fl_gpu *gpu, struct fl_str payload)
@@ -705,7 +705,7 @@ struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct f
 	gpu->cards_feed = fl_loop_feed(loop, &fl_card_kind);
 	gpu->faults_feed = fl_loop_feed(loop, &fl_card_fault_kind);
 	if (!gpu->drivers || !gpu->cards_feed || !gpu->faults_feed) {
-		(void)fl_fail(err, FL_E_INVALID, "the loop has no source for cards, their faults or the driver");
+		(void)fl_fail(err, FL_E_INVALID, "the loop has no source for GPUs, their faults or the driver");
 		return NULL;
 	}
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++) {

@@ -34,10 +34,10 @@ static const struct fl_metric rows[] = {
 		      { "child" } },
 	[ABANDONED] = { "fairlead_gpu_child_abandoned_total", "Children that did not answer in time.", FL_COUNTER,
 			{ "child" } },
-	[FAULTS] = { "fairlead_gpu_faults_total", "Faults that cards reported.", FL_COUNTER, { "card", "fault" } },
+	[FAULTS] = { "fairlead_gpu_faults_total", "Faults that GPUs reported.", FL_COUNTER, { "card", "fault" } },
 	[STUCK] = { "fairlead_gpu_children_stuck", "Children that hang in the kernel and do not die.", FL_GAUGE,
 		    .collect = stuck },
-	[REPORTING] = { "fairlead_gpu_cards_reporting", "Cards that report their faults by themselves.", FL_GAUGE,
+	[REPORTING] = { "fairlead_gpu_cards_reporting", "GPUs that report their faults by themselves.", FL_GAUGE,
 			.collect = reporting },
 };
 

@@ -41,10 +41,10 @@ static bool is_address(struct fl_str text)
 static int check_addresses(struct fl_str_list *list, struct fl_err *err)
 {
 	if (list->len > FL_GPU_CARDS_MAX)
-		return nonsense(err, "number of cards");
+		return nonsense(err, "number of GPUs");
 	for (uint32_t i = 0; i < list->len; i++)
 		if (!is_address(list->at[i]))
-			return nonsense(err, "address of a card");
+			return nonsense(err, "address of a GPU");
 	return 0;
 }
 
@@ -68,7 +68,7 @@ int fl_gpu_take_told(struct fl_str payload, struct fl_arena *arena, struct fl_gp
 	if (!is_plain(ret->driver.version, FL_GPU_VERSION_MAX))
 		return nonsense(err, "version of the driver");
 	if (ret->links.len > FL_GPU_CARDS_MAX)
-		return nonsense(err, "number of cards");
+		return nonsense(err, "number of GPUs");
 	for (uint32_t i = 0; i < ret->links.len; i++) {
 		const struct fl_gpu_links_of *of = &ret->links.at[i];
 
@@ -110,12 +110,12 @@ int fl_gpu_take_card(struct fl_str payload, struct fl_arena *arena, struct fl_ca
 	if (r < 0)
 		return r;
 	if (!ret->has.answer || !is_address(ret->meta.name))
-		return nonsense(err, "card");
+		return nonsense(err, "GPU");
 	if (ret->answer == FL_CARD_ANSWERS && !ret->uuid.len)
-		return nonsense(err, "UUID of a card");
+		return nonsense(err, "UUID of a GPU");
 	if (!is_plain(ret->uuid, FL_NV_TEXT) || !is_minor(ret->has.minor, ret->minor) ||
 	    (ret->has.index && (ret->index < 0 || ret->index >= FL_GPU_CARDS_MAX)))
-		return nonsense(err, "UUID, minor or index of a card");
+		return nonsense(err, "UUID, minor or index of a GPU");
 	return check_parts(ret, err);
 }
 

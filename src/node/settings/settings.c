@@ -72,7 +72,7 @@ static int lay_pool(struct fl_setting_in *in, struct fl_node_pool *pool, struct 
 	(void)fl_str_split(&rest, ';', &cards);
 	if (!fl_name_ok(FL_NAME_QUALIFIED, resource) || fl_str_find(resource, '/') < 0 || !cards.len)
 		return fl_setting_refuse(in, FL_AT_OPTION("pool"),
-					 "'%.*s' is no RESOURCE=CARD,CARD, as gpu.deckhouse.io/train=0,1 or "
+					 "'%.*s' is no RESOURCE=GPU,GPU, as gpu.deckhouse.io/train=0,1 or "
 					 "gpu.deckhouse.io/train=all",
 					 FL_ARG(text));
 	for (uint32_t i = 0; i < cards.len; i++)
@@ -112,7 +112,7 @@ static int lay_pools(struct fl_setting_in *in, const struct fl_strs *given)
 		for (uint32_t k = 0; k < i; k++)
 			if (fl_str_eq(s->pools.at[k].resource, s->pools.at[i].resource))
 				return fl_setting_refuse(in, FL_AT_OPTION("pool"),
-							 "'%.*s' is there twice: put its cards together",
+							 "'%.*s' is there twice: put its GPUs together",
 							 FL_ARG(s->pools.at[i].resource));
 	}
 	return 0;

@@ -82,14 +82,14 @@ extern const struct fl_names fl_discovery_names;
 	  "What to do where the container runtime has CDI off: device-specs or refuse.", (), \
 	  (.fallback = "device-specs")) \
 	X(STR, unpooled, BOOL, unpooled, "unpooled", \
-	  "Serve cards that are in no pool as nvidia.com/gpu and nvidia.com/mig-*.", (FL_TRUTH), \
+	  "Serve GPUs that are in no pool as nvidia.com/gpu and nvidia.com/mig-*.", (FL_TRUTH), \
 	  (.fallback = "false")) \
 	X(STRS, pools, LATER, pools, "pool", \
-	  "A resource and its cards: gpu.deckhouse.io/train=0,1 or ...=all.", (), ()) \
+	  "A resource and its GPUs: gpu.deckhouse.io/train=0,1 or ...=all.", (), ()) \
 	X(STR, pre_start, BOOL, pre_start, "pre-start", \
 	  "Be asked before each start of a container; see the manual first.", (FL_TRUTH), ()) \
 	X(STR, disable_health, LATER, ignored, "disable-health-checks", \
-	  "XIDs to be ignored besides those that applications cause; all: no report of a card counts.", \
+	  "XIDs to be ignored besides those that applications cause; all: no report of a GPU counts.", \
 	  (.env = "DP_DISABLE_HEALTHCHECKS"), ()) \
 	X(STR, enable_health, LATER, ignored, "enable-health-checks", \
 	  "XIDs to count although ignored by default; all: every XID.", \
@@ -125,7 +125,7 @@ extern const struct fl_names fl_discovery_names;
 	  (.env = "DEVICE_DISCOVERY_STRATEGY", .hidden = true), \
 	  (.file = "flags.deviceDiscoveryStrategy", .names = &fl_discovery_names, \
 	   .wanted = "not supported (Tegra, WSL and vfio are not): write auto or nvml")) \
-	X(STR, gdrcopy, ELEMENT, extras, "gdrcopy-enabled", "Give containers GDRCopy's device beside their cards.", \
+	X(STR, gdrcopy, ELEMENT, extras, "gdrcopy-enabled", "Give containers GDRCopy's device beside their GPUs.", \
 	  (.env = "GDRCOPY_ENABLED", FL_TRUTH), (.file = "flags.gdrcopyEnabled", .element = FL_EXTRA_GDRCOPY)) \
 	X(STR, gds, ELEMENT, extras, "gds-enabled", "Give containers the devices of GPUDirect Storage.", \
 	  (.env = "GDS_ENABLED", FL_TRUTH), (.file = "flags.gdsEnabled", .element = FL_EXTRA_GDS)) \

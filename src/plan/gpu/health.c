@@ -96,7 +96,7 @@ static void look_at_answer(const struct fl_card *card, struct verdict *v)
 
 	switch (card->answer) {
 	case FL_CARD_LOST:
-		worse(v, SURE, true, FL_S("Lost"), why, "drain the node and reset the card, or reboot the node");
+		worse(v, SURE, true, FL_S("Lost"), why, "drain the node and reset the GPU, or reboot the node");
 		return;
 	case FL_CARD_HUNG:
 		worse(v, SURE, true, FL_S("Hung"), why,
@@ -128,8 +128,8 @@ static void look_at_recovery(const struct fl_card *card, struct verdict *v)
 		      "drain the node and reboot it");
 		return;
 	case FL_RECOVERY_DRAIN_P2P:
-		worse(v, SURE, true, FL_S("NeedsDrain"), FL_S("the driver wants traffic between cards to end"),
-		      "end the Pods that use several cards of this node");
+		worse(v, SURE, true, FL_S("NeedsDrain"), FL_S("the driver wants traffic between GPUs to end"),
+		      "end the Pods that use several GPUs of this node");
 		return;
 	case FL_RECOVERY_DRAIN_RESET:
 		worse(v, SURE, true, FL_S("NeedsDrainAndReset"), FL_S("the driver wants it drained and reset"),
@@ -163,7 +163,7 @@ static void look_at_memory(const struct fl_card *card, const struct fl_health *b
 {
 	if (card->remap_failed)
 		worse(v, SURE, true, FL_S("RowRemapFailed"), FL_S("a row of its memory could not be replaced"),
-		      "drain the node and have the card replaced");
+		      "drain the node and have the GPU replaced");
 	else if (card->remap_pending && before && memory_went_bad(before))
 		worse(v, SURE, true, before->cause,
 		      FL_S("its memory had an error that could not be corrected, and a reset is to replace the row"),
@@ -319,7 +319,7 @@ static void look_at_fault(struct fl_plan *plan, const struct fl_card_fault *faul
 		return;
 	case FL_FAULT_UNAVAILABLE:
 		worse(v, SURE, true, FL_S("Unavailable"), FL_S("the driver says that it cannot be used"),
-		      "drain the node and reset the card, or reboot the node");
+		      "drain the node and reset the GPU, or reboot the node");
 		return;
 	case FL_FAULT_WHAT_COUNT_:
 		return;
@@ -509,7 +509,7 @@ static void tell_flapping(const struct subject *s, struct fl_ref ref, const stru
 
 	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_EMIT_WARNING, "Flapping", FL_CONDITION_TRUE,
 			  "Flapping", "%.*s: fairlead_gpu_faults_total counts its faults; if it goes on, drain the "
-				      "node, reset the card or have it replaced%.*s",
+				      "node, reset the GPU or have it replaced%.*s",
 			  FL_ARG(words), FL_ARG(holders));
 }
 

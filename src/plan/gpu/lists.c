@@ -346,7 +346,7 @@ static void serve_single(struct lists *l, const struct fl_card *const *cards, ui
 			profile = this;
 		}
 		if (wrong) {
-			lists_problem(l, "MigStrategySingle", "device %d (card %.*s): %s", (int)cards[i]->index,
+			lists_problem(l, "MigStrategySingle", "device %d (GPU %.*s): %s", (int)cards[i]->index,
 				      FL_ARG(cards[i]->meta.name), wrong);
 			return;
 		}
@@ -365,7 +365,7 @@ static void serve_mixed(struct lists *l, const struct fl_card *const *cards, uin
 		}
 		if (!cards[i]->partitions.len)
 			lists_problem(l, "NoPartitions",
-				      "card %.*s is in MIG mode and has no partitions: create some, or "
+				      "GPU %.*s is in MIG mode and has no partitions: create some, or "
 				      "switch MIG off",
 				      FL_ARG(cards[i]->meta.name));
 		for (uint32_t k = 0; k < cards[i]->partitions.len; k++) {

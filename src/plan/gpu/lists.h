@@ -27,7 +27,7 @@
 /* What other code than the plan's looks for: the condition of the Node and of Readiness, and its reason when all that
  * is wrong are GPUs that are not well. */
 #define FL_GPUS_READY "GPUsReady"
-#define FL_CARDS_UNHEALTHY "CardsUnhealthy"
+#define FL_GPUS_UNHEALTHY "GPUsUnhealthy"
 
 /* `specs`: a device whose CDI name is not there yet is not handed out, and `troubles` says why it is not. `claims` is
  * what the API server told last of DeviceClasses. */

@@ -194,7 +194,7 @@ static struct fl_str served_words(struct lists *l, uint32_t served)
 	uint32_t cards = l->facts->card_len, listed = count_listed(l);
 	struct fl_str of = listed < cards ? fl_plan_printf(l->plan, "%u of ", listed) : FL_S("");
 
-	return fl_plan_printf(l->plan, "%.*s%u card%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s",
+	return fl_plan_printf(l->plan, "%.*s%u GPU%s, %u resource%s", FL_ARG(of), cards, cards == 1 ? "" : "s",
 			      served, served == 1 ? "" : "s");
 }
 
@@ -222,7 +222,7 @@ static struct ready judge(struct lists *l, uint32_t served)
 		return bad(LISTS_POOLS, l->pools);
 	if (!served)
 		return (struct ready){ f->card_len ? FL_EMIT_WARNING : FL_EMIT_NORMAL, FL_CONDITION_TRUE, "NoResources",
-				       f->card_len ? none_asked : FL_S("there is no card") };
+				       f->card_len ? none_asked : FL_S("there is no GPU") };
 	return (struct ready){ FL_EMIT_NORMAL, FL_CONDITION_TRUE, "Ready", served_words(l, served) };
 }
 

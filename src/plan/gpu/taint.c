@@ -28,7 +28,7 @@ static bool is_ready(const struct fl_gpu_taint_facts *f)
 
 	/* A GPU that is broken for good must not keep Pods from the others. */
 	if (!f->driver || f->driver->state != FL_DRIVER_READY || !ready ||
-	    (ready->status != FL_CONDITION_TRUE && !fl_str_eq(ready->reason, FL_S(FL_CARDS_UNHEALTHY))))
+	    (ready->status != FL_CONDITION_TRUE && !fl_str_eq(ready->reason, FL_S(FL_GPUS_UNHEALTHY))))
 		return false;
 	for (uint32_t i = 0; i < f->resource_len; i++) {
 		bool healthy = has_healthy(&f->resources[i]);

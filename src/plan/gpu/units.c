@@ -50,7 +50,7 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 		return;
 	}
 	set_why(l, unit, own->state != FL_HEALTHY ? own : card);
-	lists_device(l, false, FL_CARDS_UNHEALTHY, "%.*s (card %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
+	lists_device(l, false, FL_GPUS_UNHEALTHY, "%.*s (GPU %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
 		     FL_ARG(unit->why));
 }
 
@@ -62,7 +62,7 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card)
 	if (card->uuid.len || !health || health->state == FL_HEALTHY)
 		return;
 	set_why(l, &unit, health);
-	lists_device(l, false, FL_CARDS_UNHEALTHY, "GPU at %.*s reports no UUID: %.*s",
+	lists_device(l, false, FL_GPUS_UNHEALTHY, "GPU at %.*s reports no UUID: %.*s",
 		     FL_ARG(card->meta.name), FL_ARG(unit.why));
 }
 
@@ -307,7 +307,7 @@ static void tell_gone(struct lists *l, const struct fl_unit *unit)
 	if (!health || health->state == FL_HEALTHY)
 		return;
 	set_why(l, &gone, health);
-	lists_device(l, false, FL_CARDS_UNHEALTHY, "%.*s (card %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
+	lists_device(l, false, FL_GPUS_UNHEALTHY, "%.*s (GPU %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
 		     FL_ARG(gone.why));
 }
 

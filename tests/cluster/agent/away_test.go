@@ -89,7 +89,7 @@ func TestContainersRestartWhileTheAPIServerIsAway(t *testing.T) {
 		time.Sleep(time.Second)
 	}
 	r.must(r.c.APIServer.Start(t.Context()))
-	r.must(r.c.WaitPod(cluster.Within(t, time.Minute), "restarts", "was restarted with its card", func(pod *corev1.Pod) bool {
+	r.must(r.c.WaitPod(cluster.Within(t, time.Minute), "restarts", "was restarted with its GPU", func(pod *corev1.Pod) bool {
 		return pod != nil && len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].RestartCount > 0
 	}))
 	r.ready()
@@ -129,7 +129,7 @@ func (r *rig) advertises(cards float64) {
 			return
 		}
 		if time.Now().After(end) {
-			r.Fatalf("the agent advertises %v cards, not %v", now, cards)
+			r.Fatalf("the agent advertises %v GPUs, not %v", now, cards)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestAContainerHasWhatWasAskedForBesideItsCards(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("no Pod has a card, and there are %q", left)
+	t.Errorf("no Pod has a GPU, and there are %q", left)
 }
 
 func exists(path string) error {

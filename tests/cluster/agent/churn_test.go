@@ -242,7 +242,7 @@ func TestPodsComeAndGoAndI1ToI9Hold(t *testing.T) {
 		places, atLong  int
 		lasts, longTime time.Duration
 	}{
-		{"a card each", 1, 6, 6, 10 * time.Second, time.Minute},
+		{"a GPU each", 1, 6, 6, 10 * time.Second, time.Minute},
 		{"a share each", 16, 20, 109, 15 * time.Second, 5 * time.Minute},
 	} {
 		t.Run(row.says, func(t *testing.T) {
@@ -308,9 +308,9 @@ func churned(t *testing.T, replicas int64, places int, lasts time.Duration) {
 		r.say("lose", card)
 		r.hasGPUs(7*replicas, 8*replicas)
 		r.health("kept", kept, "Unhealthy")
-		r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+		r.condition(corev1.ConditionFalse, "GPUsUnhealthy")
 		if took := time.Since(began); took > 5*time.Second { // I9
-			t.Errorf("that a card is lost was known %v later", took)
+			t.Errorf("that a GPU is lost was known %v later", took)
 		}
 	})
 	r.event("Pod", "kept", "Xid79") // I6: and a metric

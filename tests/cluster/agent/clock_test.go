@@ -95,7 +95,7 @@ func TestAWallClockThatStepsMovesNoCard(t *testing.T) {
 	r.say("lose", r.number(id))
 	r.hasGPUs(7, 8)
 	r.health("user", id, "Unhealthy")
-	clock.agrees(t, "the condition of a card that broke", r.since(corev1.ConditionFalse, "CardsUnhealthy"), broken)
+	clock.agrees(t, "the condition of a GPU that broke", r.since(corev1.ConditionFalse, "GPUsUnhealthy"), broken)
 	clock.agrees(t, "its Event", r.lastEvent("Pod", "user", "Xid79"), broken)
 
 	r.must(clock.step(-2 * time.Hour))
@@ -106,7 +106,7 @@ func TestAWallClockThatStepsMovesNoCard(t *testing.T) {
 	r.say("heal")
 	t.Logf("back after %v", r.within(time.Minute).hasGPUs(8, 8))
 	r.health("user", id, "Healthy")
-	clock.agrees(t, "the condition of cards that are well", r.since(corev1.ConditionTrue, "Ready"), healed)
+	clock.agrees(t, "the condition of GPUs that are well", r.since(corev1.ConditionTrue, "Ready"), healed)
 	r.undisturbed("user")
 }
 

@@ -116,7 +116,7 @@ func (r *rig) users(replicas int32) {
 	r.Helper()
 	pod := sleeper("user", 2)
 	pod.Spec.Containers[0].Command = []string{"sh", "-c",
-		fmt.Sprintf("n=$(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l); [ $n = 2 ] || { echo it has $n cards; exit %d; }; echo runs; exec sleep 100000", wrongCards)}
+		fmt.Sprintf("n=$(ls -d /dev/nvidia[0-9]* 2>/dev/null | wc -l); [ $n = 2 ] || { echo it has $n GPUs; exit %d; }; echo runs; exec sleep 100000", wrongCards)}
 	_, err := r.c.Client.AppsV1().Deployments("default").Create(r.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "user"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labelled("user")},
@@ -210,7 +210,7 @@ func (r *rig) watchUsers() {
 			for _, status := range pod.Status.ContainerStatuses {
 				for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
 					if ended != nil && ended.ExitCode == wrongCards {
-						bad[pod.Name] = "it started with wrong cards: " + ended.Message
+						bad[pod.Name] = "it started with wrong GPUs: " + ended.Message
 					}
 				}
 			}

@@ -165,7 +165,7 @@ func TestADiskThatIsFullKeepsNoBadNewsBack(t *testing.T) {
 	r.say("lose", r.number(id))
 	r.hasGPUs(7, 8)
 	r.health("user", id, "Unhealthy")
-	r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+	r.condition(corev1.ConditionFalse, "GPUsUnhealthy")
 	_, err = r.c.RunPod(cluster.Within(t, moment), sleeper("other", 1))
 	r.must(err)
 	r.must(r.agent.Kill(t.Context()))

@@ -58,7 +58,7 @@ func TestWaitingForEventsThatFailsOnAndOnIsNoAlarm(t *testing.T) {
 	const length = 12 * time.Second
 	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if healthy := r.metric(`fairlead_resource_devices{resource="nvidia.com/gpu",health="Healthy"}`); healthy != 8 {
-			t.Fatalf("the kubelet is told of %v healthy cards", healthy)
+			t.Fatalf("the kubelet is told of %v healthy GPUs", healthy)
 		}
 	}
 	// One at once, then after 1, 2, 4 and 8 s; the wait that was under way ends first.
@@ -112,7 +112,7 @@ func TestACardThatIsPulledLeavesWithItsPod(t *testing.T) {
 	})
 	t.Logf("listed as Unhealthy after %v", r.within(time.Minute).hasGPUs(7, 8))
 	r.health("user", id, "Unhealthy")
-	until(r, "the Pod is told that its card is gone", func() (bool, string) {
+	until(r, "the Pod is told that its GPU is gone", func() (bool, string) {
 		for _, reason := range []string{"Gone", "Lost", "Xid79"} {
 			if r.events("Pod", "user", reason) > 0 {
 				return true, ""
@@ -124,7 +124,7 @@ func TestACardThatIsPulledLeavesWithItsPod(t *testing.T) {
 		said := r.gpusReady()
 		return strings.Contains(said, id) && strings.Contains(said, ": Gone: "), said
 	})
-	r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+	r.condition(corev1.ConditionFalse, "GPUsUnhealthy")
 	r.undisturbed("user")
 	r.undisturbed("neighbour")
 	r.must(r.c.DeletePod(cluster.Within(t, time.Minute), "user"))
@@ -159,7 +159,7 @@ func TestAnNVLinkThatGoesDownIsTold(t *testing.T) {
 				t.Errorf("the Event says %s", note)
 			}
 			if r.events("Pod", "neighbour", "Xid"+row.xid) != 0 {
-				t.Errorf("a Pod of other cards is told")
+				t.Errorf("a Pod of other GPUs is told")
 			}
 			r.undisturbed("user")
 			r.say("heal")
@@ -216,7 +216,7 @@ nvlink: switch
 			t.Errorf("%s has %s, and had %s", pod, now, id)
 		}
 		if cards := r.cards(pod, "main"); len(cards) != 1 || cards[0] != r.node(id) {
-			t.Errorf("%s sees %q, and its card is %s now, %s before", pod, cards, r.node(id), node[pod])
+			t.Errorf("%s sees %q, and its GPU is %s now, %s before", pod, cards, r.node(id), node[pod])
 		}
 		if r.node(id) != node[pod] && r.address(id) != address[pod] {
 			moved++
@@ -224,7 +224,7 @@ nvlink: switch
 		r.health(pod, id, "Healthy")
 	}
 	if moved != len(had) {
-		t.Fatalf("%d of %d cards have moved: the test is none", moved, len(had))
+		t.Fatalf("%d of %d GPUs have moved: the test is none", moved, len(had))
 	}
 	r.hasGPUs(8, 8)
 	r.condition(corev1.ConditionTrue, "Ready")

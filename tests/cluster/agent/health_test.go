@@ -40,7 +40,7 @@ func TestACardThatBreaksUnderAPodLeavesAndComesBack(t *testing.T) {
 			t.Logf("allocatable follows after %v", r.within(row.limit).hasGPUs(7, 8))
 			r.health("user", id, "Unhealthy")
 			r.undisturbed("user")
-			r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+			r.condition(corev1.ConditionFalse, "GPUsUnhealthy")
 			r.event("Pod", "user", row.reason)
 			r.event("Node", "node-1", row.reason)
 			_, metrics := r.page("/metrics")
@@ -93,7 +93,7 @@ func TestADriverThatHangsOrCrashesCostsOneCardAtMost(t *testing.T) {
 			r.say(row.words...)
 			r.say("xid", "3", "8") // which makes the agent look at it
 			r.hasGPUs(7, 8)
-			until(r, "the card is left out, for that", func() (bool, string) {
+			until(r, "the GPU is left out, for that", func() (bool, string) {
 				_, text := r.page("/metrics")
 				return strings.Contains(text, `state="Unhealthy",cause="Hung"} 1`), text
 			})
@@ -210,7 +210,7 @@ func TestADriverThatIsAwayComesBack(t *testing.T) {
 				now := r.driver()
 				return strings.HasPrefix(now, row.reason+" "), now
 			})
-			r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no card", func(node *corev1.Node) bool {
+			r.must(r.c.WaitNode(cluster.Within(t, moment), "node-1", "hands out no GPU", func(node *corev1.Node) bool {
 				count := node.Status.Allocatable[gpu]
 				return count.Value() == 0
 			}))

@@ -53,7 +53,7 @@ var mounts = []struct {
 	{"/var/run/cdi", "the CDI file that the container runtime reads", false},
 	{gpus.Root, "the driver's library and files, and here its device nodes too", false},
 	{"/run/containerd", "is CDI on?", false},
-	{"/var/lib/fairlead", "what is remembered of each card", false},
+	{"/var/lib/fairlead", "what is remembered of each GPU", false},
 	{"/run/fairlead", "where fairlead pause finds it", false},
 	{gpus.Kubeconfig, "its way to the API server, where it has no service account", true},
 }

@@ -65,7 +65,7 @@ func TestADriverThatComesLateIsTakenUp(t *testing.T) {
 		comes     func() error
 	}{
 		{"nothing at all", "there is no libnvidia-ml.so.1 under / or " + gpus.Root, func() error { return nil }},
-		{"cards on the bus", "there is no libnvidia-ml.so.1", func() error {
+		{"GPUs on the bus", "there is no libnvidia-ml.so.1", func() error {
 			r.say("heal") // which loads the driver, too
 			r.say("driver", "absent")
 			return exec.CommandContext(t.Context(), filepath.Join(home, "..", "fakectl"), "tree", home).Run()

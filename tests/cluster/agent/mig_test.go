@@ -37,7 +37,7 @@ func (r *rig) cut(profiles ...string) map[string]partition {
 	r.must(follow.Start())
 	r.Cleanup(func() {
 		r.say("mig", "0", "off")
-		until(r, "no capability is left of the card's", func() (bool, string) {
+		until(r, "no capability is left of the GPU's", func() (bool, string) {
 			left, _ := filepath.Glob(seen + "/proc/driver/nvidia/capabilities/gpu*/mig/gi*/access")
 			return len(left) == 0, strings.Join(left, " ")
 		})
@@ -129,7 +129,7 @@ func TestAPodSeesItsPartOfACardAndCannotOpenAnother(t *testing.T) {
 			t.Errorf("%s sees %q, its part has %q", pod, caps, part.caps)
 		}
 		if cards := r.cards(pod, "main"); len(cards) != 1 {
-			t.Errorf("%s sees the cards %q", pod, cards)
+			t.Errorf("%s sees the GPUs %q", pod, cards)
 		}
 		if env := r.in(pod, "main", "env | grep ^NVIDIA_VISIBLE_DEVICES= || true"); env != "NVIDIA_VISIBLE_DEVICES=void" {
 			t.Errorf("%s is told %q", pod, env)

@@ -74,7 +74,7 @@ func TestRow39MPSLimitsBeforeHealthyDaemonKilledAgentRestarted(t *testing.T) {
 	log := r.mpsFile("log/control.log")
 	for card := range 8 {
 		if !strings.Contains(log, fmt.Sprintf("set_default_device_pinned_mem_limit %d 20480M", card)) {
-			t.Errorf("no memory limit of card %d: %s", card, log)
+			t.Errorf("no memory limit of GPU %d: %s", card, log)
 		}
 	}
 	if !strings.Contains(log, "set_default_active_thread_percentage 25") || r.mpsFile(".started") == "" {

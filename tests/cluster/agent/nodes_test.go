@@ -79,7 +79,7 @@ func TestFourNodesHandOutAllTheirCardsAndOneDoesNotDisturbAnother(t *testing.T) 
 	running(t, c, 32, "")
 	before := owners(rigs)
 	if len(before) != 32 {
-		t.Fatalf("%d cards are somebody's, not 32: %v", len(before), before)
+		t.Fatalf("%d GPUs are somebody's, not 32: %v", len(before), before)
 	}
 	others := map[string]int{} // processes of agents that nothing happens to
 	for _, r := range rigs[2:] {
@@ -107,7 +107,7 @@ func TestFourNodesHandOutAllTheirCardsAndOneDoesNotDisturbAnother(t *testing.T) 
 		}
 	}
 	if len(after) != 32 {
-		t.Errorf("%d cards are somebody's, not 32", len(after))
+		t.Errorf("%d GPUs are somebody's, not 32", len(after))
 	}
 	for _, pod := range pods(t, c) {
 		restarts := pod.Status.ContainerStatuses[0].RestartCount
@@ -123,7 +123,7 @@ func TestFourNodesHandOutAllTheirCardsAndOneDoesNotDisturbAnother(t *testing.T) 
 	for _, r := range rigs {
 		all := slices.Sorted(strings.SplitSeq(r.everyEvent(), "\n"))
 		if told := slices.ContainsFunc(all, func(line string) bool { return strings.Contains(line, "Xid79") }); told != (r == rigs[2]) {
-			t.Errorf("%s: is it told of a card that broke? %v:\n%s", r.n.Name, told, strings.Join(all, "\n"))
+			t.Errorf("%s: is it told of a GPU that broke? %v:\n%s", r.n.Name, told, strings.Join(all, "\n"))
 		}
 	}
 	rigs[2].say("heal")

@@ -139,7 +139,7 @@ func (c *counted) stays(within, quiet time.Duration) {
 			return
 		}
 	}
-	c.r.Fatalf("the kubelet counts %d cards since %v, after %d registrations", now, time.Since(since), registered)
+	c.r.Fatalf("the kubelet counts %d GPUs since %v, after %d registrations", now, time.Since(since), registered)
 }
 
 // registrations is how often anybody has registered with the kubelet since its log began.

@@ -81,7 +81,7 @@ func TestInitContainersShareTheirCardAndThoseThatKeepRunningDoNot(t *testing.T) 
 		t.Errorf("the one that keeps running sees %q, the app %q", sides, mains)
 	}
 	if inits != mains[0] && inits != sides[0] {
-		t.Errorf("the init container's card %q is nobody's: %q, %q", inits, sides, mains)
+		t.Errorf("the init container's GPU %q is nobody's: %q, %q", inits, sides, mains)
 	}
 	if listed := r.listed(); listed["inits/first"] != nil || len(listed["inits/side"]) != 1 {
 		t.Errorf("PodResources lists %v", listed)
@@ -100,7 +100,7 @@ func TestSharesOfACardAreHandedOut(t *testing.T) {
 	one, two := r.only("share-1/main"), r.only("share-2/main")
 	card, share, ok := strings.Cut(one, "::")
 	if !ok || share == "" || !strings.HasPrefix(two, card+"::") || one == two {
-		t.Errorf("they have %q and %q, which should be two shares of one card", one, two)
+		t.Errorf("they have %q and %q, which should be two shares of one GPU", one, two)
 	}
 	if a, b := r.cards("share-1", "main"), r.cards("share-2", "main"); len(a) != 1 || !slices.Equal(a, b) {
 		t.Errorf("they see %q and %q", a, b)

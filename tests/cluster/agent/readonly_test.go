@@ -49,7 +49,7 @@ func TestAFolderOfStateThatIsReadOnlyKeepsNoBadNewsBack(t *testing.T) {
 	r.say("lose", r.number(id))
 	r.hasGPUs(7, 8)
 	r.health("user", id, "Unhealthy")
-	r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+	r.condition(corev1.ConditionFalse, "GPUsUnhealthy")
 	r.event("Pod", "user", "Xid79")
 	r.event("Node", "node-1", "Xid79")
 	until(r, "it is said that nothing can be remembered", func() (bool, string) {
@@ -115,7 +115,7 @@ func TestAFolderOfCDIFilesThatIsReadOnlyIsToldAndHeals(t *testing.T) {
 		return slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
 			return condition.Type == "GPUsReady" && condition.Status == corev1.ConditionFalse &&
 				strings.Contains(condition.Message, "is not in the CDI file") &&
-				strings.Contains(condition.Message, id+" (card ")
+				strings.Contains(condition.Message, id+" (GPU ")
 		})
 	}))
 	until(r, "it is said what cannot be written", func() (bool, string) {
@@ -140,7 +140,7 @@ func (r *rig) isUnschedulable(pod *corev1.Pod) (waits bool) {
 	r.Helper()
 	_, err := r.c.Client.CoreV1().Pods("default").Create(r.Context(), pod, create)
 	r.must(err)
-	r.must(r.c.WaitPod(cluster.Within(r, moment), pod.Name, "is told that there are no cards", func(pod *corev1.Pod) bool {
+	r.must(r.c.WaitPod(cluster.Within(r, moment), pod.Name, "is told that there are no GPUs", func(pod *corev1.Pod) bool {
 		waits = pod != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Reason == corev1.PodReasonUnschedulable
 		})

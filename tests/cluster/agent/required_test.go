@@ -34,7 +34,7 @@ func TestR61ACardInNoPoolIsNobodys(t *testing.T) {
 	for _, id := range r.listed()["pooled/main"] {
 		own = append(own, r.node(id))
 		if number := r.number(id); number != "0" && number != "1" {
-			t.Errorf("it was given card %s", number)
+			t.Errorf("it was given GPU %s", number)
 		}
 	}
 	slices.Sort(own)
@@ -48,7 +48,7 @@ func TestR61ACardInNoPoolIsNobodys(t *testing.T) {
 		for pod, granted := range map[string]bool{"pooled": slices.Contains(own, fmt.Sprint("nvidia", minor)), "greedy": false} {
 			said := r.in(pod, "main", fmt.Sprintf("mknod /tmp/card c 195 %d; cat /tmp/card 2>&1; rm /tmp/card", minor))
 			if denied := strings.Contains(said, "Operation not permitted"); denied == granted {
-				t.Errorf("%s opens card %d: %q", pod, minor, said)
+				t.Errorf("%s opens GPU %d: %q", pod, minor, said)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestR92ChangesAreFewAndIdempotentAndRestartNoPod(t *testing.T) {
 			r.volume(folder, file, 25*time.Millisecond, append(slices.Repeat([][]byte{shares(3), shares(2)}, 50), shares(3))...)
 			r.hasGPUs(24, 24)
 		}, 15, 30, 24, 24, 0},
-		{"R92 a card tells of the same fault a hundred times", func(r *rig) {
+		{"R92 a GPU tells of the same fault a hundred times", func(r *rig) {
 			card := r.number(id)
 			r.say("lose", card) // which tells of it once, and lasts
 			for range 99 {

@@ -237,7 +237,7 @@ func (r *rig) shown(uuid string) []string {
 			return fields
 		}
 	}
-	r.Fatalf("no card %s; there are\n%s", uuid, text)
+	r.Fatalf("no GPU %s; there are\n%s", uuid, text)
 	return nil
 }
 
@@ -433,7 +433,7 @@ func (r *rig) ready() {
 // reported before is known by its effects alone, and by no number.
 func (r *rig) listens() {
 	r.Helper()
-	until(r, "eight cards that report", func() (bool, string) {
+	until(r, "eight GPUs that report", func() (bool, string) {
 		cards := r.metric("fairlead_gpu_cards_reporting")
 		return cards == 8, fmt.Sprint(cards)
 	})
@@ -453,7 +453,7 @@ func (r *rig) settledAt(allocatable, capacity int64) {
 	}
 	for end := time.Now().Add(time.Minute); healthy() != float64(allocatable); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.Fatalf("the kubelet is told of %v healthy cards, not of %v", healthy(), allocatable)
+			r.Fatalf("the kubelet is told of %v healthy GPUs, not of %v", healthy(), allocatable)
 		}
 	}
 	r.within(time.Minute).hasGPUs(allocatable, capacity)

@@ -23,9 +23,9 @@ func TestADriverThatFailsAsAWholeComesBack(t *testing.T) {
 		r.must(unix.Kill(child, unix.SIGKILL)) // the next one hears nothing else
 	}
 	began := time.Now()
-	t.Logf("no card is handed out after %v", r.hasGPUs(0, 8))
+	t.Logf("no GPU is handed out after %v", r.hasGPUs(0, 8))
 	if took := time.Since(began); took < 9*time.Second {
-		t.Errorf("a child that is replaced would have cost the cards: they were gone after %v", took)
+		t.Errorf("a child that is replaced would have cost the GPUs: they were gone after %v", took)
 	}
 	r.condition(corev1.ConditionFalse, "DriverNotReady")
 	r.health("holder", id, "Unhealthy")
@@ -74,7 +74,7 @@ func TestR95AFatalXIDOfACardThatAnswers(t *testing.T) {
 	r.health("user", id, "Unhealthy")
 	r.event("Pod", "user", "Xid79")
 	r.described(r.named(id) + ": XID 79: ")
-	r.condition(corev1.ConditionFalse, "CardsUnhealthy")
+	r.condition(corev1.ConditionFalse, "GPUsUnhealthy")
 	r.undisturbed("user")
 	t.Logf("and back after %v", r.within(time.Minute).hasGPUs(8, 8))
 	r.health("user", id, "Healthy")

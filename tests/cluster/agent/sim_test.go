@@ -31,9 +31,9 @@ func TestSimBreaksAndHealsACard(t *testing.T) {
 		says, words, answer string
 		status              int
 	}{
-		{"the cards are shown", "show node-1", "gpu 7 GPU-", 0},
-		{"a card is lost", "lose node-1 2", "", 0},
-		{"a card that is not there", "lose node-1 99", "no GPU '99'; there are 0 to 7", 1},
+		{"the GPUs are shown", "show node-1", "gpu 7 GPU-", 0},
+		{"a GPU is lost", "lose node-1 2", "", 0},
+		{"a GPU that is not there", "lose node-1 99", "no GPU '99'; there are 0 to 7", 1},
 		{"a node that is not there", "lose node-7 2", "there is no node 'node-7'; there are node-1", 1},
 		{"a word that is none", "explode node-1 2", "is none of: xid, lose, hang", 2},
 		{"a word with too little", "xid node-1 2", "fairlead sim xid NODE GPU XID", 2},

@@ -311,7 +311,7 @@ func TestPodResourcesAndTheAgentAgree(t *testing.T) {
 		here(r, "a", 1) // makes the agent look
 		r.holders(3)
 	})
-	step("when all have ended the list is empty and all cards are free", func(t *testing.T, r *rig) { // 1595
+	step("when all have ended the list is empty and all GPUs are free", func(t *testing.T, r *rig) { // 1595
 		for _, name := range []string{"none", "a", "b", "c"} {
 			gone(r, name)
 		}

@@ -35,7 +35,7 @@ var profiles = map[string]profile{
 	"h200":  {"dgx-h200.yaml", 8, "8 × H200", false},
 	"nvl72": {"gb200-nvl72.yaml", 4, "4 × GB200 of an NVL72", true},
 	"t4":    {"two-t4.yaml", 2, "2 × T4", false},
-	"mixed": {"mixed.yaml", 7, "7 cards of five kinds", false},
+	"mixed": {"mixed.yaml", 7, "7 GPUs of five kinds", false},
 }
 
 // Profiles are the names of all profiles.

@@ -160,13 +160,13 @@ func TestEventsAsKubectlShowsThem(t *testing.T) {
 	about, err := c.Client.CoreV1().ConfigMaps("default").Create(t.Context(), about, metav1.CreateOptions{})
 	cluster.Must(t, err)
 	d := run(t, c, c.Kubeconfig(), "event", "kind=configmap", "space=default", "name=subject", "uid="+string(about.UID),
-		"reason=CapacityLow", "warning=1", "note=no card is ready")
+		"reason=CapacityLow", "warning=1", "note=no GPU is ready")
 	var text string
 	for until := time.Now().Add(moment); !strings.Contains(text, "CapacityLow") && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		text, err = c.Kubectl(t.Context(), "get", "events", "-n", "default", "--no-headers")
 		cluster.Must(t, err)
 	}
-	for _, want := range []string{"Warning", "CapacityLow", "configmap/subject", "no card is ready"} {
+	for _, want := range []string{"Warning", "CapacityLow", "configmap/subject", "no GPU is ready"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("kubectl shows %q, without %q", text, want)
 		}

@@ -62,7 +62,7 @@ func TestContainerHasItsCardAndNoOther(t *testing.T) {
 			cluster.Must(t, err)
 			c := cluster.NewForTest(t, options)
 			node := c.Node(1)
-			cluster.Must(t, c.WaitNode(t.Context(), node.Name, "has its cards", func(n *corev1.Node) bool {
+			cluster.Must(t, c.WaitNode(t.Context(), node.Name, "has its GPUs", func(n *corev1.Node) bool {
 				left := n.Status.Allocatable[resourceName]
 				return left.Value() == 8
 			}))
@@ -90,10 +90,10 @@ func TestContainerHasItsCardAndNoOther(t *testing.T) {
 			said, err := c.Logs(t.Context(), "looks")
 			cluster.Must(t, err)
 			if n := strings.Count(said, "No such device or address"); n != 3 {
-				t.Errorf("a card that was granted says ENXIO, by both its nodes, and so does nvidiactl: %d times", n)
+				t.Errorf("a GPU that was granted says ENXIO, by both its nodes, and so does nvidiactl: %d times", n)
 			}
 			if n := strings.Count(said, "Operation not permitted"); n != 7 {
-				t.Errorf("a card that was not granted says EPERM: %d times", n)
+				t.Errorf("a GPU that was not granted says EPERM: %d times", n)
 			}
 			words := []string{"void is void", "libcuda.so is there", "libcuda.so.1 is there", "libnvidia-ml.so.1 is there",
 				"libnvidia-ml.so.1 -> libnvidia-ml.so.", "libcuda.so.1 -> libcuda.so."}

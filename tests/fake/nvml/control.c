@@ -434,7 +434,7 @@ static void say_process(struct say *s)
 		return;
 	}
 	if (s->failed == 0)
-		s->failed = fl_fail(s->err, FL_E_TOOBIG, "process: %d a card are the most", FAKE_PROCESSES);
+		s->failed = fl_fail(s->err, FL_E_TOOBIG, "process: %d a GPU are the most", FAKE_PROCESSES);
 }
 
 static void say_load(struct say *s)
@@ -537,7 +537,7 @@ static const struct {
 	{ "event", "GPU TYPE [DATA]", "tell any event by its bit", say_event },
 	{ "ecc", "GPU corrected|uncorrected [N]", "N more errors of memory, and their event", say_ecc },
 	{ "remap", "GPU CORRECTABLE [UNCORRECTABLE PENDING FAILED]", "set remapped rows", say_remap },
-	{ "retire", "GPU SBE DBE [PENDING]", "set retired pages (cards before Ampere)", say_retire },
+	{ "retire", "GPU SBE DBE [PENDING]", "set retired pages (GPUs before Ampere)", say_retire },
 	{ "recovery", "GPU none|reset|reboot|drain-p2p|drain-reset|imex-domain",
 	  "what the driver wants done, and its event", say_recovery },
 	{ "fabric", "GPU not-supported|not-started|in-progress|completed [CLIQUE HEALTH SUMMARY STATUS]",
@@ -558,12 +558,12 @@ static const struct {
 	{ "versions", "N", "know no struct newer than this version", say_versions },
 	{ "driver", "loaded|absent|mismatch|unload [VERSION]",
 	  "the kernel's part; unload is refused while anybody has called init", say_driver },
-	{ "privilege", "on|off", "off: what changes a card answers NO_PERMISSION", say_privilege },
+	{ "privilege", "on|off", "off: what changes a GPU answers NO_PERMISSION", say_privilege },
 	{ "process", "GPU PID MIB [GI CI]", "a process on it; 0 MiB: it ends", say_process },
 	{ "load", "GPU PERCENT", "what its telemetry swings around", say_load },
 	{ "temperature", "GPU CELSIUS", "hold its temperature there", say_temperature },
 	{ "mig", "GPU on|off", "set the mode at once, as if before boot; off: instances gone", say_mig },
-	{ "show", "", "cards and MIG devices, a line each", say_show },
+	{ "show", "", "GPUs and MIG devices, a line each", say_show },
 	{ "calls", "[reset]", "how often each call was made", say_calls },
 };
 

@@ -125,7 +125,7 @@ static int add_group(struct up *up, yyjson_val *group)
 	if (!model)
 		return fl_fail(up->err, FL_E_INVALID, "no model '%s'; models.c has those there are", key);
 	if (count == 0 || was + count > FAKE_GPUS)
-		return fl_fail(up->err, FL_E_INVALID, "%s: buses: one to %d cards in all", key, FAKE_GPUS);
+		return fl_fail(up->err, FL_E_INVALID, "%s: buses: one to %d GPUs in all", key, FAKE_GPUS);
 	for (uint32_t i = 0; i < count; i++)
 		add_gpu(up, model, group, i);
 	const struct fake_gpu *last = &up->state->gpus[up->state->gpus_n - 1];

@@ -229,7 +229,7 @@ func check(m *machine, fakectl, library, topologies string, t tested) error {
 			want = t.cards
 		}
 		if len(cards) != want {
-			return fmt.Errorf("%s has %v, and not %d cards", name, cards, want)
+			return fmt.Errorf("%s has %v, and not %d GPUs", name, cards, want)
 		}
 		if name != "all" {
 			byCard[cards[0]] = append(byCard[cards[0]], name)
@@ -242,7 +242,7 @@ func check(m *machine, fakectl, library, topologies string, t tested) error {
 		}
 	}
 	if len(byCard) != t.cards {
-		return fmt.Errorf("%d cards have names, not %d", len(byCard), t.cards)
+		return fmt.Errorf("%d GPUs have names, not %d", len(byCard), t.cards)
 	}
 	for card, names := range byCard {
 		if len(names) != 2 || !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "GPU-") }) {

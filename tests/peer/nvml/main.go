@@ -54,12 +54,12 @@ var cases = []struct {
 		cuda, ret2 := lib.SystemGetCudaDriverVersion()
 		return first(must(ret, "driver"), want(version, "570.133.20", "driver"), must(ret2, "cuda"), want(cuda, 12080, "cuda"))
 	}},
-	{"eight cards, each found again by UUID and by address", eachCard},
+	{"eight GPUs, each found again by UUID and by address", eachCard},
 	{"telemetry comes with the units of nvml.h", telemetry},
 	{"NVLink goes to the switches, and the topology is that of the baseboard", topology},
-	{"a card is cut up, its devices are found, and it is put together again", mig},
+	{"a GPU is cut up, its devices are found, and it is put together again", mig},
 	{"an XID that is told arrives", events},
-	{"a lost card says so, the others do not", func() error {
+	{"a lost GPU says so, the others do not", func() error {
 		if err := say("lose", "5"); err != nil {
 			return err
 		}
