@@ -512,12 +512,14 @@ extern const struct fl_kind fl_given_kind;
 FL_STRUCT(fl_config_file, FL_CONFIG_FILE);
 extern const struct fl_kind fl_config_file_kind;
 
-/* ---- Memo: what was last read from the API server, kept on disk for a start without it ---- */
+/* ---- Memo: what was last read from the API server or the kubelet, kept on disk for a start without it ---- */
+#define FL_BOOK_MEMO "book"
 #define FL_MEMO(X) \
 	FL_LOCAL(X) \
 	X(STR, file, "file", .help = "Of \"config\": the configuration file last selected.") \
 	X(STR, good, "good", .help = "Of \"config\": the one last in force.") \
-	X(STRS, claimed, "claimed", .help = "Of \"claims\": resource names that DeviceClasses claim.")
+	X(STRS, claimed, "claimed", .help = "Of \"claims\": resource names that DeviceClasses claim.") \
+	X(BOOL, kept, "kept", .help = "Of \"book\": are all holders of that time among the Bookings?")
 FL_STRUCT(fl_memo, FL_MEMO);
 extern const struct fl_kind fl_memo_kind;
 

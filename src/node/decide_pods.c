@@ -20,7 +20,8 @@ static bool pods_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	return true;
 }
 
-static const struct fl_owner *const pods_owners[] = { &fl_gpu_book_owner, &fl_gpu_refused_owner, &fl_gpu_evict_owner,
+static const struct fl_owner *const pods_owners[] = { &fl_gpu_book_owner, &fl_gpu_book_memo_owner,
+						      &fl_gpu_refused_owner, &fl_gpu_evict_owner,
 						      &fl_gpu_pod_watch_owner, NULL };
 
 const struct fl_capability fl_node_pods = {

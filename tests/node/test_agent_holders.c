@@ -95,6 +95,55 @@ TEST_ONCE(a_card_that_a_pod_holds_whole_is_not_shared_while_the_kubelet_does_not
 	CHECK(until(&w, first_is_shared, 0));
 }
 
+/* ---- nor by the first agent, which has no book of what another plugin has allocated ---- */
+
+static bool shared_once;
+
+static bool other_is_shared_and_the_first_never_was(struct world *w, int arg)
+{
+	shared_once |= share_of_first(w);
+	return other_is_shared(w, arg);
+}
+
+static uint32_t cards(struct world *w)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	struct fl_each each = fl_view_all(&view, &fl_card_kind);
+	void *all;
+
+	return fl_each_array(&each, &all);
+}
+
+static bool knows_its_disk(struct world *w, int arg)
+{
+	shared_once |= share_of_first(w);
+	return has_told(w, arg) && fl_feed_known(fl_loop_feed(w->loop, &fl_health_kind)) && cards(w) == 2;
+}
+
+TEST_ONCE(a_first_agent_shares_no_card_that_a_pod_of_another_plugin_holds_whole)
+{
+	char config[120], checkpoint[120];
+	WORLD(w, "two-t4", 0);
+
+	shared_once = false;
+	(void)snprintf(config, sizeof config, "%s/c.yaml", w.rig.folder);
+	(void)snprintf(checkpoint, sizeof checkpoint, "%s/kubelet_internal_checkpoint", w.plugins);
+	CHECK(test_write_file(config,
+			      "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}\n"));
+	CHECK(test_write_file(checkpoint, "{}\n"));
+	w.config = config;
+	kubelet_is_young(&w, true);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, knows_its_disk, 0));
+	w.held = w.rig.state->gpus[0].uuid;
+	kubelet_is_young(&w, false);
+	fl_holders_look(w.agent.holders);
+	CHECK(until(&w, other_is_shared_and_the_first_never_was, 0));
+	CHECK(!shared_once);
+	CHECK_INT(listed(&w, 0), 'U');
+}
+
 /* ---- the CDI file that a Pod needs to start anew stays ---- */
 
 static bool misses_the_hook(struct world *w, int arg)

@@ -158,9 +158,11 @@ static void looked(void *w_)
 
 static int world_start(struct world *w)
 {
-	const struct fl_holders_options options = { .dir = "/pods", .looked = looked, .arg = w };
+	const struct fl_holders_options options = { .dir = "/pods", .looked = looked, .arg = w,
+						    .plugins_dir = "/plugins" };
 	static const struct fl_kind *const kinds[] = { &fl_holder_kind, &fl_active_kind, &fl_card_kind,
-						       &fl_health_kind, &fl_settings_kind, &fl_booking_kind };
+						       &fl_health_kind, &fl_settings_kind, &fl_booking_kind,
+						       &fl_memo_kind };
 
 	w->told = FL_BUF(8 * FL_KIB);
 	w->text = FL_BUF(4 * FL_KIB);
@@ -392,6 +394,57 @@ static int book(struct world *w, const char *entry)
 }
 
 #define KNOWN_Q "ns/q/c/a/b=Z"
+
+/* ---- a first agent beside Pods that another plugin has served ---- */
+
+static bool counted(void *w)
+{
+	return fl_feed_known(fl_loop_feed(((struct world *)w)->loop, &fl_holder_kind));
+}
+
+static int remember_kept(struct world *w)
+{
+	struct fl_feed *feed = fl_loop_feed(w->loop, &fl_memo_kind);
+	struct fl_memo memo = { 0 };
+
+	FL_SET(FL_IN(&memo, meta), name, FL_S(FL_BOOK_MEMO));
+	FL_SET(&memo, kept, true);
+	fl_feed_begin(feed);
+	if (fl_feed_put(feed, &memo, &w->err) < 0)
+		return -FL_E_NOMEM;
+	fl_feed_synced(feed);
+	return 0;
+}
+
+static const struct {
+	const char *says;
+	bool checkpoint, kept, answers;
+	uint64_t earliest, latest;     /* when the holders count as known */
+} firsts[] = {
+	{ "no checkpoint: nobody has a device", false, false, false, 0, 3 * FL_NS_PER_S },
+	{ "a book was kept: it has everybody", true, true, false, 0, 3 * FL_NS_PER_S },
+	{ "neither: the kubelet must know its Pods", true, false, true, 25 * FL_NS_PER_S, 35 * FL_NS_PER_S },
+	{ "none answers: not for ever", true, false, false, 590 * FL_NS_PER_S, 660 * FL_NS_PER_S },
+};
+
+TEST_ONCE(who_holds_is_known_from_a_book_an_empty_kubelet_or_one_that_knows_its_pods)
+{
+	EACH_ROW_ALONE (row, firsts) {
+		WORLD(w);
+
+		OK(row->checkpoint ? sim_file_put(w.node.host, "/plugins/kubelet_internal_checkpoint", "", 0) : 0);
+		if (row->kept)
+			OK_ERR(remember_kept(&w), &w.err);
+		if (row->answers)
+			OK_ERR(kubelet_start(&w), &w.err);
+		fl_feed_begin(fl_loop_feed(w.loop, &fl_booking_kind));
+		fl_feed_synced(fl_loop_feed(w.loop, &fl_booking_kind));
+		OK_ERR(fl_holders_remember(w.holders, &w.err), &w.err);
+		pass(&w, row->earliest);
+		CHECK(!row->earliest || !counted(&w));
+		CHECK(node_until(&w.node, row->latest - row->earliest, counted, &w));
+	}
+}
 
 TEST_ONCE(who_is_in_the_book_holds_it_while_no_kubelet_answers)
 {

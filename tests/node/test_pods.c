@@ -129,6 +129,7 @@ static int add_sources(struct house *house)
 		{ &fl_card_kind, NULL, NULL, NULL },
 		{ &fl_resource_kind, NULL, NULL, NULL },
 		{ &fl_booking_kind, NULL, &fl_memory_sink, io },
+		{ &fl_memo_kind, NULL, &fl_memory_sink, io },
 		{ &fl_own_node_kind, NULL, &fl_memory_sink, io },
 		{ &fl_own_pod_kind, NULL, &fl_kube_sink, house->script.kube },
 		{ &fl_pod_watch_kind, NULL, &fl_pod_watch_sink, &house->pods },

@@ -564,7 +564,7 @@ static int gather(struct fl_arena *arena, const char *settings, const char *othe
 	if (strcmp(others, "failed") == 0)
 		host = FL_S("metadata: {name: host}\nmessage: \"'/drv' does not answer\"\n");
 	FL_SET(FL_IN(&class, spec), resource, gpu);
-	ret->state_known = ret->specs_known = ret->sockets_known = true;
+	ret->state_known = ret->specs_known = ret->sockets_known = ret->holders_known = true;
 	ret->classes_known = strncmp(others, "unheard", 7) != 0;
 	if (strcmp(others, "remembered") == 0 || strcmp(others, "unheard, remembered") == 0)
 		ret->claims = facts_object(arena, fl_memo_bind(),

@@ -72,6 +72,7 @@ TEST(a_directory_that_cannot_be_used_is_told)
 	EACH_ROW_ALONE (row, rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_gpu_lists_facts f = { .now = (100 + row->seconds) * FL_NS_PER_S, .sockets_known = true,
+						.holders_known = true,
 						.state_known = !row->blocked || !strstr(row->dirs, FL_DIR_STATE),
 						.specs_known = !row->blocked };
 		struct fl_ref gpu = { &fl_resource_kind, FL_S(""), FL_S("nvidia.com/gpu"), FL_S("") };
@@ -130,7 +131,7 @@ TEST(a_set_up_that_keeps_all_gpus_back_is_told_without_an_api_server)
 	EACH_ROW_ALONE (row, set_ups) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		struct fl_gpu_lists_facts f = { .now = 200 * FL_NS_PER_S, .sockets_known = true, .state_known = true,
-						.specs_known = true };
+						.specs_known = true, .holders_known = true };
 		struct fl_ref ref = { &fl_readiness_kind, FL_S(""), FL_S("gpus"), FL_S("") };
 		struct fl_str cards = fl_arena_printf(&arena, "%s%s", card, MIG_TOO);
 		struct fl_str settings = fl_arena_printf(&arena, "%s%s", ASK, row->settings), got;

@@ -308,7 +308,8 @@ TEST(one_gpu_that_mps_waits_for_hides_no_other)
 	EACH_ROW (row, lists) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf got = FL_BUF(FL_KIB);
-		struct fl_gpu_lists_facts f = { .state_known = true, .specs_known = true, .sockets_known = true,
+		struct fl_gpu_lists_facts f = { .state_known = true, .specs_known = true,
+						       .sockets_known = true, .holders_known = true,
 						 .classes_known = true };
 		struct fl_str daemon = fl_arena_printf(&arena, "%s%s%s", DAEMON("Ready"), SET, row->daemon);
 		struct fl_plan plan;

@@ -243,7 +243,8 @@ static int print_plan(const struct fl_gpu_pods_facts *facts, struct fl_arena *ar
 	if (plan.failed)
 		return -FL_E_NOMEM;
 	for (const struct fl_want *want = plan.first; want; want = want->next)
-		print_want(want, out);
+		if (want->ref.kind != &fl_memo_kind)
+			print_want(want, out);
 	if (plan.at)
 		fl_buf_printf(out, "again at %llu\n", (unsigned long long)(plan.at / FL_NS_PER_S));
 	return fl_buf_check(out, "the plan", NULL);
@@ -331,12 +332,47 @@ TEST(pods_that_a_boot_refused)
 	}
 }
 
+/* ---- from when the book alone will do ---- */
+
+static const struct {
+	const char *says, *holders, *bookings;
+	bool before, kept;
+} keepings[] = {
+	{ "nobody holds a device", "", "", false, true },
+	{ "who does is not in it yet", HOLDER("p", "G1"), "", false, false },
+	{ "who does is in it", HOLDER("p", "G1"), BOOKED("p", "G1"), false, true },
+	{ "once complete, it stays so", HOLDER("p", "G1"), "", true, true },
+};
+
+TEST(the_book_is_kept_when_all_holders_are_in_it)
+{
+	EACH_ROW (row, keepings) {
+		static const struct fl_memo memo;
+		struct fl_ref ref = { &fl_memo_kind, FL_S(""), FL_S(FL_BOOK_MEMO), FL_S("") };
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_pods_facts f;
+		struct fl_plan plan;
+
+		OK(gather(&arena, "", "", NONE, &f));
+		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
+		GOT(f.bookings = facts_list(&arena, fl_booking_bind(), row->bookings, &f.booking_len));
+		f.kept = row->before ? &memo : NULL;
+		fl_plan_init(&plan, &arena);
+		fl_gpu_pods_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		CHECK_INT(fl_plan_find(&plan, &fl_gpu_book_memo_owner, ref) != NULL, row->kept);
+	}
+}
+
+/* ---- Pods that were refused ---- */
+
 TEST(a_hundred_refused_pods_fit_into_one_event)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_own_pod *pods;
 	struct fl_gpu_pods_facts f;
 	const struct fl_own_node *node;
+	const struct fl_want *want;
 	struct fl_plan plan;
 	uint32_t one;
 
@@ -358,7 +394,9 @@ TEST(a_hundred_refused_pods_fit_into_one_event)
 	fl_plan_init(&plan, &arena);
 	fl_gpu_pods_plan(&f, &plan);
 	OK(plan.failed ? -FL_E_NOMEM : 0);
-	node = plan.first->object;
+	GOT(want = fl_plan_find(&plan, &fl_gpu_refused_owner,
+				(struct fl_ref){ &fl_own_node_kind, FL_S(""), FL_S("n1"), FL_S("") }));
+	node = want->object;
 	CHECK(node->status.conditions.at[0].message.len < 1024);
 	CHECK(fl_str_ends(node->status.conditions.at[0].message,
 			  FL_S(" more: kubectl get pods -A --field-selector spec.nodeName=n1,status.phase=Failed")));

@@ -104,7 +104,8 @@ static void expect(struct fl_buf *got, const char *wanted)
 TEST(why_a_device_is_not_allocatable_is_explained)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_gpu_lists_facts f = { .state_known = true, .specs_known = true, .sockets_known = true };
+	struct fl_gpu_lists_facts f = { .state_known = true, .specs_known = true,
+					       .sockets_known = true, .holders_known = true };
 	uint32_t said = 0;
 	struct fl_plan plan;
 
@@ -145,7 +146,8 @@ TEST(what_pools_name)
 		struct fl_str node = fl_arena_printf(&arena, "metadata: {name: n1}\nstatus: {conditions: [%s]}\n",
 						     row->before);
 		struct fl_str health = fl_arena_printf(&arena, "%s%s", row->sick[0] ? row->sick : WELL("1"), WELL("2"));
-		struct fl_gpu_lists_facts f = { .state_known = true, .specs_known = true, .sockets_known = true };
+		struct fl_gpu_lists_facts f = { .state_known = true, .specs_known = true,
+						       .sockets_known = true, .holders_known = true };
 		bool said = false;
 		struct fl_plan plan;
 

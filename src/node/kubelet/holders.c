@@ -11,10 +11,12 @@
 #include "io/file.h"
 #include "io/job.h"
 #include "io/notify.h"
+#include "plan/gpu/holders.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#define FL_HOLDERS_PATH 256                          /* of the kubelet's checkpoint */
 #define FL_HOLDERS_RETRY_FIRST (200 * FL_NS_PER_MS)  /* its throttle lets 100 a second through */
 
 static const char kubelet_dir[] = "/var/lib/kubelet/pod-resources";
@@ -36,13 +38,17 @@ struct fl_holders {
 	struct fl_op stat;                /* of the socket: the first half of a look */
 	struct fl_grpc_request list;      /* the second */
 	struct fl_err err, why;
+	char checkpoint[FL_HOLDERS_PATH]; /* of the kubelet's devices; empty: not looked for */
 	uint64_t made;                    /* when the socket was made, by the wall's clock; 0: it is not there */
 	uint64_t known_made;              /* the same of the kubelet that answered last ... */
 	uint64_t since;                   /* ... and when it answered first */
 	uint64_t asked_at, as_of;         /* the look that is under way; the one that is known */
 	uint64_t delay;                   /* after the last failure; 0: none since it went well */
 	uint64_t seed[2], chances;
+	uint64_t started;
 	bool asked, synced;
+	bool looked;                      /* the first look is over */
+	bool booked, fresh;               /* a book was kept; the kubelet had no checkpoint at a look */
 	bool told_all;                    /* a kubelet that knows all of its Pods has answered */
 	struct fl_family *families[1];
 };
@@ -87,11 +93,22 @@ static void count(const struct fl_holders *holders, const char *outcome)
 		fl_count(fl_series(holders->families[0], (struct fl_str[]){ fl_str(outcome) }), 1);
 }
 
+/* What is known is all there is to know for now: from the book, or because the kubelet has given no device to anybody.
+ * Who can have neither waits for a kubelet that knows all of its Pods, which syncs by itself. */
+static void sync_if_counted(struct fl_holders *holders)
+{
+	if (holders->synced || !holders->looked ||
+	    (!holders->booked && !holders->fresh &&
+	     fl_now(holders->io) < holders->started + FL_GPU_HOLDERS_PATIENCE))
+		return;
+	fl_feed_synced(holders->feed);
+	holders->synced = true;
+}
+
 static void over(struct fl_holders *holders, uint64_t next)
 {
-	if (!holders->synced)
-		fl_feed_synced(holders->feed);
-	holders->synced = true;
+	holders->looked = true;
+	sync_if_counted(holders);
 	look_within(holders, holders->asked ? FL_HOLDERS_SOON : next);
 	holders->asked = false;
 }
@@ -316,11 +333,13 @@ static void ask(struct fl_holders *holders)
 	fl_grpc_start(holders->client, &holders->list);
 }
 
-/* ---- when the socket was made, as a job ---- */
+/* ---- when the socket was made, and whether there is a checkpoint, as a job ---- */
 
 struct stat_job {
 	struct fl_job job;
 	struct fl_stat stat;
+	bool fresh;
+	char checkpoint[FL_HOLDERS_PATH];   /* empty: not looked for */
 	char path[];
 };
 
@@ -329,6 +348,8 @@ static void stat_run(struct fl_job *job, const struct fl_fs *fs)
 	struct stat_job *stat = fl_container(job, struct stat_job, job);
 
 	job->what = "look at it";
+	stat->fresh = !stat->checkpoint[0] ||
+		      fs->stat(fs, AT_FDCWD, stat->checkpoint, AT_SYMLINK_NOFOLLOW, &stat->stat) == -ENOENT;
 	job->result = fs->stat(fs, AT_FDCWD, stat->path, AT_SYMLINK_NOFOLLOW, &stat->stat);
 }
 
@@ -337,6 +358,7 @@ static void stat_finish(struct fl_job *job, struct fl_op *op)
 	struct fl_holders *holders = fl_container(op, struct fl_holders, stat);
 	struct stat_job *stat = fl_container(job, struct stat_job, job);
 
+	holders->fresh |= stat->fresh;
 	if (job->result < 0) {
 		fl_op_fail_sys(op, (int)-job->result, "the kubelet's '%s'", stat->path);
 		return;
@@ -378,6 +400,7 @@ static void look(struct fl_holders *holders)
 	}
 	stat->job = (struct fl_job){ .run = stat_run, .finish = stat_finish, .release = stat_release };
 	memcpy(stat->path, holders->addr.path, path);
+	memcpy(stat->checkpoint, holders->checkpoint, sizeof stat->checkpoint);
 	holders->stat = (struct fl_op){ .done = found, .deadline = fl_now(holders->io) + FL_FILE_TIMEOUT,
 					.err = &holders->err };
 	fl_job_start(holders->io, &holders->stat, &stat->job, FL_LANE_FILES);
@@ -427,6 +450,10 @@ int fl_holders_remember(struct fl_holders *holders, struct fl_err *err)
 	for (uint32_t i = 0; r == 0 && !view.failed && !holders->told_all && i < len; i++)
 		if (!fl_view_get(&view, &fl_holder_kind, FL_S(""), bookings[i].meta.name) && !view.failed)
 			r = put_booked(holders, &bookings[i], err);
+	if (r == 0 && !view.failed) {
+		holders->booked = fl_view_get(&view, &fl_memo_kind, FL_S(""), FL_S(FL_BOOK_MEMO)) != NULL;
+		sync_if_counted(holders);
+	}
 	return view.failed ? fl_fail(err, FL_E_NOMEM, "no memory for who has which device") : r;
 }
 
@@ -458,6 +485,11 @@ static int set_up(struct fl_holders *holders, struct fl_err *err)
 	if (snprintf(holders->addr.path, sizeof holders->addr.path, "%s/kubelet.sock", dir) >=
 	    (int)sizeof holders->addr.path)
 		return fl_fail(err, FL_E_TOOBIG, "the path '%s' leaves no room for a socket", dir);
+	if (holders->options.plugins_dir &&
+	    snprintf(holders->checkpoint, sizeof holders->checkpoint, "%s/kubelet_internal_checkpoint",
+		     holders->options.plugins_dir) >= (int)sizeof holders->checkpoint)
+		return fl_fail(err, FL_E_TOOBIG, "the path '%s' leaves no room for a file",
+			       holders->options.plugins_dir);
 	if (fl_random(holders->io, holders->seed, sizeof holders->seed, err) < 0)
 		return -(int)(err ? err->code : FL_E_IO);
 	holders->notify = (struct fl_notify){ .changed = changed, .dir = dir };
@@ -477,6 +509,7 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 	}
 	holders->io = io;
 	holders->loop = loop;
+	holders->started = fl_now(io);
 	holders->options = *options;
 	holders->feed = fl_loop_feed(loop, &fl_holder_kind);
 	holders->active = fl_loop_feed(loop, &fl_active_kind);

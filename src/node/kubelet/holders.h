@@ -5,9 +5,12 @@
  * under way, is one more look. The kubelet throttles List: who is refused waits, ever longer.
  *
  * A kubelet that has just started may know of nobody yet: what it does not tell is kept until FL_HOLDERS_GRACE after
- * its socket was made, and it is asked every FL_HOLDERS_YOUNG_EVERY. The first look is a full state whatever comes of
- * it, so that nothing waits for a kubelet that is not there: it starts after us, and asks us. Until one that knows all
- * of its Pods has answered, whoever is in the book (Booking, kept on disk) holds what it held: fl_holders_remember.
+ * its socket was made, and it is asked every FL_HOLDERS_YOUNG_EVERY. Until one that knows all of its Pods has answered,
+ * whoever is in the book (Booking, kept on disk) holds what it held: fl_holders_remember. With a book, the first look
+ * is a full state whatever comes of it, so that nothing waits for a kubelet that is not there: it starts after us, and
+ * asks us. So it is where the kubelet has no checkpoint: it has given no device to anybody. A first agent that comes to
+ * a kubelet with a checkpoint knows nothing of those whom another plugin has served: the full state waits for a kubelet
+ * that knows all of its Pods, up to FL_GPU_HOLDERS_PATIENCE.
  *
  * The same resource in several entries (one a NUMA node) is one Holder, no device twice. Claims are not looked at: they
  * are no device plugin's.
@@ -32,6 +35,7 @@ struct fl_holders_options {
 	struct fl_metrics *metrics;   /* NULL: none are kept */
 	void (*looked)(void *arg);    /* the kubelet has told, and the cache shows it; NULL: nobody wants to know */
 	void *arg;
+	const char *plugins_dir;      /* of the kubelet's checkpoint of devices, borrowed; NULL: it is not looked for */
 };
 
 /* The loop must have sources for fl_holder_kind and fl_active_kind: one answer tells both. */
@@ -40,8 +44,8 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 struct fl_holders *fl_holders_free(struct fl_holders *holders);    /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_holders, struct fl_holders *, fl_holders_free);
 
-/* The Bookings have been read: who is in them is a Holder until the kubelet says otherwise. Before anything else that
- * the state directory keeps is fed, or a plan sees nobody for a moment. */
+/* Memos and Bookings have been read: who is in them is a Holder until the kubelet says otherwise. Before anything else
+ * that the state directory keeps is fed, or a plan sees nobody for a moment. */
 int fl_holders_remember(struct fl_holders *holders, struct fl_err *err) FL_MUSTUSE;
 
 void fl_holders_look(struct fl_holders *holders);

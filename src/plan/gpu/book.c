@@ -15,6 +15,9 @@ static const char *const paths[] = { "resource", "devices", "podNamespace", "pod
 				     NULL };
 const struct fl_owner fl_gpu_book_owner = { "fairlead-book", &fl_booking_kind, paths };
 
+static const char *const memo_paths[] = { "kept", NULL };
+const struct fl_owner fl_gpu_book_memo_owner = { "fairlead-book", &fl_memo_kind, memo_paths };
+
 enum { SHOWN = 4 };                            /* device IDs that a message names */
 
 enum verdict {
@@ -332,10 +335,25 @@ static void want(const struct book *book, const struct entry *entry)
 	say_alone(book, entry, ref);
 }
 
+/* From when all who are known to hold a device are in it: the next agent needs no kubelet to know them. */
+static void remember_kept(const struct book *book)
+{
+	struct fl_ref ref = { &fl_memo_kind, FL_S(""), FL_S(FL_BOOK_MEMO), FL_S("") };
+	struct fl_memo memo = { 0 };
+
+	for (uint32_t i = 0; !book->facts->kept && i < book->facts->holder_len; i++)
+		if (!booked(book, book->facts->holders[i].meta.name))
+			return;
+	FL_SET(FL_IN(&memo, meta), name, ref.name);
+	FL_SET(&memo, kept, true);
+	fl_want(book->plan, &fl_gpu_book_memo_owner, ref, &memo);
+}
+
 bool pods_book(const struct fl_gpu_pods_facts *f, struct fl_plan *plan)
 {
 	struct book book = { .facts = f, .plan = plan };
 
+	remember_kept(&book);
 	if (!f->active)
 		return false;
 	book.settled = f->active->settled;

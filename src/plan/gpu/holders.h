@@ -2,7 +2,8 @@
  *
  * Pure. Holders are those whom the kubelet has told of, or, before it has, those in the book of allocations (book.c).
  * Somebody may be missing among them until a kubelet that knows all of its Pods has answered this agent. Not known yet
- * is not absent: what cannot be undone waits. Handing out does not: the book has whom an agent has served.
+ * is not absent: what cannot be undone waits. Handing out does not: the book has whom an agent has served, and before
+ * there is one, Holders are not told as a full state (node/kubelet/holders.h).
  */
 #pragma once
 #include "api/node.h"

@@ -648,6 +648,22 @@ static void decide_all(struct lists *l, uint32_t *ret_served)
 	}
 }
 
+/* Nothing is listed yet: why not, where that may last. */
+static void tell_unknown(struct lists *l)
+{
+	const struct fl_gpu_lists_facts *f = l->facts;
+
+	if (lists_blocked(f))
+		lists_look_at_dirs(l);
+	else if (f->state_known && !f->holders_known)
+		lists_moment(l, "HoldersUnknown",
+			     "GPUs may be held by Pods that another plugin has served, and the kubelet has not told "
+			     "yet by which: mount its directory pod-resources if it is missing");
+	else
+		return;
+	lists_tell(l, 0);
+}
+
 void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_lists_facts *facts = facts_;
@@ -658,11 +674,8 @@ void fl_gpu_lists_plan(const void *facts_, struct fl_plan *plan)
 
 	if (!facts->settings || !facts->driver || !begin(&l))
 		return;
-	if (!facts->state_known || !facts->specs_known || !facts->sockets_known) {
-		if (lists_blocked(facts)) {
-			lists_look_at_dirs(&l);
-			lists_tell(&l, 0);
-		}
+	if (!facts->state_known || !facts->specs_known || !facts->sockets_known || !facts->holders_known) {
+		tell_unknown(&l);
 		return;
 	}
 	choose_ways(&l);

@@ -38,7 +38,7 @@
 	X(ONE, fl_host, host, "host") \
 	X(ALL, fl_card, cards, card_len) \
 	X(MAYBE_ALL, fl_health, health, health_len) \
-	X(ALL, fl_holder, holders, holder_len) \
+	X(MAYBE_ALL, fl_holder, holders, holder_len) \
 	X(ALL, fl_resource, resources, resource_len) /* as they are served now */ \
 	X(MAYBE_ALL, fl_plugin_socket, sockets, socket_len) \
 	X(MAYBE_ALL, fl_cdi_spec, specs, spec_len) \
@@ -48,6 +48,7 @@
 	X(MAYBE_ALL, fl_device_class, classes, class_len) \
 	X(TOLD, fl_health, state_known) /* Health comes last of what the state directory keeps */ \
 	X(TOLD, fl_cdi_spec, specs_known) \
+	X(TOLD, fl_holder, holders_known) \
 	X(TOLD, fl_plugin_socket, sockets_known) \
 	X(TOLD, fl_device_class, classes_known) /* else the names that they claim are those of `claims` */ \
 	X(KNOWN, fl_memo, memo_known) \

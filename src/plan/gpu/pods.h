@@ -22,6 +22,7 @@
 	X(MAYBE_ALL, fl_own_pod, pods, pod_len) /* only those that Failed, while `watch` says so */ \
 	X(KNOWN, fl_own_pod, failed_known) /* those that Failed are known */ \
 	X(ALL, fl_booking, bookings, booking_len) /* the book */ \
+	X(MAYBE_ONE, fl_memo, kept, FL_BOOK_MEMO) /* once it was complete */ \
 	X(ALL, fl_holder, holders, holder_len) \
 	X(ALL, fl_health, healths, health_len) \
 	X(ALL, fl_card, cards, card_len) \
@@ -31,7 +32,8 @@
 	X(WALL, wall)
 FL_FACTS(fl_gpu_pods_facts, FL_GPU_PODS_FACTS, bool all_known; /* all Pods of this node are */);
 
-extern const struct fl_owner fl_gpu_book_owner, fl_gpu_refused_owner, fl_gpu_evict_owner, fl_gpu_pod_watch_owner;
+extern const struct fl_owner fl_gpu_book_owner, fl_gpu_book_memo_owner, fl_gpu_refused_owner, fl_gpu_evict_owner,
+	fl_gpu_pod_watch_owner;
 void fl_gpu_pods_plan(const void *facts, struct fl_plan *plan);
 
 /* Is a refused eviction told by an Event (EvictionRefused) on its Pod? `throttled`: by status 429, which is how a
