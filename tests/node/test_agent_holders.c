@@ -239,7 +239,7 @@ static bool daemon_stays_for_the_pod(struct world *w, int pid)
 
 static bool daemon_stays_for_anybody(struct world *w, int pid)
 {
-	return daemon_stays(w, pid, STOPS "the kubelet has not told yet who does");
+	return daemon_stays(w, pid, STOPS "the kubelet has not listed yet who does");
 }
 
 static bool daemon_has_ended(struct world *w, int pid)

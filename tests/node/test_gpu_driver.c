@@ -210,7 +210,7 @@ static const struct {
 	const char *says, *wrong, *right;
 } troubles[] = {
 	{ "its fabric cannot be reached", "fabric 1 completed 1 16", "fabric 1 completed 1 0" },
-	{ "a row of memory could not be replaced", "remap 1 0 0 0 1", "remap 1 0 0 0 0" },
+	{ "a row of memory could not be remapped", "remap 1 0 0 0 1", "remap 1 0 0 0 0" },
 };
 
 static bool is_unclean(struct gpu_rig *rig, int gpu)

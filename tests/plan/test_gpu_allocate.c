@@ -164,7 +164,7 @@ static const struct {
 	  INVALID "device GPU-a is not healthy: XID 79: reboot the node", FL_E_RETRY },
 	{ "one of two is sick: neither is handed out",
 	  HEAD "ways: [cdi-cri]\nunits: [{id: GPU-a, healthy: true}, {id: GPU-b}]", "GPU-a GPU-b",
-	  INVALID "device GPU-b is not healthy: nothing more is known; see the node's conditions", FL_E_RETRY },
+	  INVALID "device GPU-b is not healthy: cause unknown; see the node's conditions", FL_E_RETRY },
 	{ "one that is listed for its holder only",
 	  HEAD "ways: [cdi-cri]\nunits: [{id: GPU-a, healthy: true, leaving: true, why: 'it went to another pool'}]",
 	  "GPU-a", INVALID "device GPU-a is leaving: it went to another pool", FL_E_RETRY },

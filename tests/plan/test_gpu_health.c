@@ -39,15 +39,14 @@ static const struct {
 	{ "a GPU that fell off the bus, with who holds it", READY, FINE, XID("79"), "", HELD, "recoveryChecks: 11",
 	  A ": Unhealthy Xid79 since 100, warned: XID 79: the GPU has fallen off the bus: drain the node and reboot "
 	    "it; "
-	    "if it comes again, drain the node and have the GPU looked at by its vendor; it may have to be replaced; "
+	    "if it recurs, drain the node and have the vendor check the GPU; it may need replacement; "
 	    "held by team/job\n" },
 	{ "an XID that asks for a look is a suspicion", READY, SOON, XID("32"), WAS("Healthy", ""), "", "",
-	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the GPU: nothing, unless "
-	    "it "
-	    "comes again: then reset the GPU when nobody uses it: fairlead pause reset && "
+	  A ": Suspect Xid32 since 100, warned: XID 32: a broken stream of commands reached the GPU: nothing; if it "
+	    "recurs, reset the GPU when no process uses it: fairlead pause reset && "
 	    "nvidia-smi -r -i " A "; fairlead resume\nagain at 130\n" },
 	{ "an XID that nobody knows is a suspicion", READY, SOON, XID("999"), WAS("Healthy", ""), "", "",
-	  A ": Suspect Xid999 since 100, warned: XID 999: the GPU has reported something that is not known here: look "
+	  A ": Suspect Xid999 since 100, warned: XID 999: the GPU has reported an unknown XID: look "
 	    "the number up in NVIDIA's list of XIDs; ignore it with --disable-health-checks if it is harmless\n"
 	    "again at 130\n" },
 	{ "a suspicion that stays is none any more", READY, SOON, XID("32"),
@@ -94,11 +93,10 @@ static const struct {
 	  WAS("Unhealthy", "cause: Xid79"), "", "",
 	  "gone Fault " A "/xid-79\n" A ": Healthy since 100 returned 100, told\n" },
 	{ "it proves itself first", READY, SOON, "", WAS("Unhealthy", "cause: Xid79"), "", "",
-	  A ": Recovering Xid79 since 100, warned: coming back after Xid79: it comes back by itself when it has been "
-	    "well "
-	    "for long enough\n" },
+	  A ": Recovering Xid79 since 100, warned: recovering after Xid79: it recovers when it has been healthy for "
+	    "long enough\n" },
 	{ "two returns are apart", READY, FINE, "", WAS("Unhealthy", "cause: Lost\nreturned: 80000000000"), "", "",
-	  A ": Recovering Lost since 100 returned 80, warned: coming back after Lost: *\nagain at 110\n" },
+	  A ": Recovering Lost since 100 returned 80, warned: recovering after Lost: *\nagain at 110\n" },
 	{ "two returns that are apart", READY, FINE, "", WAS("Recovering", "cause: Lost\nreturned: 70000000000"), "",
 	  "",
 	  A ": Healthy since 100 returned 100, told\n" },
@@ -116,7 +114,7 @@ static const struct {
 	    A ": Healthy since 100 returned 100, told\n" },
 	{ "a driver's wish holds it back, however clean its looks", READY, FINE "recovery: Reset\n", XID("48"),
 	  WAS("Unhealthy", "cause: Xid48"), "", "",
-	  A ": Unhealthy NeedsReset since 100, warned: the driver wants it reset: *\n" },
+	  A ": Unhealthy NeedsReset since 100, warned: the driver requests a reset: *\n" },
 	{ "a fabric that is broken holds a report, however many looks were counted", READY,
 	  FINE "fabric: {state: 3, health: 16}\n", XID("48"), WAS("Unhealthy", "cause: Xid48"), "", "",
 	  A ": Unhealthy FabricUnhealthy since 100, warned: *\n" },
@@ -124,8 +122,8 @@ static const struct {
 	  WAS("Unhealthy", "cause: NeedsReset"), "", "", A ": Recovering NeedsReset since 100, warned: *\n" },
 	{ "memory that went bad holds it back until the row is replaced", READY, FINE "remapPending: true\n", XID("48"),
 	  WAS("Unhealthy", "cause: Xid48"), "", "",
-	  "gone Fault " A "/xid-48\n" A ": Unhealthy Xid48 since 50, warned: its memory had an error that could not be "
-	  "corrected, and a reset is to replace the row: drain the Pods that hold it, then "
+	  "gone Fault " A "/xid-48\n" A ": Unhealthy Xid48 since 50, warned: its memory had an uncorrectable error: a "
+	  "reset remaps the row: drain the Pods that hold it, then "
 	  "fairlead pause reset && nvidia-smi -r -i " A "; fairlead resume\n" },
 	{ "also for an agent that comes later, and has no report", READY, FINE "remapPending: true\n", "",
 	  WAS("Recovering", "cause: Ecc"), "", "", A ": Unhealthy Ecc since 100, warned: *\n" },
@@ -138,28 +136,27 @@ static const struct {
 	  FINE "recovery: None\n", XID("48"), WAS("Unhealthy", "cause: Xid48"), "", "",
 	  "gone Fault " A "/xid-48\n" A ": Healthy since 100 returned 100, told\n" },
 	{ "a driver's wish is bad news", READY, FINE "recovery: Reset\n", XID("48"), WAS("Healthy", ""), "", "",
-	  A ": Unhealthy NeedsReset since 100, warned: the driver wants it reset: *\n" },
+	  A ": Unhealthy NeedsReset since 100, warned: the driver requests a reset: *\n" },
 	{ "the node is to be rebooted", READY, FINE "recovery: Reboot\n", "", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy NeedsReboot since 100, warned: the driver wants the node rebooted: *\n" },
+	  A ": Unhealthy NeedsReboot since 100, warned: the driver requests a reboot of the node: *\n" },
 	{ "traffic between GPUs is to end", READY, FINE "recovery: DrainP2P\n", "", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy NeedsDrain since 100, warned: the driver wants traffic between GPUs to end: *\n" },
+	  A ": Unhealthy NeedsDrain since 100, warned: the driver requests that traffic between GPUs end: *\n" },
 	{ "drain and reset", READY, FINE "recovery: DrainAndReset\n", "", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy NeedsDrainAndReset since 100, warned: the driver wants it drained and reset: *\n" },
+	  A ": Unhealthy NeedsDrainAndReset since 100, warned: the driver requests a drain and a reset: *\n" },
 	{ "an IMEX domain is not the GPU", READY, FINE "recovery: RecoverIMEX\n", "", WAS("Healthy", ""), "", "",
-	  A ": Healthy since 50, told: its IMEX domain needs recovery; work on this node alone is not concerned\n" },
+	  A ": Healthy since 50, told: its IMEX domain needs recovery; work within this node is not affected\n" },
 
 	{ "it hangs", READY, "metadata: {name: " A "}\nanswer: Hung\n", "", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy Hung since 100, warned: it does not answer the driver: it is asked again by itself; if it "
-	    "stays "
-	    "so, drain the node and reboot it\n" },
+	  A ": Unhealthy Hung since 100, warned: it does not answer the driver: the agent checks it again; if it "
+	    "still hangs, drain the node and reboot it\n" },
 	{ "it answers with errors", READY, "metadata: {name: " A "}\nanswer: Fails\nmessage: error 999\n", "",
 	  WAS("Healthy", ""), "", "", A ": Suspect Fails since 100, warned: error 999: *\nagain at 130\n" },
 	{ "a memory error was reported", READY, SOON,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Ecc\ncount: 1\nlast: 1\n",
-	  WAS("Healthy", ""), "", "", A ": Unhealthy Ecc since 100, warned: its memory had an error *\n" },
+	  WAS("Healthy", ""), "", "", A ": Unhealthy Ecc since 100, warned: its memory had an uncorrectable error*\n" },
 	{ "memory errors were counted while nobody heard of them", READY, SOON "eccUncorrected: 3\n", "",
 	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "",
-	  A ": Unhealthy Ecc since 100, warned: its memory had an error *\n" },
+	  A ": Unhealthy Ecc since 100, warned: its memory had an uncorrectable error*\n" },
 	{ "of which the next look knows", READY, SOON "eccUncorrected: 3\n", "",
 	  WAS("Unhealthy", "cause: Ecc\nidentity: {uuid: GPU-a, eccUncorrected: 3}"), "", "",
 	  A ": Recovering Ecc since 100, warned: *\n" },
@@ -178,18 +175,18 @@ static const struct {
 	{ "nor is it looked at where nothing is", READY, SOON "eccUncorrected: 3\n", "",
 	  WAS("Healthy", "identity: {uuid: GPU-a, eccUncorrected: 2}"), "", "healthChecks: false",
 	  A ": Healthy since 50, told\n" },
-	{ "the driver says that it cannot be used", READY, SOON,
+	{ "the driver reports it as unavailable", READY, SOON,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Unavailable\ncount: 1\nlast: 1\n", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy Unavailable since 100, warned: the driver says that it cannot be used: *\n" },
+	  A ": Unhealthy Unavailable since 100, warned: the driver reports it as unavailable: *\n" },
 	{ "a wish of the driver was reported", READY, SOON,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Recovery\ncount: 1\nlast: 1\n", WAS("Healthy", ""), "", "",
-	  A ": Suspect Recovery since 100, warned: the driver wants something done about it: *\nagain at 130\n" },
-	{ "a row of memory could not be replaced", READY, FINE "remapFailed: true\n", "", WAS("Healthy", ""), "", "",
-	  A ": Unhealthy RowRemapFailed since 100, warned: a row of its memory could not be replaced: *\n" },
+	  A ": Suspect Recovery since 100, warned: the driver requests a recovery action: *\nagain at 130\n" },
+	{ "a row of memory could not be remapped", READY, FINE "remapFailed: true\n", "", WAS("Healthy", ""), "", "",
+	  A ": Unhealthy RowRemapFailed since 100, warned: a row of its memory could not be remapped: *\n" },
 	{ "a row that will be replaced is a word, and no fault", READY, FINE "remapPending: true\n", "",
 	  WAS("Healthy", ""), "", "",
-	  A ": Healthy since 50, told: a row of its memory is replaced at the next reset: reset it when nobody uses "
-	    "it\n" },
+	  A ": Healthy since 50, told: a row of its memory is remapped at the next reset: reset it when no process "
+	    "uses it\n" },
 
 	{ "a fabric that is not there yet", READY, FINE "fabric: {state: 2}\n", "", "", "", "",
 	  A ": Suspect FabricNotReady since 100, warned: it has not joined its NVLink fabric yet: *\n" },
@@ -238,8 +235,8 @@ static const struct {
 	  A ": Healthy DriverSick since 91, told\nagain at 101\n" },
 	{ "a driver that fails for longer than a child's replacement takes", SICK, FINE, "",
 	  WAS_SICK("Healthy", "90"), HELD, "",
-	  A ": Unhealthy DriverSick since 100, warned: its driver fails as a whole: error 999: it is tried again by "
-	    "itself; *; held by team/job\n" },
+	  A ": Unhealthy DriverSick since 100, warned: its driver fails as a whole: error 999: the agent "
+	    "retries; *; held by team/job\n" },
 	{ "which nobody answers for", SICK, "metadata: {name: " A "}\nanswer: Unasked\n", "", WAS_SICK("Healthy", "90"),
 	  "", "", A ": Unhealthy DriverSick since 100, warned: *\n" },
 	{ "and goes on", SICK, FINE, "", WAS_SICK("Unhealthy", "99"), "", "",
@@ -332,7 +329,7 @@ static void print_health(const struct fl_want *want, struct fl_buf *out)
 	/* An Event needs words also where all is well, and they are always the same. */
 	if (!condition->message.len)
 		fl_buf_str(out, FL_S(" without a message"));
-	else if (!fl_str_eq(condition->message, FL_S("answers, and no fault is left")))
+	else if (!fl_str_eq(condition->message, FL_S("answers, no fault left")))
 		fl_buf_printf(out, ": %.*s", FL_ARG(condition->message));
 	fl_buf_char(out, '\n');
 	/* Reason and state say the same. */
@@ -407,7 +404,7 @@ static const struct {
 	  WAS("Healthy", BROKE("2", "1") RETURNED), HELD, DAMPED,
 	  A ": Unhealthy Lost since 100 broke 3/2 at 100 returned 99, warned, flapping: break count 3, one "
 	    "less after each 10m0s without a break: it is handed out again after 1m0s without a fault: "
-	    "fairlead_gpu_faults_total counts its faults; if it goes on, drain the node, reset the GPU or have it "
+	    "fairlead_gpu_faults_total counts its faults; if it continues, drain the node, reset the GPU or have it "
 	    "replaced; held by team/job\nagain at 130\n" },
 	{ "each relapse doubles the wait", LOST, "", WAS("Healthy", BROKE("3", "2") RETURNED), "", DAMPED,
 	  A ": Unhealthy Lost since 100 broke 4/3 at 100 returned 99, warned" BROKEN("4", "2m0s") "\nagain at 130\n" },
@@ -418,7 +415,7 @@ static const struct {
 	    BROKEN("more than 10", "10m0s") "\nagain at 130\n" },
 
 	{ "it is not back yet, and was well by a look", SOON, "", SINCE("Unhealthy", "95", BROKE("2", "0")), "", DAMPED,
-	  A ": Recovering Lost since 100 broke 2/0 at 95 well, warned: coming back after Lost: *\n" },
+	  A ": Recovering Lost since 100 broke 2/0 at 95 well, warned: recovering after Lost: *\n" },
 	{ "so that it breaks again, which is no relapse", LOST, "",
 	  SINCE("Recovering", "98", BROKE("2", "0") "well: true\n"),
 	  "", DAMPED, A ": Unhealthy Lost since 100 broke 3/0 at 100, warned" BROKEN("3", "1m0s") "\nagain at 130\n" },
@@ -622,9 +619,9 @@ TEST(a_look_at_which_something_is_wrong_is_not_clean)
 		{ "nobody has asked it", "metadata: {name: " A "}\nanswer: Unasked\n", false },
 		{ "it is lost", "metadata: {name: " A "}\nanswer: Lost\n", false },
 		{ "it answers with errors", "metadata: {name: " A "}\nanswer: Fails\n", false },
-		{ "the driver wants it reset", FINE "recovery: Reset\n", false },
+		{ "the driver requests a reset", FINE "recovery: Reset\n", false },
 		{ "its IMEX domain is not the GPU", FINE "recovery: RecoverIMEX\n", true },
-		{ "a row of memory could not be replaced", FINE "remapFailed: true\n", false },
+		{ "a row of memory could not be remapped", FINE "remapFailed: true\n", false },
 		{ "a row that will be replaced is no fault by itself", FINE "remapPending: true\n", true },
 		{ "it has not joined its fabric yet, which is no sickness", FINE "fabric: {state: 2}\n", true },
 		{ "it could not join its fabric", FINE "fabric: {state: 3, status: 999}\n", false },

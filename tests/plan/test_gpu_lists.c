@@ -63,7 +63,7 @@ static const struct {
 	  "--unpooled=true, or name GPUs with --pool\n" },
 	{ "row 8: without libcuda nothing is advertised, and the condition names where it was looked for", ON, TWO,
 	  WELL2, "", "", SPEC, "no libcuda", READY,
-	  "GPUsReady: False LibrariesMissing: libcuda.so.1, without which no program can use a GPU, is in none of "
+	  "GPUsReady: False LibrariesMissing: libcuda.so.1, which every GPU program needs, is in none of "
 	  "/usr/lib64 below '/drv': install the driver's libraries of this version, or name their root by "
 	  "--driver-root*\n" },
 	{ "row 8: nor as device nodes", ON "deviceListStrategy: [device-specs]\n", TWO, WELL2, "", "", "", "no libcuda",
@@ -199,7 +199,7 @@ static const struct {
 	{ "a GPU that comes later waits alone", ON, TWO, WELL1, "", SERVED(U("1")), SPEC, "",
 	  READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 250) GPU-2 (GPU-2, near 250 0) unhealthy: it has not "
-	    "been checked yet: it takes a moment\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
+	    "been checked yet: wait a moment\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 
 	{ "while the driver starts anew the list stays, as healthy as its GPUs", ON,
 	  "---\nmetadata: {name: '0000:01:00.0'}\nanswer: Unasked\n---\nmetadata: {name: '0000:02:00.0'}\nanswer: "
@@ -250,7 +250,7 @@ static const struct {
 	  "nvidia.com/gpu cdi-cri: GPU-2 (GPU-2, near 0)\nGPUsReady: True Ready: 2 GPUs, 3 resources\n" },
 	{ "MIG mixed: a GPU without parts is told", ON "migStrategy: mixed\n", CARD("1", "mig: true\n"), WELL2, "", "",
 	  SPEC,
-	  "", READY, "GPUsReady: False NoPartitions: GPU 0000:01:00.0 is in MIG mode and has no partitions: *\n" },
+	  "", READY, "GPUsReady: False NoPartitions: GPU 0000:01:00.0 is in MIG mode and has no MIG devices: *\n" },
 	{ "MIG single: GPUs where none is cut", ON "migStrategy: single\n", CARD("1", ""), WELL2, "", "", SPEC, "",
 	  READY, "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "MIG single: parts are the GPUs", ON "migStrategy: single\n",
@@ -277,23 +277,23 @@ static const struct {
 	{ "a pool of parts that there are not",
 	  "pools: [{resource: p.io/a, cards: [all], unit: MIG, migProfile: 7g}]\n", CUT,
 	  WELLCUT, "", "", SPEC, "", READY,
-	  "GPUsReady: False PoolMisconfigured: GPU 0000:01:00.0 of p.io/a has no partition 7g: create some\n" },
+	  "GPUsReady: False PoolMisconfigured: GPU 0000:01:00.0 of p.io/a has no MIG device 7g: create some\n" },
 	{ "a pool of GPUs that are cut", "pools: [{resource: p.io/a, cards: [all]}]\n", CUT, WELLCUT, "", "", SPEC, "",
 	  READY,
-	  "GPUsReady: False PoolMisconfigured: GPU 0000:01:00.0 of p.io/a is in MIG mode: switch it off, or serve "
-	  "partitions\n" },
+	  "GPUsReady: False PoolMisconfigured: GPU 0000:01:00.0 of p.io/a is in MIG mode: disable MIG, or serve "
+	  "MIG devices\n" },
 
 	{ "I3: a device that is gone stays in the list while somebody holds it", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
-	  "somebody holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
+	  "a Pod holds it; it is over when t/j has ended\nGPUsReady: True Ready: 1 GPU, 1 resource\n" },
 	{ "and when it is gone for good, the Node tells of it", ON, CARD("1", ""),
 	  WELL1 "---\nmetadata: {name: '0000:02:00.0'}\ncard: '0000:02:00.0'\nstate: Unhealthy\ncause: Gone\n"
 	  "identity: {uuid: GPU-2}\nstatus: {conditions: [{type: Healthy, status: 'False', reason: Gone, "
 	  "message: not there, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n",
 	  HOLD("nvidia.com/gpu", "GPU-2"), SERVED(U("1") "," U("2")), SPEC, "", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0 10) GPU-2 (GPU-2) leaving: it is listed only because "
-	  "somebody holds it; it is over when t/j has ended\n"
+	  "a Pod holds it; it is over when t/j has ended\n"
 	  "GPUsReady: False GPUsUnhealthy: GPU-2 (GPU 0000:02:00.0): Gone: not there\n" },
 	{ "also when we have just started and know of it from its holder alone", ON, CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "GPU-9"), "", SPEC, "", READY,
@@ -359,7 +359,7 @@ static const struct {
 	{ "I1: a GPU that is held whole is not shared meanwhile",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
 	  TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1") "," U("2")), SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: it is held as it was handed out before; it is over when t/j "
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: a Pod holds it as it was allocated before; it is over when t/j "
 	    "has "
 	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "a share that is held is listed, though there are fewer now",
@@ -375,8 +375,8 @@ static const struct {
 	{ "CDI is off: nothing, where that was asked for", ON "withoutCDI: refuse\n", CARD("1", ""), WELL2, "", "", "",
 	  "off",
 	  READY,
-	  "nvidia.com/gpu refused: GPU-1 (GPU-1, near 0)\nGPUsReady: False CDIOff: *; until then nothing is handed "
-	    "out\n" },
+	  "nvidia.com/gpu refused: GPU-1 (GPU-1, near 0)\nGPUsReady: False CDIOff: *; until then no GPU is "
+	    "advertised\n" },
 	{ "it is unknown whether CDI is on: GPUs are handed out, and it is said", ON, CARD("1", ""), WELL1, "", "",
 	  SPEC, "unknown", READY,
 	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1, near 0)\nGPUsReady: False RuntimeUnknown: it is unknown whether "
@@ -725,7 +725,7 @@ TEST(what_comes_beside_cards_waits_for_its_file)
 	"lastTransitionTime: '2026-01-01T00:00:00Z'}, {type: GPUConfigApplied, status: 'False', " \
 	"reason: PartlyIgnored, message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n"
 #define BEGUN ON "started: 100000000000\n"
-#define SOON(n) "GPU-" n " is not in the CDI file yet: it is written in a moment"
+#define SOON(n) "GPU-" n " is not in the CDI file yet: the agent writes it in a moment"
 #define KEPT "GPUsReady: True Ready: as it was\n"
 #define MANY \
 	CARD("1", "") CARD("2", "") CARD("3", "") CARD("4", "") CARD("5", "") CARD("6", "")

@@ -26,7 +26,7 @@
 	"container: c\n"
 #define UNTOLD \
 	"MPSReady False MPSStops: the MPS daemon of nvidia.com/gpu stops when no Pod holds a share: the kubelet has " \
-	"not told yet who does\n"
+	"not listed yet who does\n"
 #define HOST "metadata: {name: host}\nversion: '5'\nlayout: a\nseen: 5/a\nroot: /\n"
 #define PROGRAMS "paths: [{what: Binary, path: /usr/bin/nvidia-smi}, {what: Binary, path: " \
 		 "/usr/bin/nvidia-cuda-mps-control}]\n"
@@ -60,15 +60,15 @@ static const struct {
 	  "MPSReady False MPSDaemon: nvidia.com/gpu: it has ended*\n" },
 	{ "back, and watched until it has been fine three times", ON, TAKEN,
 	  DAEMON("Ready") SET "fails: 1\nclean: 2\n", "",
-	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 sick: the MPS control daemon is back, and is "
-	  "watched for a moment\nMPSReady False MPSRecovers*\n" },
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 sick: the MPS control daemon is back; the "
+	  "agent checks it for a moment\nMPSReady False MPSRecovers*\n" },
 	{ "fine: healthy", ON, TAKEN, DAEMON("Ready") SET "fails: 1\nclean: 3\n", "",
 	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy returned 60000000000\n"
 	  "MPSReady True Ready*\n" },
 	{ "not twice within recoveryWait",
 	  ON, TAKEN, DAEMON("Ready") SET "fails: 2\nclean: 3\nreturned: 40000000000\n", "",
 	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 returned 40000000000 sick: the MPS control "
-	  "daemon is back, and is watched for a moment\nMPSReady False MPSRecovers*\nat 70000000000\n" },
+	  "daemon is back; the agent checks it for a moment\nMPSReady False MPSRecovers*\nat 70000000000\n" },
 	{ "what is healthy stays so", ON, TAKEN, DAEMON("Ready") SET "fails: 2\nclean: 0\nhealthy: true\n", "",
 	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready*\n" },
 	{ "a client's fault makes all shares sick, and the daemon stays", ON, TAKEN,

@@ -16,7 +16,7 @@
 #define WRONG \
 	"{type: GPUConfigApplied, status: 'False', reason: PoolMisconfigured, message: x, " \
 	"lastTransitionTime: '2026-01-01T00:00:00Z'}"
-#define TAKEN "True Applied: what was given is in force"
+#define TAKEN "True Applied: the settings are applied"
 #define MIS "False PoolMisconfigured: "
 
 static const struct {
@@ -129,7 +129,7 @@ TEST(why_a_device_is_not_allocatable_is_explained)
 		said++;
 		CHECK_STR(one->reason, "Leaving");
 		CHECK_STR(one->message,
-			  "GPU-1: it is held as it was handed out before; it is over when t/j has ended");
+			  "GPU-1: a Pod holds it as it was allocated before; it is over when t/j has ended");
 	}
 	CHECK_INT(said, 1);
 }

@@ -329,7 +329,7 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	       FL_ARG(settings.message.len ? settings.message :
 		      choice.waits         ? settings.waits :
 		      settings.untaken.len ? settings.untaken :
-					     FL_S("what was given is in force")));
+					     FL_S("the settings are applied")));
 }
 
 static const struct fl_watched watches[] = {

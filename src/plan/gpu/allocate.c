@@ -25,7 +25,7 @@ static int no_memory(struct fl_err *err)
 static int check_unit(const struct fl_resource *resource, const struct fl_unit *unit, struct fl_str id,
 		      struct fl_err *err)
 {
-	struct fl_str why = unit->why.len ? unit->why : FL_S("nothing more is known; see the node's conditions");
+	struct fl_str why = unit->why.len ? unit->why : FL_S("cause unknown; see the node's conditions");
 
 	if (unit->leaving)
 		return fl_fail(err, FL_E_RETRY, "invalid allocation request for \"%.*s\": device %.*s is leaving: %.*s",

@@ -170,7 +170,7 @@ static void drop_extra(struct cdi *c, enum fl_extra which)
 			fl_want_gone(c->plan, FL_REF(&fl_cdi_spec_kind, spec));
 		else
 			fl_say(c->plan, FL_REF(&fl_cdi_spec_kind, spec), "Kept",
-			       "it is switched off and goes when no Pod has a GPU: one of them may have it");
+			       "it is disabled; the agent removes it when no Pod has a GPU, as one of them may use it");
 	}
 }
 

@@ -1,5 +1,5 @@
-/* cdi_in.h - the CDI files while they are made: which devices are in them (cdi.c), under which names that
- * containers hold (cdi_names.c), what each brings (cdi_edits.c), and the files that are ours (cdi_files.c).
+/* cdi_in.h - building the CDI files: their devices (cdi.c), names that containers hold (cdi_names.c), the container
+ * edits of each device (cdi_edits.c), and which files are ours (cdi_files.c).
  */
 #pragma once
 #include "plan/gpu/cdi.h"
@@ -7,42 +7,42 @@
 struct cdi {
 	const struct fl_gpu_cdi_facts *facts;
 	struct fl_plan *plan;
-	const struct fl_cdi_spec *old;         /* of ours, as it is; NULL: there is none */
+	const struct fl_cdi_spec *old;         /* our present file; NULL: there is none */
 	struct fl_cdi_spec spec;
-	uint32_t room;                         /* of its devices */
-	bool gids;                             /* may groups of device nodes be given? */
+	uint32_t room;                         /* for devices in it */
+	bool gids;                             /* groups of device nodes may be written */
 };
 
-/* A device, unless one of that name is in. */
+/* Adds a device unless the file has one of that name. */
 void cdi_put_device(struct cdi *c, struct fl_str name, const struct fl_cdi_edits *edits);
 
 /* ---- cdi_names.c ---- */
 bool cdi_is_uuid(struct fl_str name);
-/* May a container hold that device? May one hold any card, or a part of one? */
+/* Whether a container may hold that device; whether one may hold any GPU or MIG device. */
 bool cdi_held(const struct cdi *c, struct fl_str name);
 bool cdi_any_held(const struct cdi *c);
-/* Names that are held and whose device is gone: indexes before the cards that are there, all others after them. */
+/* Add held names whose device is gone: indexes before the present GPUs, all other names after them. */
 void cdi_keep_indexes(struct cdi *c);
 void cdi_keep_names(struct cdi *c);
 
 /* ---- cdi_edits.c ---- */
 bool cdi_has_flag(const struct cdi *c, enum fl_cdi_flag flag);
 bool cdi_runs(const struct cdi *c, enum fl_hook_part part);
-/* A hook of ours with room for so many arguments more; NULL: no memory. */
+/* A hook of ours with room for `args` more arguments; NULL: no memory. */
 struct fl_cdi_hook *cdi_hook_begin(struct cdi *c, struct fl_cdi_edits *edits, uint32_t args);
-/* Room for so many nodes, then each; false: no memory. */
+/* Makes room for `count` nodes, which cdi_put_node() and cdi_put_path() then add; false: no memory. */
 bool cdi_nodes_begin(struct cdi *c, struct fl_cdi_edits *edits, uint32_t count);
 void cdi_put_node(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_host_node *from);
 void cdi_put_path(struct cdi *c, struct fl_cdi_edits *edits, const struct fl_host_path *path);
-/* What every card brings. */
+/* The edits that every GPU needs. */
 void cdi_put_common(struct cdi *c);
 
 /* ---- cdi_files.c ---- */
-/* May groups be given, after the settings and what the runtime can read? */
+/* Whether groups may be written: the settings allow it and the runtime can read them. */
 bool cdi_gids_allowed(const struct cdi *c);
-/* The lowest version that has all of it. */
+/* The lowest CDI version that has all fields of the file. */
 struct fl_str cdi_version(const struct fl_cdi_spec *spec);
 struct fl_str cdi_file_name(struct fl_plan *plan, struct fl_str kind);
-/* Files of ours beside that one: what containers get beside cards, and those of another kind, which go. */
+/* Our other files: those of extra devices, and those of another kind, which are removed. */
 void cdi_put_extras(struct cdi *c);
 void cdi_sweep(struct cdi *c, struct fl_str name);

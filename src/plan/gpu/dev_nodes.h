@@ -1,7 +1,7 @@
-/* dev_nodes.h - the condition of device nodes that the agent could not make (GPUDeviceNodesMissing).
+/* dev_nodes.h - the condition about device nodes that the agent could not make (GPUDeviceNodesMissing).
  *
- * Pure. The look at the host makes unified memory's device nodes where they are missing (node/host/scan.h). GPUs are
- * ready without them: only containers in user namespaces need them to be there.
+ * Pure. The scan of the host makes missing device nodes of unified memory (node/host/scan.h). GPUs are ready without
+ * them: only containers in user namespaces need them.
  */
 #pragma once
 #include "api/node.h"

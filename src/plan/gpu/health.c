@@ -100,10 +100,10 @@ static void look_at_answer(const struct fl_card *card, struct verdict *v)
 		return;
 	case FL_CARD_HUNG:
 		worse(v, SURE, true, FL_S("Hung"), why,
-		      "it is asked again by itself; if it stays so, drain the node and reboot it");
+		      "the agent checks it again; if it still hangs, drain the node and reboot it");
 		return;
 	case FL_CARD_FAILS:
-		worse(v, UNSURE, true, FL_S("Fails"), why, "if it stays so, look at nvidia-smi and the kernel's log");
+		worse(v, UNSURE, true, FL_S("Fails"), why, "if it persists, check nvidia-smi and the kernel log");
 		return;
 	case FL_CARD_UNASKED:
 		v->keep = true;
@@ -120,23 +120,23 @@ static void look_at_recovery(const struct fl_card *card, struct verdict *v)
 		return;
 	switch (card->recovery) {
 	case FL_RECOVERY_RESET:
-		worse(v, SURE, true, FL_S("NeedsReset"), FL_S("the driver wants it reset"),
+		worse(v, SURE, true, FL_S("NeedsReset"), FL_S("the driver requests a reset"),
 		      "drain the Pods that hold it, then " FL_GPU_RESET);
 		return;
 	case FL_RECOVERY_REBOOT:
-		worse(v, SURE, true, FL_S("NeedsReboot"), FL_S("the driver wants the node rebooted"),
+		worse(v, SURE, true, FL_S("NeedsReboot"), FL_S("the driver requests a reboot of the node"),
 		      "drain the node and reboot it");
 		return;
 	case FL_RECOVERY_DRAIN_P2P:
-		worse(v, SURE, true, FL_S("NeedsDrain"), FL_S("the driver wants traffic between GPUs to end"),
+		worse(v, SURE, true, FL_S("NeedsDrain"), FL_S("the driver requests that traffic between GPUs end"),
 		      "end the Pods that use several GPUs of this node");
 		return;
 	case FL_RECOVERY_DRAIN_RESET:
-		worse(v, SURE, true, FL_S("NeedsDrainAndReset"), FL_S("the driver wants it drained and reset"),
+		worse(v, SURE, true, FL_S("NeedsDrainAndReset"), FL_S("the driver requests a drain and a reset"),
 		      "drain the node, then " FL_GPU_RESET);
 		return;
 	case FL_RECOVERY_IMEX:
-		v->note = FL_S("its IMEX domain needs recovery; work on this node alone is not concerned");
+		v->note = FL_S("its IMEX domain needs recovery; work within this node is not affected");
 		return;
 	case FL_RECOVERY_NONE:
 	case FL_RECOVERY_COUNT_:
@@ -162,14 +162,14 @@ static bool memory_went_bad(const struct fl_health *before)
 static void look_at_memory(const struct fl_card *card, const struct fl_health *before, struct verdict *v)
 {
 	if (card->remap_failed)
-		worse(v, SURE, true, FL_S("RowRemapFailed"), FL_S("a row of its memory could not be replaced"),
+		worse(v, SURE, true, FL_S("RowRemapFailed"), FL_S("a row of its memory could not be remapped"),
 		      "drain the node and have the GPU replaced");
 	else if (card->remap_pending && before && memory_went_bad(before))
 		worse(v, SURE, true, before->cause,
-		      FL_S("its memory had an error that could not be corrected, and a reset is to replace the row"),
+		      FL_S("its memory had an uncorrectable error: a reset remaps the row"),
 		      "drain the Pods that hold it, then " FL_GPU_RESET);
 	else if (card->remap_pending)
-		v->note = FL_S("a row of its memory is replaced at the next reset: reset it when nobody uses it");
+		v->note = FL_S("a row of its memory is remapped at the next reset: reset it when no process uses it");
 }
 
 /* The mask has two bits for each question: 1 is yes, 2 is no. */
@@ -192,18 +192,18 @@ static void look_at_fabric(const struct fl_card *card, struct verdict *v)
 	}
 	if (fabric->status)
 		worse(v, SURE, true, FL_S("FabricFailed"), FL_S("it could not join its NVLink fabric"),
-		      "look at the log of nvidia-fabricmanager, then restart it");
+		      "check the log of nvidia-fabricmanager, then restart it");
 	if (!fabric->has.health)
 		return;
 	if (told(fabric->health, 4) || told(fabric->health, 6))
 		worse(v, SURE, true, FL_S("FabricUnhealthy"), FL_S("its NVLink fabric cannot be reached"),
-		      "look at the switches and the log of nvidia-fabricmanager");
+		      "check the switches and the log of nvidia-fabricmanager");
 	if (setup > 1)
 		worse(v, SURE, true, FL_S("FabricMisconfigured"), FL_S("its NVLink fabric is set up wrongly"),
-		      "look at the fabric's partitions and the log of nvidia-fabricmanager");
+		      "check the fabric's partitions and the log of nvidia-fabricmanager");
 	if (told(fabric->health, 2))
 		worse(v, UNSURE, true, FL_S("FabricRecovers"), FL_S("routes of its NVLink fabric are being repaired"),
-		      "wait; then look at the switches");
+		      "wait; then check the switches");
 	if (told(fabric->health, 0))
 		v->note = FL_S("its NVLink fabric has less bandwidth than it should");
 }
@@ -310,15 +310,15 @@ static void look_at_fault(struct fl_plan *plan, const struct fl_card_fault *faul
 		look_at_xid(plan, fault, v);
 		return;
 	case FL_FAULT_ECC:
-		worse(v, SURE, true, FL_S("Ecc"), FL_S("its memory had an error that could not be corrected"),
+		worse(v, SURE, true, FL_S("Ecc"), FL_S("its memory had an uncorrectable error"),
 		      "drain the Pods that hold it, then " FL_GPU_RESET);
 		return;
 	case FL_FAULT_RECOVERY:
-		worse(v, UNSURE, true, FL_S("Recovery"), FL_S("the driver wants something done about it"),
+		worse(v, UNSURE, true, FL_S("Recovery"), FL_S("the driver requests a recovery action"),
 		      "see its recovery action: nvidia-smi -q");
 		return;
 	case FL_FAULT_UNAVAILABLE:
-		worse(v, SURE, true, FL_S("Unavailable"), FL_S("the driver says that it cannot be used"),
+		worse(v, SURE, true, FL_S("Unavailable"), FL_S("the driver reports it as unavailable"),
 		      "drain the node and reset the GPU, or reboot the node");
 		return;
 	case FL_FAULT_WHAT_COUNT_:
@@ -508,7 +508,7 @@ static void tell_flapping(const struct subject *s, struct fl_ref ref, const stru
 	struct fl_str words = fl_gpu_flap_words(s->plan, s->facts->settings, health, s->facts->now);
 
 	fl_want_condition(s->plan, &fl_gpu_health_owner, ref, FL_EMIT_WARNING, "Flapping", FL_CONDITION_TRUE,
-			  "Flapping", "%.*s: fairlead_gpu_faults_total counts its faults; if it goes on, drain the "
+			  "Flapping", "%.*s: fairlead_gpu_faults_total counts its faults; if it continues, drain the "
 				      "node, reset the GPU or have it replaced%.*s",
 			  FL_ARG(words), FL_ARG(holders));
 }
@@ -551,7 +551,7 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	if (state == FL_HEALTHY) {
 		fl_want_condition(s->plan, &fl_gpu_health_owner, ref, before ? FL_EMIT_NORMAL : FL_EMIT_NOBODY,
 				  "Healthy", FL_CONDITION_TRUE, "Healthy", "%.*s",
-				  FL_ARG(v->note.len ? v->note : FL_S("answers, and no fault is left")));
+				  FL_ARG(v->note.len ? v->note : FL_S("answers, no fault left")));
 		return;
 	}
 	holders = held_by(s);
@@ -561,7 +561,7 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 	fl_want_condition(s->plan, &fl_gpu_health_owner, ref,
 			  flaps && before && before->state != FL_HEALTHY ? FL_EMIT_NOBODY : FL_EMIT_WARNING, "Healthy",
 			  FL_CONDITION_FALSE, fl_plan_printf(s->plan, "%.*s", FL_ARG(v->cause)).p, "%s%.*s%s%.*s%.*s",
-			  state == FL_RECOVERING ? "coming back after " : "", FL_ARG(v->says), remedy.len ? ": " : "",
+			  state == FL_RECOVERING ? "recovering after " : "", FL_ARG(v->says), remedy.len ? ": " : "",
 			  FL_ARG(remedy), FL_ARG(holders));
 	if (flaps)
 		tell_flapping(s, ref, &health, holders);
@@ -573,7 +573,7 @@ static void keep(const struct subject *s, const struct fl_health *before)
 	struct fl_ref ref = { &fl_health_kind, FL_S(""), s->name, FL_S("") };
 
 	if (before)
-		fl_say(s->plan, ref, "Kept", "nothing new is known of it just now: it stays %s",
+		fl_say(s->plan, ref, "Kept", "no new information: it stays %s",
 		       fl_name(&fl_health_state_names, (int)before->state));
 	else
 		fl_say(s->plan, ref, "NotLookedAt", "it has not been checked yet");
@@ -585,8 +585,8 @@ static bool plan_failing(const struct subject *s, const struct verdict *v, const
 {
 	const struct fl_driver *driver = s->facts->driver;
 	struct verdict sick = { .grade = SURE, .cause = FL_S("DriverSick"), .note = v->note,
-				.remedy = "it is tried again by itself; if it stays so, look at nvidia-smi and the "
-					  "kernel's log, then restart the machine" };
+				.remedy = "the agent retries; if it persists, check nvidia-smi and the "
+					  "kernel log, then reboot the node" };
 	bool noted = before && fl_str_eq(before->cause, sick.cause), unhealthy;
 
 	if (!v->failing || !before || (before->state != FL_HEALTHY && !(before->state == FL_UNHEALTHY && noted)))
@@ -617,7 +617,7 @@ static void plan_subject(const struct subject *s)
 	if (state == FL_RECOVERING) {
 		v.cause = before->cause;
 		v.says = before->cause;
-		v.remedy = "it comes back by itself when it has been well for long enough";
+		v.remedy = "it recovers when it has been healthy for long enough";
 	}
 	want(s, state, &v, before);
 }
@@ -641,7 +641,7 @@ static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan
 	bool asked = facts->driver->state == FL_DRIVER_READY && facts->card &&
 		     facts->card->answer == FL_CARD_ANSWERS;
 	const struct verdict gone = { .grade = SURE, .cause = FL_S("Gone"), .says = FL_S("it is not there any more"),
-				      .remedy = "end the Pods that hold it; if it should be there, reboot the node" };
+				      .remedy = "delete the Pods that hold it; if it should be there, reboot the node" };
 
 	for (uint32_t i = 0; i < facts->before_len; i++) {
 		const struct fl_health *before = &facts->before[i];

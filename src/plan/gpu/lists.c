@@ -199,7 +199,7 @@ static void choose_ways(struct lists *l)
 			lists_problem(l, "CDIOff", "%.*s %.*s has CDI off: set enable_cdi in its configuration; %s",
 				      FL_ARG(runtime->runtime), FL_ARG(runtime->version),
 				      s->without_cdi == FL_WITHOUT_CDI_REFUSE ?
-					      "until then nothing is handed out" :
+					      "until then no GPU is advertised" :
 					      "until then containers get device nodes and no libraries");
 		told = true;
 	}
@@ -365,7 +365,7 @@ static void serve_mixed(struct lists *l, const struct fl_card *const *cards, uin
 		}
 		if (!cards[i]->partitions.len)
 			lists_problem(l, "NoPartitions",
-				      "GPU %.*s is in MIG mode and has no partitions: create some, or "
+				      "GPU %.*s is in MIG mode and has no MIG devices: create some, or "
 				      "switch MIG off",
 				      FL_ARG(cards[i]->meta.name));
 		for (uint32_t k = 0; k < cards[i]->partitions.len; k++) {
@@ -614,7 +614,7 @@ static bool decide(struct lists *l, struct list *list)
 		return false;
 	if (!served && (list->soon || l->facts->driver->state == FL_DRIVER_STARTING)) {
 		fl_say(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") }, "Waits",
-		       "for what comes in a moment: the driver's word, the health of its devices and the CDI file");
+		       "for the driver's answer, the health of its devices and the CDI file");
 		return true;
 	}
 	if (!served && (list->waits || l->extras_wait || !host_known(l)) && !anybody_holds(l, list->name)) {

@@ -1,36 +1,42 @@
-/* lists.h - which resources there are on this node, and which devices each has.
+/* lists.h - which resources this node serves, and which devices each has.
  *
- * One name for one card: a card of a pool is the pool's; others are nvidia.com/gpu and nvidia.com/mig-* where the
- * settings say so. A card that somebody holds stays in its list, Unhealthy, until nobody does, and so does a resource
- * that is ours: served now, of a pool, in our own domains, or a name of unpooled cards where those are on. One that is
- * none of these is another plugin's for all that can be known after a restart, and is not registered for its holders.
- * While a card does not answer, or its driver is away, its devices stay in the list, as healthy as Health says; so do
- * those of one that was lost before it was in any list, as far as this agent or what Health remembers knows its UUID. A
- * resource is served when the health of all its devices is known and the CDI file that has them is on the disk, so that
- * nothing flaps at the start, and when it is known which configuration counts; a device that comes to a list, or comes
- * back, waits for its file too. A resource that a DeviceClass claims, or that somebody else's live socket serves, is
- * not served, and that is said on the Node; so is that the container runtime does not tell whether it heeds the CDI
- * names that containers are given. What is understood of the settings and not taken is said there too, by a condition
- * of its own: no card is unready for that. For FL_LISTS_SETTLE after the agent's start, what comes by itself in a
- * moment (the driver's first answer, the CDI file) leaves the condition as the agent before has written it. A directory
- * of the agent's that cannot be used is said at once, also while it keeps all else from being known. Readiness has the
- * same condition, for the log and for /readyz: that fails where there are GPUs and the node's set-up keeps all of them
- * back (a strategy that does not fit, something required that is missing, a wrong root of the driver).
+ * One name for one GPU: a GPU of a pool is the pool's. The others are nvidia.com/gpu and nvidia.com/mig-* where the
+ * settings enable that.
+ *
+ * What stays in a list:
+ *   - a removed GPU that a Pod holds, Unhealthy, until no Pod holds it;
+ *   - a resource that Pods hold and that is ours: served now, of a pool, in our own domains, or a name of unpooled GPUs
+ *     where those are enabled. After a restart nothing distinguishes any other resource from another plugin's, so the
+ *     agent does not register it for its holders;
+ *   - devices of a GPU that does not answer or whose driver is away, as healthy as Health says. Also of a GPU that was
+ *     lost before it was in any list, if this agent or a stored Health knows its UUID.
+ *
+ * A resource is served once three things are known: which configuration counts, the health of all its devices, and that
+ * their CDI file is on the disk. So nothing flaps at startup. A device that is added or recovers waits for its file
+ * too. A resource that a DeviceClass claims, or that another plugin's live socket serves, is not served.
+ *
+ * The Node's conditions report what is not served, a container runtime that does not tell whether it has CDI enabled,
+ * and a directory that the agent cannot use: the last at once, even while it keeps everything else unknown. Settings
+ * that are understood but not applied have a condition of their own: they make no GPU unready. For FL_LISTS_SETTLE
+ * after the agent's start, a lack that soon ends (the driver's first answer, the CDI file) leaves the condition as the
+ * previous agent wrote it. Readiness has the same condition, for the log and for /readyz. /readyz fails where there are
+ * GPUs and the node's configuration keeps back all of them: an unsuitable strategy, a missing requirement, a wrong
+ * driver root.
  */
 #pragma once
 #include "api/cdi.h"
 #include "plan/facts.h"
 #include "plan/plan.h"
 
-#define FL_LISTS_SETTLE (30 * FL_NS_PER_S)   /* a driver that needs longer to start is news */
+#define FL_LISTS_SETTLE (30 * FL_NS_PER_S)   /* a driver that needs longer to start is reported */
 
-/* What other code than the plan's looks for: the condition of the Node and of Readiness, and its reason when all that
- * is wrong are GPUs that are not well. */
+/* The condition of the Node and of Readiness that other code reads, and its reason when only unhealthy GPUs make it
+ * False. */
 #define FL_GPUS_READY "GPUsReady"
 #define FL_GPUS_UNHEALTHY "GPUsUnhealthy"
 
-/* `specs`: a device whose CDI name is not there yet is not handed out, and `troubles` says why it is not. `claims` is
- * what the API server told last of DeviceClasses. */
+/* `specs`: a device without a CDI name is not advertised yet; `troubles` gives the reason. `claims`: the names that
+ * DeviceClasses claimed when the API server last reported them. */
 #define FL_GPU_LISTS_FACTS(X) \
 	X(NEED, fl_settings, settings, "settings") \
 	X(NEED, fl_driver, driver, "driver") \
@@ -50,11 +56,11 @@
 	X(TOLD, fl_cdi_spec, specs_known) \
 	X(TOLD, fl_holder, holders_known) \
 	X(TOLD, fl_plugin_socket, sockets_known) \
-	X(TOLD, fl_device_class, classes_known) /* else the names that they claim are those of `claims` */ \
+	X(TOLD, fl_device_class, classes_known) /* if not, `claims` has the claimed names */ \
 	X(KNOWN, fl_memo, memo_known) \
 	X(MAYBE_ONE, fl_memo, claims, "claims") \
-	X(MAYBE_ONE, fl_readiness, readiness, "gpus") /* as it was told last */ \
-	X(MAYBE_ONLY, fl_own_node, node) /* NULL: no API server, or not told yet */ \
+	X(MAYBE_ONE, fl_readiness, readiness, "gpus") /* as last reported */ \
+	X(MAYBE_ONLY, fl_own_node, node) /* NULL: no API server, or not known yet */ \
 	X(NOW, now)
 FL_FACTS(fl_gpu_lists_facts, FL_GPU_LISTS_FACTS);
 
@@ -62,5 +68,5 @@ extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner, fl_gpu
 	fl_gpu_lists_memo_owner;
 void fl_gpu_lists_plan(const void *facts, struct fl_plan *plan);
 
-/* Does a pool of the settings name the card? */
+/* Whether a pool of the settings names the GPU. */
 bool fl_gpu_in_pool(const struct fl_settings *settings, const struct fl_card *card);

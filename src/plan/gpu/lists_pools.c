@@ -183,7 +183,7 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 	}
 	if (pool->unit == FL_UNIT_CARD) {
 		lists_problem(l, LISTS_POOLS,
-			      "GPU %.*s of %.*s is in MIG mode: switch it off, or serve partitions",
+			      "GPU %.*s of %.*s is in MIG mode: disable MIG, or serve MIG devices",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource));
 		return;
 	}
@@ -194,7 +194,7 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 		found++;
 	}
 	if (!found)
-		lists_problem(l, LISTS_POOLS, "GPU %.*s of %.*s has no partition %.*s: create some",
+		lists_problem(l, LISTS_POOLS, "GPU %.*s of %.*s has no MIG device %.*s: create some",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource), FL_ARG(pool->profile));
 }
 

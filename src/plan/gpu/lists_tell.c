@@ -111,7 +111,7 @@ static void tell_settings(struct lists *l, struct fl_ref node)
 				  FL_ARG(s->untaken), s->untaken.len && l->pools.len ? "; " : "", FL_ARG(l->pools));
 	else
 		fl_want_condition(l->plan, &fl_gpu_lists_node_owner, node, FL_EMIT_NOBODY, "GPUConfigApplied",
-				  FL_CONDITION_TRUE, "Applied", "what was given is in force");
+				  FL_CONDITION_TRUE, "Applied", "the settings are applied");
 }
 
 /* A restart of the agent is no news of the GPUs: the condition stays as it is, or is not there yet, while all that is

@@ -214,7 +214,7 @@ static void stop(struct mps *m, struct fl_str name, bool forget)
 				FL_ARG(holder->pod_space), FL_ARG(holder->pod));
 		else
 			problem(m, false, "MPSStops",
-				"the MPS daemon of %.*s stops when no Pod holds a share: the kubelet has not told yet "
+				"the MPS daemon of %.*s stops when no Pod holds a share: the kubelet has not listed yet "
 				"who does",
 				FL_ARG(name));
 		unhealthy(&d, FL_S("its MPS daemon stops when no Pod holds a share any more"));
@@ -418,8 +418,8 @@ static void judge(struct daemon *d)
 		return;
 	}
 	if (!was->healthy && was->fails && (was->clean < s->recovery_checks || now < again)) {
-		unhealthy(d, FL_S("the MPS control daemon is back, and is watched for a moment"));
-		problem(d->m, true, "MPSRecovers", "%.*s: the daemon is back, and is watched for a moment",
+		unhealthy(d, FL_S("the MPS control daemon is back; the agent checks it for a moment"));
+		problem(d->m, true, "MPSRecovers", "%.*s: the daemon is back; the agent checks it for a moment",
 			FL_ARG(d->name));
 		if (now < again)
 			fl_want_at(d->m->plan, again);

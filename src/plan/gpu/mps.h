@@ -1,28 +1,27 @@
-/* mps.h - GPUs that are shared by MPS: which control daemon there should be, and what is to be done next for it.
+/* mps.h - GPUs shared by MPS: which control daemons should run, and the next step towards that.
  *
- * One step at a time, each of them seen to be done before the next one is wanted:
+ * One step at a time, each completed before the plan wants the next one:
  *     record the GPUs in the journal -> compute mode EXCLUSIVE_PROCESS -> daemon -> limits -> shares are healthy
- * and back, when the settings do not ask for MPS any more and no Pod holds a share, as far as all are known who hold
- * one (holders.h):
+ * and back, when the settings no longer ask for MPS, all holders are known (holders.h) and no Pod holds a share:
  *     daemon -> compute mode DEFAULT -> record
- * A crash anywhere leaves facts from which the same plan goes on or undoes. A daemon that is found by the next agent is
- * adopted. A daemon that died is replaced at once. One that does not answer is replaced when no Pod holds a share: its
- * clients may still work, and would end with it. Both, and a fault of a client (which ends all clients of that GPU),
- * make the shares Unhealthy at once; they return after `recoveryChecks` probes without a fault, and not twice within
- * `recoveryWait`.
+ * A crash at any point leaves facts from which the same plan continues or reverts. The next agent adopts a daemon that
+ * still runs. A daemon that died is replaced at once. One that does not answer is replaced when no Pod holds a share:
+ * its clients may still work, and would end with it. Both, and a fault of a client (which ends all clients of that
+ * GPU), make the shares Unhealthy at once. They recover after `recoveryChecks` probes without a fault, and not twice
+ * within `recoveryWait`.
  *
- * A GPU that a Pod holds otherwise joins when that Pod has ended: in exclusive mode its next process would fail.
- * Refused, with NVIDIA's words where it has some: MIG devices, and more shares than a GPU serves clients.
+ * A GPU that a Pod holds without MPS joins when that Pod has ended: in exclusive mode the Pod's next process would
+ * fail. Rejected, with NVIDIA's text where there is one: MIG devices, and more replicas than a GPU can serve clients.
  */
 #pragma once
 #include "api/node.h"
 #include "plan/facts.h"
 #include "plan/plan.h"
 
-/* Clients of one MPS server on a GPU: NVIDIA's limits, from compute capability 7.5 on and below. */
+/* Clients of one MPS server on a GPU: NVIDIA's limits, from compute capability 7.5 on, and below 7.5. */
 #define FL_MPS_SHARES_MAX 48
 #define FL_MPS_SHARES_OLD 16
-#define FL_MPS_ROOT_MAX 200                  /* of its path: those below it are mounts of a Pod, and sockets */
+#define FL_MPS_ROOT_MAX 200                  /* bytes of its path: paths below it are mounts of a Pod, and sockets */
 
 #define FL_GPU_MPS_FACTS(X) \
 	X(NEED, fl_settings, settings, "settings") \
@@ -45,12 +44,12 @@ enum { FL_COMPUTE_DEFAULT = 0, FL_COMPUTE_EXCLUSIVE_PROCESS = 3 };
 /* The limits of a daemon as a text, "0=10240M 1=10240M 25%"; .p NULL: no memory. */
 struct fl_str fl_gpu_mps_limits(const struct fl_mps *mps, struct fl_arena *arena);
 
-/* Is there a daemon for the card, that of this resource (NULL: there is none), and may its shares be handed out? Empty:
- * they may; else why not. *ret_soon: this is over in a moment. */
+/* Why the GPU's replicas may not be allocated by this resource's daemon (`mps` NULL: there is none); empty: they may.
+ * *ret_soon: the reason ends in a moment. */
 struct fl_str fl_gpu_mps_unready(const struct fl_mps *mps, const struct fl_card *card, bool *ret_soon);
 
-/* Do the settings share a resource of this name by MPS? */
+/* Whether the settings share a resource of this name by MPS. */
 bool fl_gpu_mps_shares(const struct fl_settings *settings, struct fl_str name);
 
-/* The daemon that has changed the card's compute mode; NULL: none has. */
+/* The daemon that has changed the GPU's compute mode, or NULL. */
 const struct fl_mps *fl_gpu_mps_has(const struct fl_mps *daemons, uint32_t len, const struct fl_card *card);

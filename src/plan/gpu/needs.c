@@ -25,7 +25,7 @@ static struct fl_str libraries_missing(const struct fl_host *host, struct fl_are
 	if (!host || !fl_gpu_host_seen(host) || !host->looked.len)
 		return FL_S("");
 	words = fl_arena_printf(arena,
-				"libcuda.so.%.*s, without which no program can use a GPU, is in none of %.*s: install "
+				"libcuda.so.%.*s, which every GPU program needs, is in none of %.*s: install "
 				"the driver's libraries of this version, or name their root by --driver-root",
 				FL_ARG(host->version), FL_ARG(host->looked));
 	return words.p ? words : no_words;
@@ -137,7 +137,7 @@ struct fl_str fl_gpu_needs(const struct fl_gpu_needs_facts *f, struct fl_arena *
 	if (f->host && fl_gpu_host_failed(f->host))
 		return f->host->message;
 	if (!f->host || !fl_gpu_host_seen(f->host))
-		return FL_S("waits for a look at the driver's files and device nodes");
+		return FL_S("waits for the scan of the driver's files and device nodes");
 	if (missing.len || !fl_gpu_by_cdi(f->settings))
 		return missing;
 	missing = fl_gpu_hook_missing(f->settings, f->host);

@@ -1,32 +1,31 @@
-/* needs.h - what a container needs of the host to use a GPU, and whether it is there.
+/* needs.h - what a container needs of the host to use a GPU, and whether the host has it.
  *
- * Pure. Device lists (lists.h), the CDI file (cdi.h) and readiness ask the same: no GPU is advertised without
- * its libraries, its device nodes and, where containers get devices by CDI, its CDI file.
+ * Pure. Shared by device lists (lists.h), the CDI file (cdi.h) and readiness: no GPU is advertised without its
+ * libraries, its device nodes and, where containers get devices by CDI, its CDI file.
  */
 #pragma once
 #include "api/cdi.h"
 #include "plan/plan.h"
 
-/* Was what is there found for what is asked now? Else a look is on its way, and the file that follows from it. */
+/* Whether the scan is that of the present request. If not, a scan is in flight, and its CDI file follows. */
 bool fl_gpu_host_seen(const struct fl_host *host);
-/* Or the look came to nothing, for a reason that its message tells. */
+/* Whether the scan failed; its message gives the reason. */
 bool fl_gpu_host_failed(const struct fl_host *host);
 
-/* The driver's libcuda was looked for and is not there: why, where, and what to do; empty: it is there, or nobody has
- * looked yet. */
+/* If the scan found no libcuda of the driver: cause, searched places and remedy. Empty: it was found, or not scanned
+ * yet. */
 struct fl_str fl_gpu_libraries_missing(struct fl_plan *plan, const struct fl_host *host);
 
-/* The hook's program was looked for and there is none that the container runtime can start: why, and what to do; empty:
- * there is one, none is needed, or nobody has looked yet. A CDI file that names it would keep containers from
- * starting. */
+/* If the scan found no hook program that the container runtime can start: cause and remedy. Empty: there is one, none
+ * is needed, or not scanned yet. Containers would not start with a CDI file that names a missing hook. */
 struct fl_str fl_gpu_hook_missing(const struct fl_settings *settings, const struct fl_host *host);
-/* The first of both that keeps GPUs from being advertised, and the condition's reason for it. */
+/* The first of these two that keeps GPUs from being advertised, and the condition's reason for it. */
 struct fl_str fl_gpu_lacks(struct fl_plan *plan, const struct fl_settings *settings, const struct fl_host *host,
 			   const char **ret_reason);
 
-/* What a container needs of the host to use a card (no `part`) or a partition of it: the card's node, and those of the
- * partition's two capabilities. A device that lacks one is not named in the file: who asked for it would not start, or
- * start without it. */
+/* Device nodes that a container needs for a GPU (`part` NULL) or a MIG device on it: the GPU's node, and those of the
+ * MIG device's two capabilities. The CDI file does not name a device that lacks one: a container would not start with
+ * it, or would start without it. */
 struct fl_gpu_nodes {
 	struct fl_str path[3];                 /* empty: it is not known which one */
 	const struct fl_host_node *node[3];    /* NULL: the host has none there */
@@ -34,21 +33,21 @@ struct fl_gpu_nodes {
 };
 struct fl_gpu_nodes fl_gpu_nodes(struct fl_plan *plan, const struct fl_host *host, const struct fl_card *card,
 				 const struct fl_partition *part);
-/* The first that is not there, for people; empty: all are. */
+/* A text that names the first missing node; empty: none is missing. */
 struct fl_str fl_gpu_node_missing(const struct fl_gpu_nodes *nodes);
 const struct fl_host_node *fl_gpu_node_at(const struct fl_host *host, struct fl_str path);
 
-/* The roots as the host has them, for what is written: of the driver's files, of /dev. */
+/* The roots of the driver's files and of /dev as paths of the host, for generated files. */
 struct fl_str fl_gpu_written_root(const struct fl_settings *settings, const struct fl_host *host);
 struct fl_str fl_gpu_written_dev(const struct fl_settings *settings, const struct fl_host *host);
 
-/* Does any strategy of the settings name CDI devices? */
+/* Whether any device list strategy of the settings uses CDI. */
 bool fl_gpu_by_cdi(const struct fl_settings *settings);
 
-/* Why no GPU can be advertised yet; empty: nothing stands in the way, or no GPU answers. */
+/* Why no GPU can be advertised yet; empty: nothing prevents it, or no GPU answers. */
 struct fl_gpu_needs_facts {
 	const struct fl_settings *settings;
-	const struct fl_host *host;            /* NULL: nobody has looked yet */
+	const struct fl_host *host;            /* NULL: not scanned yet */
 	const struct fl_card *cards;
 	const struct fl_cdi_spec *specs;
 	uint32_t card_len, spec_len;

@@ -46,7 +46,7 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 	l->sick++;
 	if (!card || !own) {
 		list->waits = list->soon = true;
-		FL_SET(unit, why, FL_S("it has not been checked yet: it takes a moment"));
+		FL_SET(unit, why, FL_S("it has not been checked yet: wait a moment"));
 		return;
 	}
 	set_why(l, unit, own->state != FL_HEALTHY ? own : card);
@@ -171,9 +171,9 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit, 
 	soon = !why.len || (in == CDI_COMES && !fl_gpu_host_failed(l->facts->host));
 	list->soon |= soon;
 	FL_SET(unit, healthy, false);
-	FL_SET(unit, why, FL_S("its CDI file is not written yet; see the node's condition if it stays so"));
+	FL_SET(unit, why, FL_S("its CDI file is not written yet; if this persists, see the node's conditions"));
 	lists_device(l, soon, "CDINotWritten", "%.*s is not in the CDI file yet: %.*s", FL_ARG(unit->id),
-		     FL_ARG(why.len ? why : FL_S("it is written in a moment")));
+		     FL_ARG(why.len ? why : FL_S("the agent writes it in a moment")));
 }
 
 /* Shares wait for their daemon. What is not shared by MPS waits until the GPU is out of exclusive mode. */
@@ -329,10 +329,10 @@ static void hold(struct lists *l, struct list *list, const struct held *held)
 		FL_SET(unit, id, held->id);
 		if (!unit->card.len)
 			FL_SET(unit, card, held->card);
-		leave(l, unit, held, "it is listed only because somebody holds it");
+		leave(l, unit, held, "it is listed only because a Pod holds it");
 		tell_gone(l, unit);
 	} else if (held->replica < 0 ? unit->replicas > 0 : held->replica >= unit->replicas) {
-		leave(l, unit, held, "it is held as it was handed out before");
+		leave(l, unit, held, "a Pod holds it as it was allocated before");
 	} else {
 		return;
 	}

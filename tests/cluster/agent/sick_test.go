@@ -79,7 +79,7 @@ func TestR95AFatalXIDOfACardThatAnswers(t *testing.T) {
 	t.Logf("and back after %v", r.within(time.Minute).hasGPUs(8, 8))
 	r.health("user", id, "Healthy")
 	r.condition(corev1.ConditionTrue, "Ready")
-	r.described(r.named(id) + ": answers, and no fault is left")
+	r.described(r.named(id) + ": answers, no fault left")
 	r.undisturbed("user")
 	r.undisturbed("neighbour")
 	if now, err := r.agent.Pid(); err != nil || now != pid {
