@@ -13,15 +13,8 @@ FL_BIND(fl_cdi_device, FL_CDI_DEVICE)
 FL_BIND(fl_cdi_spec, FL_CDI_SPEC)
 FL_BIND(fl_cdi_trouble, FL_CDI_TROUBLE)
 
-const struct fl_kind fl_cdi_spec_kind = {
-	.group = "node.fairlead", .version = "v1", .cluster_scoped = true, .built_in = true, .kind = "CdiSpec",
-	.plural = "cdispecs", .root = fl_cdi_spec_bind, .help = "A file that tells container runtimes about devices.",
-};
-
-const struct fl_kind fl_cdi_trouble_kind = {
-	.group = "node.fairlead", .version = "v1", .cluster_scoped = true, .built_in = true, .kind = "CdiTrouble",
-	.plural = "cditroubles", .root = fl_cdi_trouble_bind, .help = "A CDI file that cannot be written.",
-};
+FL_LOCAL_KIND(fl_cdi_spec, "CdiSpec", "cdispecs", "A file that tells container runtimes about devices.");
+FL_LOCAL_KIND(fl_cdi_trouble, "CdiTrouble", "cditroubles", "A CDI file that cannot be written.");
 
 int64_t fl_cdi_digest(const struct fl_cdi_spec *spec)
 {

@@ -99,115 +99,37 @@ FL_BIND(fl_device_class_meta, FL_DEVICE_CLASS_META)
 FL_BIND(fl_device_class_spec, FL_DEVICE_CLASS_SPEC)
 FL_BIND(fl_device_class, FL_DEVICE_CLASS)
 
-/* No API server has these; the group is for words only. */
-#define LOCAL .group = "node.fairlead", .version = "v1", .cluster_scoped = true, .built_in = true
+FL_LOCAL_KIND(fl_driver, "Driver", "drivers", "The vendor's driver.");
+FL_LOCAL_KIND(fl_card, "Card", "cards", "A GPU of this node.");
+FL_LOCAL_KIND(fl_card_fault, "Fault", "faults", "What a GPU has reported.");
+FL_LOCAL_KIND(fl_holder, "Holder", "holders", "A container that has devices of this node.");
+FL_LOCAL_KIND(fl_active, "Active", "actives", "Containers of active Pods, as PodResources lists them.");
+FL_LOCAL_KIND(fl_booking, "Booking", "bookings", "Devices that a container was given.");
+FL_LOCAL_KIND(fl_pod_watch, "PodWatch", "podwatches", "Whether the Pods of this node are watched.");
+FL_LOCAL_KIND(fl_dev_link, "DevLink", "devlinks", "A link in /dev/char to a device node.");
+FL_LOCAL_KIND(fl_inspection, "Inspection", "inspections", "What the containers of this node are inspected for.");
+FL_LOCAL_KIND(fl_inside, "Inside", "insides", "What was seen in the containers of a Pod.");
+FL_LOCAL_KIND(fl_pod_finding, "PodFinding", "podfindings", "What is wrong inside of a Pod.");
+FL_LOCAL_KIND(fl_eviction, "Eviction", "evictions", "A Pod that is evicted because its GPU is dead.");
+FL_LOCAL_KIND(fl_host, "Host", "hosts", "The driver's files on this node.");
+FL_LOCAL_KIND(fl_runtime, "Runtime", "runtimes", "The container runtime.");
+FL_LOCAL_KIND(fl_plugin_socket, "PluginSocket", "pluginsockets", "A socket in the kubelet's folder of device plugins.");
+FL_LOCAL_KIND(fl_dir_trouble, "DirTrouble", "dirtroubles", "A directory that the agent cannot use.");
+FL_LOCAL_KIND(fl_readiness, "Readiness", "readinesses", "Whether the GPUs of this node are served, and why not.");
+FL_LOCAL_KIND(fl_settings, "Settings", "settings", "How this node hands out its GPUs.");
+FL_LOCAL_KIND(fl_pause_request, "PauseRequest", "pauserequests", "What the operator has said of the driver last.");
+FL_LOCAL_KIND(fl_pause, "Pause", "pauses", "A request to release or reopen the driver.");
+FL_LOCAL_KIND(fl_driver_pause, "DriverPause", "driverpauses", "Whether the driver is released.");
+FL_LOCAL_KIND(fl_mps, "MpsDaemon", "mpsdaemons", "The MPS control daemon of a resource.");
+FL_LOCAL_KIND(fl_given, "Given", "givens", "What the agent was started with.");
+FL_LOCAL_KIND(fl_config_file, "ConfigFile", "configfiles", "A file of the node's configuration.");
+FL_LOCAL_KIND(fl_memo, "Memo", "memos", "What the API server has said, kept on the disk for a start without it.");
+FL_LOCAL_KIND(fl_resource, "Resource", "resources", "A list of devices that the kubelet hands out.");
+FL_LOCAL_KIND(fl_health, "Health", "healths", "How a GPU or partition is, and since when.");
 
-const struct fl_kind fl_driver_kind = {
-	LOCAL, .kind = "Driver", .plural = "drivers", .root = fl_driver_bind, .help = "The vendor's driver.",
-};
-const struct fl_kind fl_card_kind = {
-	LOCAL, .kind = "Card", .plural = "cards", .root = fl_card_bind, .help = "A GPU of this node.",
-};
-const struct fl_kind fl_card_fault_kind = {
-	LOCAL, .kind = "Fault", .plural = "faults", .root = fl_card_fault_bind, .help = "What a GPU has reported.",
-};
-const struct fl_kind fl_holder_kind = {
-	LOCAL, .kind = "Holder", .plural = "holders", .root = fl_holder_bind,
-	.help = "A container that has devices of this node.",
-};
-const struct fl_kind fl_active_kind = {
-	LOCAL, .kind = "Active", .plural = "actives", .root = fl_active_bind,
-	.help = "Containers of active Pods, as PodResources lists them.",
-};
-const struct fl_kind fl_booking_kind = {
-	LOCAL, .kind = "Booking", .plural = "bookings", .root = fl_booking_bind,
-	.help = "Devices that a container was given.",
-};
-const struct fl_kind fl_pod_watch_kind = {
-	LOCAL, .kind = "PodWatch", .plural = "podwatches", .root = fl_pod_watch_bind,
-	.help = "Whether the Pods of this node are watched.",
-};
-const struct fl_kind fl_dev_link_kind = {
-	LOCAL, .kind = "DevLink", .plural = "devlinks", .root = fl_dev_link_bind,
-	.help = "A link in /dev/char to a device node.",
-};
-const struct fl_kind fl_inspection_kind = {
-	LOCAL, .kind = "Inspection", .plural = "inspections", .root = fl_inspection_bind,
-	.help = "What the containers of this node are inspected for.",
-};
-const struct fl_kind fl_inside_kind = {
-	LOCAL, .kind = "Inside", .plural = "insides", .root = fl_inside_bind,
-	.help = "What was seen in the containers of a Pod.",
-};
-const struct fl_kind fl_pod_finding_kind = {
-	LOCAL, .kind = "PodFinding", .plural = "podfindings", .root = fl_pod_finding_bind,
-	.help = "What is wrong inside of a Pod.",
-};
-const struct fl_kind fl_eviction_kind = {
-	LOCAL, .kind = "Eviction", .plural = "evictions", .root = fl_eviction_bind,
-	.help = "A Pod that is evicted because its GPU is dead.",
-};
 const struct fl_kind fl_own_pod_kind = {
 	.built_in = true, .group = "", .version = "v1", .kind = "Pod", .plural = "pods", .root = fl_own_pod_bind,
 	.status = true, .help = "A Pod of the Node that the agent runs on.",
-};
-const struct fl_kind fl_host_kind = {
-	LOCAL, .kind = "Host", .plural = "hosts", .root = fl_host_bind, .help = "The driver's files on this node.",
-};
-const struct fl_kind fl_runtime_kind = {
-	LOCAL, .kind = "Runtime", .plural = "runtimes", .root = fl_runtime_bind, .help = "The container runtime.",
-};
-const struct fl_kind fl_plugin_socket_kind = {
-	LOCAL, .kind = "PluginSocket", .plural = "pluginsockets", .root = fl_plugin_socket_bind,
-	.help = "A socket in the kubelet's folder of device plugins.",
-};
-const struct fl_kind fl_dir_trouble_kind = {
-	LOCAL, .kind = "DirTrouble", .plural = "dirtroubles", .root = fl_dir_trouble_bind,
-	.help = "A directory that the agent cannot use.",
-};
-const struct fl_kind fl_readiness_kind = {
-	LOCAL, .kind = "Readiness", .plural = "readinesses", .root = fl_readiness_bind,
-	.help = "Whether the GPUs of this node are served, and why not.",
-};
-const struct fl_kind fl_settings_kind = {
-	LOCAL, .kind = "Settings", .plural = "settings", .root = fl_settings_bind,
-	.help = "How this node hands out its GPUs.",
-};
-const struct fl_kind fl_pause_request_kind = {
-	LOCAL, .kind = "PauseRequest", .plural = "pauserequests", .root = fl_pause_request_bind,
-	.help = "What the operator has said of the driver last.",
-};
-const struct fl_kind fl_pause_kind = {
-	LOCAL, .kind = "Pause", .plural = "pauses", .root = fl_pause_bind,
-	.help = "A request to release or reopen the driver.",
-};
-const struct fl_kind fl_driver_pause_kind = {
-	LOCAL, .kind = "DriverPause", .plural = "driverpauses", .root = fl_driver_pause_bind,
-	.help = "Whether the driver is released.",
-};
-const struct fl_kind fl_mps_kind = {
-	LOCAL, .kind = "MpsDaemon", .plural = "mpsdaemons", .root = fl_mps_bind,
-	.help = "The MPS control daemon of a resource.",
-};
-const struct fl_kind fl_given_kind = {
-	LOCAL, .kind = "Given", .plural = "givens", .root = fl_given_bind,
-	.help = "What the agent was started with.",
-};
-const struct fl_kind fl_config_file_kind = {
-	LOCAL, .kind = "ConfigFile", .plural = "configfiles", .root = fl_config_file_bind,
-	.help = "A file of the node's configuration.",
-};
-const struct fl_kind fl_memo_kind = {
-	LOCAL, .kind = "Memo", .plural = "memos", .root = fl_memo_bind,
-	.help = "What the API server has said, kept on the disk for a start without it.",
-};
-const struct fl_kind fl_resource_kind = {
-	LOCAL, .kind = "Resource", .plural = "resources", .root = fl_resource_bind,
-	.help = "A list of devices that the kubelet hands out.",
-};
-const struct fl_kind fl_health_kind = {
-	LOCAL, .kind = "Health", .plural = "healths", .root = fl_health_bind,
-	.help = "How a GPU or partition is, and since when.",
 };
 const struct fl_kind fl_own_node_kind = {
 	.built_in = true, .group = "", .version = "v1", .kind = "Node", .plural = "nodes", .cluster_scoped = true,
