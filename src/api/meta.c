@@ -20,8 +20,5 @@ const struct fl_meta fl_no_meta = { 0 };
 
 const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type)
 {
-	for (uint32_t i = 0; i < conditions->len; i++)
-		if (fl_str_eq(conditions->at[i].type, type))
-			return &conditions->at[i];
-	return NULL;
+	return fl_find(conditions->at, conditions->len, type, type);
 }

@@ -44,6 +44,8 @@ struct fl_err {
 
 /* Each returns -code, so that a failure is one return statement. */
 int fl_fail(struct fl_err *err, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
+/* The same, for a function that returns a pointer. */
+#define fl_null(...) ((void)fl_fail(__VA_ARGS__), NULL)
 
 /* The code follows from the errno, whose text is appended: "open '/x': No such file or directory". */
 int fl_fail_sys(struct fl_err *err, int sys, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;

@@ -66,10 +66,8 @@ struct fl_metrics *fl_metrics_new(const uint64_t seed[2], struct fl_err *err)
 {
 	struct fl_metrics *metrics = fl_zalloc(sizeof *metrics);
 
-	if (!metrics) {
-		(void)fl_fail(err, FL_E_NOMEM, "metrics");
-		return NULL;
-	}
+	if (!metrics)
+		return fl_null(err, FL_E_NOMEM, "metrics");
 	metrics->seed[0] = seed[0];
 	metrics->seed[1] = seed[1];
 	metrics->last = &metrics->first;

@@ -39,6 +39,29 @@ bool fl_str_ends(struct fl_str s, struct fl_str suffix);
 /* Where the byte stands, or -1. */
 int64_t fl_str_find(struct fl_str s, char byte);
 
+/* Is it one of these? */
+static inline bool fl_str_in(const struct fl_str *at, uint32_t len, struct fl_str s)
+{
+	while (len && !fl_str_eq(*at, s)) {
+		at++;
+		len--;
+	}
+	return len > 0;
+}
+
+/* The first of `len` elements with this text in that member: fl_find(cards, len, meta.name, address). NULL: none. */
+#define fl_find(at_, len_, member_, text_) \
+	({ \
+		__typeof__(&*(at_)) one_ = (at_); \
+		struct fl_str sought_ = (text_); \
+		uint32_t left_ = (uint32_t)(len_); \
+		while (left_ && !fl_str_eq(one_->member_, sought_)) { \
+			one_++; \
+			left_--; \
+		} \
+		left_ ? one_ : NULL; \
+	})
+
 /* From `from`, at most `len` bytes; out of range is cut. */
 static inline struct fl_str fl_str_sub(struct fl_str s, uint32_t from, uint32_t len)
 {

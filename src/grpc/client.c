@@ -380,10 +380,8 @@ struct fl_grpc_client *fl_grpc_client_new(struct fl_io *io, const struct fl_addr
 {
 	struct fl_grpc_client *client = fl_zalloc(sizeof *client);
 
-	if (!client) {
-		(void)fl_fail(err, FL_E_NOMEM, "gRPC client: out of memory");
-		return NULL;
-	}
+	if (!client)
+		return fl_null(err, FL_E_NOMEM, "gRPC client: out of memory");
 	client->io = io;
 	client->addr = *addr;
 	client->last = &client->waiting;

@@ -472,10 +472,8 @@ struct fl_grpc_server *fl_grpc_server_new(struct fl_io *io, const struct fl_grpc
 	FL_AUTO(fl_mem) struct fl_grpc_server *server = fl_zalloc(sizeof *server);
 	struct fl_addr made = options->addr;
 
-	if (!server) {
-		(void)fl_fail(err, FL_E_NOMEM, "gRPC server: out of memory");
-		return NULL;
-	}
+	if (!server)
+		return fl_null(err, FL_E_NOMEM, "gRPC server: out of memory");
 	if (options->made_as && fl_addr_unix(&made, fl_str(options->made_as), err) < 0)
 		return NULL;
 	server->io = io;

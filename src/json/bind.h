@@ -202,6 +202,9 @@ struct fl_bind {
 /* Set a member and say that it is there. */
 #define FL_SET(object, member, value) ((object)->has.member = 1, (object)->member = (value))
 #define FL_UNSET(object, member) ((object)->has.member = 0)
+/* A text that an empty one stands for the absence of. */
+#define FL_SET_TEXT(object, member, text) \
+	((object)->member = (text), (object)->has.member = (object)->member.len > 0)
 
 /* Say that a member object is there, and go into it: FL_SET(FL_IN(pool, status), phase, phase). */
 #define FL_IN(object, member) ((object)->has.member = 1, &(object)->member)

@@ -78,10 +78,8 @@ void fl_kind_encode(const struct fl_kind *kind, const void *object, struct fl_jw
 	if (version.failed)
 		w->buf->failed = version.failed;
 	fl_jw_obj(w);
-	fl_jw_key(w, FL_S("apiVersion"));
-	fl_jw_str(w, fl_buf_view(&version));
-	fl_jw_key(w, FL_S("kind"));
-	fl_jw_str(w, fl_str(kind->kind));
+	fl_jw_put(w, "apiVersion", str, fl_buf_view(&version));
+	fl_jw_put(w, "kind", str, fl_str(kind->kind));
 	fl_members_encode(bind, object, w);
 	fl_jw_end_obj(w);
 }

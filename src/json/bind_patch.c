@@ -39,10 +39,8 @@ static void operation(struct patch *p, const char *op, const struct fl_field *f,
 	if (p->out->len)
 		fl_buf_char(p->out, ',');
 	fl_jw_obj(&w);
-	fl_jw_key(&w, FL_S("op"));
-	fl_jw_str(&w, fl_str(op));
-	fl_jw_key(&w, FL_S("path"));
-	fl_jw_str(&w, fl_buf_view(&p->path));
+	fl_jw_put(&w, "op", str, fl_str(op));
+	fl_jw_put(&w, "path", str, fl_buf_view(&p->path));
 	if (f) {
 		fl_jw_key(&w, FL_S("value"));
 		if (whole)

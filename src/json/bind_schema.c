@@ -130,8 +130,7 @@ static void put_rules(struct fl_jw *w, const struct fl_field *row, const struct 
 			any |= needs_presence_rule(f);
 	if (!any)
 		return;
-	fl_jw_key(w, FL_S("x-kubernetes-validations"));
-	fl_jw_arr(w);
+	fl_jw_put(w, "x-kubernetes-validations", arr);
 	if (row && row->immutable)
 		put_immutable(w, row);
 	if (row)
@@ -202,12 +201,11 @@ static void put_value(struct fl_jw *w, const struct fl_field *f, uint32_t depth)
 	put_text(w, "pattern", f->type == FL_T_QUANTITY ? quantity_pattern : f->pattern);
 	put_between(w, f);
 	if (int_or_string)
-		fl_jw_key(w, FL_S("anyOf")), fl_jw_raw(w, FL_S("[{\"type\":\"integer\"},{\"type\":\"string\"}]"));
+		fl_jw_put(w, "anyOf", raw, FL_S("[{\"type\":\"integer\"},{\"type\":\"string\"}]"));
 	put_true(w, "x-kubernetes-int-or-string", int_or_string);
 	put_true(w, "x-kubernetes-preserve-unknown-fields", f->type == FL_T_RAW);
 	if (f->type == FL_T_ENUM) {
-		fl_jw_key(w, FL_S("enum"));
-		fl_jw_arr(w);
+		fl_jw_put(w, "enum", arr);
 		for (uint32_t i = 0; i < f->names->len; i++)
 			fl_jw_str(w, fl_str(f->names->at[i]));
 		fl_jw_end_arr(w);
@@ -269,12 +267,11 @@ static void put_properties(struct fl_jw *w, const struct fl_bind *bind, bool roo
 		return;
 	}
 	put_text(w, "x-kubernetes-map-type", bind->atomic ? "atomic" : NULL);
-	fl_jw_key(w, FL_S("properties"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "properties", obj);
 	if (root) {
-		fl_jw_key(w, FL_S("apiVersion")), fl_jw_raw(w, FL_S("{\"type\":\"string\"}"));
-		fl_jw_key(w, FL_S("kind")), fl_jw_raw(w, FL_S("{\"type\":\"string\"}"));
-		fl_jw_key(w, FL_S("metadata")), fl_jw_raw(w, FL_S("{\"type\":\"object\"}"));
+		fl_jw_put(w, "apiVersion", raw, FL_S("{\"type\":\"string\"}"));
+		fl_jw_put(w, "kind", raw, FL_S("{\"type\":\"string\"}"));
+		fl_jw_put(w, "metadata", raw, FL_S("{\"type\":\"object\"}"));
 	}
 	fl_each_field (f, bind) {
 		if (f->local || (root && fl_str_eq(f->json, FL_S("metadata"))))
@@ -285,8 +282,7 @@ static void put_properties(struct fl_jw *w, const struct fl_bind *bind, bool roo
 	fl_jw_end_obj(w);
 	if (!any_required)
 		return;
-	fl_jw_key(w, FL_S("required"));
-	fl_jw_arr(w);
+	fl_jw_put(w, "required", arr);
 	fl_each_field (f, bind)
 		if (f->required)
 			fl_jw_str(w, f->json);
@@ -375,10 +371,8 @@ static void put_selectable(struct fl_jw *w, const struct fl_bind *bind, struct f
 	fl_each_field (f, bind) {
 		fl_buf_printf(path, ".%s", f->json.p);
 		if (f->selectable && !path->failed) {
-			if (!*any) {
-				fl_jw_key(w, FL_S("selectableFields"));
-				fl_jw_arr(w);
-			}
+			if (!*any)
+				fl_jw_put(w, "selectableFields", arr);
 			*any = true;
 			fl_jw_obj(w);
 			put_text(w, "jsonPath", path->p);
@@ -409,13 +403,11 @@ static void put_subresources(struct fl_jw *w, const struct fl_kind *kind)
 {
 	if (!kind->status && !kind->scale.replicas)
 		return;
-	fl_jw_key(w, FL_S("subresources"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "subresources", obj);
 	if (kind->status)
-		fl_jw_key(w, FL_S("status")), fl_jw_raw(w, FL_S("{}"));
+		fl_jw_put(w, "status", raw, FL_S("{}"));
 	if (kind->scale.replicas) {
-		fl_jw_key(w, FL_S("scale"));
-		fl_jw_obj(w);
+		fl_jw_put(w, "scale", obj);
 		put_path(w, "specReplicasPath", kind->scale.replicas);
 		put_path(w, "statusReplicasPath", kind->scale.status_replicas);
 		put_path(w, "labelSelectorPath", kind->scale.selector);
@@ -431,14 +423,13 @@ static void put_version(struct fl_jw *w, const struct fl_kind *kind)
 
 	fl_jw_obj(w);
 	put_text(w, "name", kind->version);
-	fl_jw_key(w, FL_S("served")), fl_jw_bool(w, !kind->not_served);
-	fl_jw_key(w, FL_S("storage")), fl_jw_bool(w, !kind->not_stored);
+	fl_jw_put(w, "served", bool, !kind->not_served);
+	fl_jw_put(w, "storage", bool, !kind->not_stored);
 	put_true(w, "deprecated", kind->deprecated != NULL);
 	put_text(w, "deprecationWarning", kind->deprecated);
 	put_subresources(w, kind);
 	if (kind->columns[0].name) {
-		fl_jw_key(w, FL_S("additionalPrinterColumns"));
-		fl_jw_arr(w);
+		fl_jw_put(w, "additionalPrinterColumns", arr);
 		for (uint32_t i = 0; i < FL_COLUMNS && kind->columns[i].name; i++)
 			put_column(w, kind, &kind->columns[i]);
 		fl_jw_end_arr(w);
@@ -446,8 +437,7 @@ static void put_version(struct fl_jw *w, const struct fl_kind *kind)
 	put_selectable(w, kind->root(), &path, &any);
 	if (any)
 		fl_jw_end_arr(w);
-	fl_jw_key(w, FL_S("schema"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "schema", obj);
 	fl_jw_key(w, FL_S("openAPIV3Schema"));
 	fl_kind_schema(kind, w);
 	fl_jw_end_obj(w);
@@ -460,8 +450,7 @@ static void put_labels(struct fl_jw *w, const char *labels)
 
 	if (!labels)
 		return;
-	fl_jw_key(w, FL_S("labels"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "labels", obj);
 	while (fl_str_split(&rest, ',', &label)) {
 		int64_t equals = fl_str_find(label, '=');
 
@@ -480,8 +469,7 @@ static void put_names(struct fl_jw *w, const struct fl_kind *kind)
 		singular[n] = (char)(kind->kind[n] | 0x20);
 	singular[n] = '\0';
 	(void)snprintf(list, sizeof list, "%sList", kind->kind);
-	fl_jw_key(w, FL_S("names"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "names", obj);
 	put_text(w, "kind", kind->kind);
 	put_text(w, "listKind", list);
 	put_text(w, "plural", kind->plural);
@@ -500,18 +488,15 @@ void fl_kind_crd(const struct fl_kind *const *versions, uint32_t count, struct f
 	fl_jw_obj(w);
 	put_text(w, "apiVersion", "apiextensions.k8s.io/v1");
 	put_text(w, "kind", "CustomResourceDefinition");
-	fl_jw_key(w, FL_S("metadata"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "metadata", obj);
 	put_text(w, "name", name);
 	put_labels(w, kind->labels);
 	fl_jw_end_obj(w);
-	fl_jw_key(w, FL_S("spec"));
-	fl_jw_obj(w);
+	fl_jw_put(w, "spec", obj);
 	put_text(w, "group", kind->group);
 	put_names(w, kind);
 	put_text(w, "scope", kind->cluster_scoped ? "Cluster" : "Namespaced");
-	fl_jw_key(w, FL_S("versions"));
-	fl_jw_arr(w);
+	fl_jw_put(w, "versions", arr);
 	for (uint32_t i = 0; i < count; i++)
 		put_version(w, versions[i]);
 	fl_jw_end_arr(w);

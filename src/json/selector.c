@@ -47,10 +47,7 @@ static const struct fl_str *find(struct fl_map map, struct fl_str key)
 
 static bool is_among(struct fl_str_list values, const struct fl_str *value)
 {
-	for (uint32_t i = 0; value && i < values.len; i++)
-		if (fl_str_eq(values.at[i], *value))
-			return true;
-	return false;
+	return value && fl_str_in(values.at, values.len, *value);
 }
 
 bool fl_requirement_holds(const struct fl_requirement *want, struct fl_map labels)

@@ -2,8 +2,7 @@
  *
  *     struct fl_jw w = FL_JW(&buf);
  *     fl_jw_obj(&w);
- *     fl_jw_key(&w, FL_S("replicas"));
- *     fl_jw_i64(&w, 3);
+ *     fl_jw_put(&w, "replicas", i64, 3);
  *     fl_jw_end_obj(&w);
  *     r = fl_buf_check(&buf, "the status", err);
  *
@@ -37,6 +36,9 @@ void fl_jw_double(struct fl_jw *w, double value);   /* what JSON cannot say (NaN
 void fl_jw_bool(struct fl_jw *w, bool value);
 void fl_jw_null(struct fl_jw *w);
 void fl_jw_raw(struct fl_jw *w, struct fl_str json);   /* JSON already; put there as it is */
+
+/* A member of an object: its key, and the value by the function of that name: fl_jw_put(&w, "replicas", i64, 3). */
+#define fl_jw_put(w_, key_, what_, ...) (fl_jw_key((w_), FL_S(key_)), fl_jw_##what_((w_), ##__VA_ARGS__))
 
 /* A value of a document, whole, as it stands (repeated keys included). Documents that fl_json_read let through are
  * never too deep; of any other, what is nested deeper than FL_JSON_DEPTH sets the buffer's FL_E_TOOBIG. */

@@ -450,10 +450,8 @@ struct fl_kube *fl_kube_new(struct fl_io *io, const struct fl_kube_options *opti
 	FL_AUTO(fl_kube) struct fl_kube *kube = fl_zalloc(sizeof *kube);
 	struct fl_err own = { 0 };
 
-	if (!kube) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for a Kubernetes client");
-		return NULL;
-	}
+	if (!kube)
+		return fl_null(err, FL_E_NOMEM, "no memory for a Kubernetes client");
 	kube->io = io;
 	kube->config = options->config;
 	kube->log = options->log;

@@ -144,21 +144,17 @@ static void put_delete(struct fl_kube_flight *flight)
 	put_key_str(&w, "kind", FL_S("DeleteOptions"));
 	put_key_str(&w, "apiVersion", FL_S("v1"));
 	if (call->if_uid.len || call->if_version.len) {
-		fl_jw_key(&w, FL_S("preconditions"));
-		fl_jw_obj(&w);
+		fl_jw_put(&w, "preconditions", obj);
 		put_key_str(&w, "uid", call->if_uid);
 		put_key_str(&w, "resourceVersion", call->if_version);
 		fl_jw_end_obj(&w);
 	}
 	if (call->propagation != FL_PROPAGATION_DEFAULT)
 		put_key_str(&w, "propagationPolicy", fl_str(fl_name(&fl_propagation_names, call->propagation)));
-	if (call->now || call->grace_s) {
-		fl_jw_key(&w, FL_S("gracePeriodSeconds"));
-		fl_jw_i64(&w, call->now ? 0 : call->grace_s);
-	}
+	if (call->now || call->grace_s)
+		fl_jw_put(&w, "gracePeriodSeconds", i64, call->now ? 0 : call->grace_s);
 	if (call->dry_run) {
-		fl_jw_key(&w, FL_S("dryRun"));
-		fl_jw_raw(&w, FL_S("[\"All\"]"));
+		fl_jw_put(&w, "dryRun", raw, FL_S("[\"All\"]"));
 	}
 	fl_jw_end_obj(&w);
 }

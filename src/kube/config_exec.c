@@ -150,25 +150,18 @@ static void put_cluster(const struct fl_kube_config *config, struct fl_str ca, s
 {
 	FL_AUTO(fl_buf) struct fl_buf data = FL_BUF(2 * FL_KUBECONFIG_MAX);
 
-	fl_jw_key(w, FL_S("cluster"));
-	fl_jw_obj(w);
-	fl_jw_key(w, FL_S("server"));
-	fl_jw_str(w, config->server);
-	if (config->server_name) {
-		fl_jw_key(w, FL_S("tls-server-name"));
-		fl_jw_str(w, fl_str(config->server_name));
-	}
+	fl_jw_put(w, "cluster", obj);
+	fl_jw_put(w, "server", str, config->server);
+	if (config->server_name)
+		fl_jw_put(w, "tls-server-name", str, fl_str(config->server_name));
 	if (config->insecure) {
-		fl_jw_key(w, FL_S("insecure-skip-tls-verify"));
-		fl_jw_bool(w, true);
+		fl_jw_put(w, "insecure-skip-tls-verify", bool, true);
 	}
 	if (ca.len) {
 		fl_base64_put(&data, FL_BASE64_STD, ca.p, ca.len);
-		fl_jw_key(w, FL_S("certificate-authority-data"));
-		fl_jw_str(w, fl_buf_view(&data));
+		fl_jw_put(w, "certificate-authority-data", str, fl_buf_view(&data));
 	}
-	fl_jw_key(w, FL_S("config"));
-	fl_jw_null(w);
+	fl_jw_put(w, "config", null);
 	fl_jw_end_obj(w);
 }
 
@@ -178,16 +171,12 @@ void fl_exec_info(const struct fl_kube_config *config, struct fl_str ca, struct 
 
 	fl_buf_str(out, FL_S("KUBERNETES_EXEC_INFO="));
 	fl_jw_obj(&w);
-	fl_jw_key(&w, FL_S("kind"));
-	fl_jw_str(&w, FL_S("ExecCredential"));
-	fl_jw_key(&w, FL_S("apiVersion"));
-	fl_jw_str(&w, fl_str(fl_name(&fl_exec_version_names, config->exec->version)));
-	fl_jw_key(&w, FL_S("spec"));
-	fl_jw_obj(&w);
+	fl_jw_put(&w, "kind", str, FL_S("ExecCredential"));
+	fl_jw_put(&w, "apiVersion", str, fl_str(fl_name(&fl_exec_version_names, config->exec->version)));
+	fl_jw_put(&w, "spec", obj);
 	if (config->exec->cluster_info)
 		put_cluster(config, ca, &w);
-	fl_jw_key(&w, FL_S("interactive"));
-	fl_jw_bool(&w, false);
+	fl_jw_put(&w, "interactive", bool, false);
 	fl_jw_end_obj(&w);
 	fl_jw_end_obj(&w);
 }

@@ -505,10 +505,8 @@ struct fl_events *fl_events_new(struct fl_kube *kube, const struct fl_events_opt
 		events->series = fl_zalloc_n(FL_EVENT_MAX, sizeof *events->series);
 		events->objects = fl_zalloc_n(FL_EVENT_MAX, sizeof *events->objects);
 	}
-	if (!events || !events->series || !events->objects) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for events");
-		return NULL;
-	}
+	if (!events || !events->series || !events->objects)
+		return fl_null(err, FL_E_NOMEM, "no memory for events");
 	if (fl_random(events->io, events->seed, sizeof events->seed, err) < 0)
 		return NULL;
 	if (options->metrics) {

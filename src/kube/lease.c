@@ -173,19 +173,14 @@ static void put_spec(struct fl_elector *elector, struct fl_jw *w)
 	bool taken = elector->doing == FL_LEASE_CREATE || (elector->doing == FL_LEASE_TAKE && !elector->facts.mine);
 	uint64_t seconds = (elector->facts.times.duration + FL_NS_PER_S - 1) / FL_NS_PER_S;
 
-	fl_jw_key(w, FL_S("spec"));
-	fl_jw_obj(w);
-	fl_jw_key(w, FL_S("holderIdentity"));
-	fl_jw_str(w, release ? FL_S("") : fl_str(elector->options.identity));
-	fl_jw_key(w, FL_S("leaseDurationSeconds"));
-	fl_jw_i64(w, release ? 1 : (int64_t)seconds);
+	fl_jw_put(w, "spec", obj);
+	fl_jw_put(w, "holderIdentity", str, release ? FL_S("") : fl_str(elector->options.identity));
+	fl_jw_put(w, "leaseDurationSeconds", i64, release ? 1 : (int64_t)seconds);
 	put_time(w, "renewTime", now);
 	if (taken || release)
 		put_time(w, "acquireTime", now);
-	if (taken) {
-		fl_jw_key(w, FL_S("leaseTransitions"));
-		fl_jw_i64(w, elector->doing == FL_LEASE_CREATE ? 0 : elector->transitions + 1);
-	}
+	if (taken)
+		fl_jw_put(w, "leaseTransitions", i64, elector->doing == FL_LEASE_CREATE ? 0 : elector->transitions + 1);
 	fl_jw_end_obj(w);
 }
 
@@ -197,19 +192,13 @@ static void put_body(struct fl_elector *elector)
 	fl_buf_clear(&elector->body);
 	fl_jw_obj(&w);
 	if (elector->doing == FL_LEASE_CREATE) {
-		fl_jw_key(&w, FL_S("apiVersion"));
-		fl_jw_str(&w, FL_S("coordination.k8s.io/v1"));
-		fl_jw_key(&w, FL_S("kind"));
-		fl_jw_str(&w, FL_S("Lease"));
+		fl_jw_put(&w, "apiVersion", str, FL_S("coordination.k8s.io/v1"));
+		fl_jw_put(&w, "kind", str, FL_S("Lease"));
 	}
-	fl_jw_key(&w, FL_S("metadata"));
-	fl_jw_obj(&w);
-	fl_jw_key(&w, FL_S("name"));
-	fl_jw_str(&w, fl_str(elector->options.name));
-	if (elector->doing != FL_LEASE_CREATE) {
-		fl_jw_key(&w, FL_S("resourceVersion"));
-		fl_jw_str(&w, fl_buf_view(&elector->version));
-	}
+	fl_jw_put(&w, "metadata", obj);
+	fl_jw_put(&w, "name", str, fl_str(elector->options.name));
+	if (elector->doing != FL_LEASE_CREATE)
+		fl_jw_put(&w, "resourceVersion", str, fl_buf_view(&elector->version));
 	fl_jw_end_obj(&w);
 	put_spec(elector, &w);
 	fl_jw_end_obj(&w);
@@ -292,10 +281,8 @@ struct fl_elector *fl_elector_new(struct fl_kube *kube, const struct fl_lease_op
 {
 	struct fl_elector *elector = fl_zalloc(sizeof *elector);
 
-	if (!elector) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for an election");
-		return NULL;
-	}
+	if (!elector)
+		return fl_null(err, FL_E_NOMEM, "no memory for an election");
 	elector->kube = kube;
 	elector->io = fl_kube_io(kube);
 	elector->options = *options;

@@ -533,10 +533,8 @@ struct fl_watch *fl_watch_new(struct fl_kube *kube, const struct fl_watch_option
 		watch->io = fl_kube_io(kube);
 		watch->object = fl_zalloc(options->kind->root()->size);
 	}
-	if (!watch || !watch->object) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for a watch");
-		return NULL;
-	}
+	if (!watch || !watch->object)
+		return fl_null(err, FL_E_NOMEM, "no memory for a watch");
 	if (options->labels && fl_selector_parse(&watch->arena, fl_str(options->labels), &selector, err) < 0) {
 		(void)fl_wrap(err, "watch %s", options->kind->plural);
 		return NULL;

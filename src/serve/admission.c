@@ -164,10 +164,8 @@ struct fl_webhooks *fl_webhooks_new(struct fl_io *io, const struct fl_admission_
 {
 	FL_AUTO(fl_webhooks) struct fl_webhooks *webhooks = fl_zalloc(sizeof *webhooks);
 
-	if (!webhooks) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for the webhooks");
-		return NULL;
-	}
+	if (!webhooks)
+		return fl_null(err, FL_E_NOMEM, "no memory for the webhooks");
 	webhooks->io = io;
 	webhooks->loop = options->loop;
 	webhooks->rows = options->rows;

@@ -71,6 +71,23 @@ static const struct {
 	{ "no separator, one part", FL_S_INIT("abc"), "abc|" },
 };
 
+TEST(one_of_several_by_a_text)
+{
+	static const struct { int number; struct { struct fl_str name; } meta; } at[] = {
+		{ 1, { FL_S_INIT("a") } }, { 2, { FL_S_INIT("b") } }, { 3, { FL_S_INIT("b") } },
+	};
+	static const struct fl_str texts[] = { FL_S_INIT("a"), FL_S_INIT("bc") };
+
+	CHECK(fl_find(at, FL_LEN(at), meta.name, FL_S("b")) == &at[1]);
+	CHECK(!fl_find(at, FL_LEN(at), meta.name, FL_S("c")));
+	CHECK(!fl_find(at, 1, meta.name, FL_S("b")));
+	CHECK(!fl_find(&at[1], 0, meta.name, FL_S("b")));
+	CHECK(fl_str_in(texts, FL_LEN(texts), FL_S("bc")));
+	CHECK(!fl_str_in(texts, FL_LEN(texts), FL_S("b")));
+	CHECK(!fl_str_in(texts, 1, FL_S("bc")));
+	CHECK(!fl_str_in(NULL, 0, FL_S("")));
+}
+
 TEST(splitting)
 {
 	EACH_ROW (row, splits) {

@@ -108,10 +108,7 @@ static void add_name(struct names *n, struct fl_str key, const char *path)
 {
 	struct fl_ld_entry *entry = &n->at[n->len];
 
-	for (uint32_t i = 0; i < n->len; i++)
-		if (fl_str_eq(n->at[i].key, key))
-			return;
-	if (n->len == FL_HOOK_ENTRIES_MAX)
+	if (fl_find(n->at, n->len, key, key) || n->len == FL_HOOK_ENTRIES_MAX)
 		return;   /* a driver has a tenth of them */
 	*entry = (struct fl_ld_entry){ .flags = FL_LD_FLAGS, .key = fl_arena_str(&n->arena, key),
 				       .value = fl_arena_str(&n->arena, fl_str(path)) };
@@ -149,10 +146,7 @@ static bool is_library_name(const char *name)
 
 static bool is_folder(const struct fl_hook *hook, struct fl_str folder)
 {
-	for (uint32_t i = 0; i < hook->folders.len; i++)
-		if (fl_str_eq(hook->folders.at[i], folder))
-			return true;
-	return false;
+	return fl_str_in(hook->folders.at, hook->folders.len, folder);
 }
 
 /* What the runtime has mounted into those directories. */

@@ -71,9 +71,7 @@ int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting_v
 							    "/run/nvidia/mps");
 	while (text.len > 1 && text.p[text.len - 1] == '/')
 		text.len--;
-	FL_UNSET(settings, mps_root);
-	if (text.len)
-		FL_SET(settings, mps_root, text);
+	FL_SET_TEXT(settings, mps_root, text);
 	return 0;
 }
 
@@ -223,9 +221,8 @@ static int own_resources(struct fl_setting_in *in, const struct fl_setting_value
 			return r;
 		if (!sharing->has.resource || !sharing->has.replicas)   /* a null stands for nothing, here too */
 			return fl_setting_refuse(in, &item, "name and replicas are wanted");
-		for (uint32_t i = 0; i < n; i++)
-			if (fl_str_eq(s->sharing.at[i].resource, sharing->resource))
-				return fl_setting_refuse(in, &item, "'%.*s' is there twice", FL_ARG(sharing->resource));
+		if (fl_find(s->sharing.at, n, resource, sharing->resource))
+			return fl_setting_refuse(in, &item, "'%.*s' is there twice", FL_ARG(sharing->resource));
 	}
 	return 0;
 }

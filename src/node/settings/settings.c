@@ -109,11 +109,10 @@ static int lay_pools(struct fl_setting_in *in, const struct fl_strs *given)
 
 		if (r < 0)
 			return r;
-		for (uint32_t k = 0; k < i; k++)
-			if (fl_str_eq(s->pools.at[k].resource, s->pools.at[i].resource))
-				return fl_setting_refuse(in, FL_AT_OPTION("pool"),
-							 "'%.*s' is there twice: put its GPUs together",
-							 FL_ARG(s->pools.at[i].resource));
+		if (fl_find(s->pools.at, i, resource, s->pools.at[i].resource))
+			return fl_setting_refuse(in, FL_AT_OPTION("pool"),
+						 "'%.*s' is there twice: put its GPUs together",
+						 FL_ARG(s->pools.at[i].resource));
 	}
 	return 0;
 }
@@ -230,9 +229,8 @@ static int check_mps(const struct fl_settings *s, struct fl_err *err)
  * told. A profile that no GPU has now may come. */
 static const char *why_unshared(const struct fl_settings *s, struct fl_str resource)
 {
-	for (uint32_t i = 0; i < s->pools.len; i++)
-		if (fl_str_eq(s->pools.at[i].resource, resource))
-			return "it is a pool: write --pool RESOURCE=GPU,GPU;slices=N";
+	if (fl_find(s->pools.at, s->pools.len, resource, resource))
+		return "it is a pool: write --pool RESOURCE=GPU,GPU;slices=N";
 	if (!s->unpooled)
 		return "--unpooled=false offers none of it: leave one of the two out";
 	if (fl_str_eq(resource, FL_S("nvidia.com/gpu")))
@@ -345,10 +343,8 @@ int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena
 	if (r == 0)
 		r = check_sharing(&in);
 	ret->has.untaken = ret->untaken.len > 0;
-	if (from->node.len)
-		FL_SET(ret, node, from->node);
-	if (from->boot.len)
-		FL_SET(ret, boot, from->boot);
+	FL_SET_TEXT(ret, node, from->node);
+	FL_SET_TEXT(ret, boot, from->boot);
 	return r;
 }
 

@@ -42,10 +42,7 @@ static bool draws(const struct fl_partition *part)
 
 static const struct fl_cdi_device *find_device(const struct fl_cdi_spec *spec, struct fl_str name)
 {
-	for (uint32_t i = 0; spec && i < spec->devices.len; i++)
-		if (fl_str_eq(spec->devices.at[i].name, name))
-			return &spec->devices.at[i];
-	return NULL;
+	return spec ? fl_find(spec->devices.at, spec->devices.len, name, name) : NULL;
 }
 
 void cdi_put_device(struct cdi *c, struct fl_str name, const struct fl_cdi_edits *edits)
@@ -117,10 +114,7 @@ static void put_card(struct cdi *c, const struct fl_card *card)
 
 static bool has_node(const struct fl_cdi_edits *edits, struct fl_str path)
 {
-	for (uint32_t i = 0; i < edits->nodes.len; i++)
-		if (fl_str_eq(edits->nodes.at[i].path, path))
-			return true;
-	return false;
+	return fl_find(edits->nodes.at, edits->nodes.len, path, path) != NULL;
 }
 
 /* Each once, although a device has two names. */
@@ -206,9 +200,7 @@ void fl_gpu_cdi_plan(const void *facts_, struct fl_plan *plan)
 	if (!facts->settings || !facts->driver || !facts->host || !fl_gpu_host_seen(facts->host))
 		return;
 	ref.name = cdi_file_name(plan, facts->settings->cdi_kind);
-	for (uint32_t i = 0; i < facts->spec_len; i++)
-		if (fl_str_eq(facts->specs[i].meta.name, ref.name))
-			c.old = &facts->specs[i];
+	c.old = fl_find(facts->specs, facts->spec_len, meta.name, ref.name);
 	/* Nobody can say now what there is, or what is asked for: what was written stays. */
 	if (facts->driver->state != FL_DRIVER_READY || facts->settings->waits.len)
 		return;

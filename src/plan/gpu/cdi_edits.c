@@ -210,10 +210,7 @@ static bool is_common(const struct fl_host_node *node)
 	static const struct fl_str common[] = { FL_S_INIT("/dev/nvidiactl"), FL_S_INIT("/dev/nvidia-uvm"),
 						FL_S_INIT("/dev/nvidia-uvm-tools"), FL_S_INIT("/dev/nvidia-modeset") };
 
-	for (uint32_t i = 0; i < FL_LEN(common); i++)
-		if (fl_str_eq(node->path, common[i]))
-			return true;
-	return false;
+	return fl_str_in(common, FL_LEN(common), node->path);
 }
 
 void cdi_put_common(struct cdi *c)

@@ -44,15 +44,9 @@ static bool somebody_silent(const struct cdi *c)
 
 static bool there_by_uuid(const struct cdi *c, struct fl_str id)
 {
-	for (uint32_t i = 0; i < c->facts->card_len; i++) {
-		const struct fl_card *card = &c->facts->cards[i];
-
-		if (fl_str_eq(card->uuid, id))
+	for (uint32_t i = 0; i < c->facts->card_len; i++)
+		if (fl_gpu_card_has(&c->facts->cards[i], id))
 			return true;
-		for (uint32_t k = 0; k < card->partitions.len; k++)
-			if (fl_str_eq(card->partitions.at[k].uuid, id))
-				return true;
-	}
 	return false;
 }
 

@@ -10,10 +10,7 @@ const struct fl_owner fl_gpu_evict_owner = { "fairlead-evict", &fl_eviction_kind
 
 static const struct fl_card *card_of(const struct fl_gpu_pods_facts *facts, const struct fl_health *health)
 {
-	for (uint32_t i = 0; i < facts->card_len; i++)
-		if (fl_str_eq(facts->cards[i].meta.name, health->meta.name))
-			return &facts->cards[i];
-	return NULL;
+	return fl_find(facts->cards, facts->card_len, meta.name, health->meta.name);
 }
 
 static bool is_dead(const struct fl_gpu_pods_facts *f, const struct fl_health *health)

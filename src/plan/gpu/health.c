@@ -361,10 +361,7 @@ static struct verdict judge(const struct subject *s, const struct fl_health *bef
 
 static const struct fl_health *find_before(const struct fl_gpu_health_facts *facts, struct fl_str name)
 {
-	for (uint32_t i = 0; i < facts->before_len; i++)
-		if (fl_str_eq(facts->before[i].meta.name, name))
-			return &facts->before[i];
-	return NULL;
+	return fl_find(facts->before, facts->before_len, meta.name, name);
 }
 
 /* What stood on another boot's clock is longer ago than anything counts. */
@@ -427,10 +424,7 @@ bool fl_gpu_cause_is_driver(struct fl_str cause)
 						FL_S_INIT("DriverMismatch"), FL_S_INIT("DriverSick"),
 						FL_S_INIT("FabricNotReady") };
 
-	for (uint32_t i = 0; i < FL_LEN(causes); i++)
-		if (fl_str_eq(cause, causes[i]))
-			return true;
-	return false;
+	return fl_str_in(causes, FL_LEN(causes), cause);
 }
 
 /* Was it away for a reason that is no sickness? The cause says it, since that is all that is kept. */
@@ -535,15 +529,13 @@ static void want(const struct subject *s, enum fl_health_state state, const stru
 
 	FL_SET(&health, card, facts->address);
 	FL_SET(&health, state, state);
-	if (v->cause.len)
-		FL_SET(&health, cause, v->cause);
+	FL_SET_TEXT(&health, cause, v->cause);
 	FL_SET(&health, since, same ? before->since : (int64_t)facts->now);
 	if (state == FL_HEALTHY && before && before->state != FL_HEALTHY)
 		FL_SET(&health, returned, (int64_t)facts->now);
 	else if (same_boot(facts, before) && before->has.returned)
 		FL_SET(&health, returned, before->returned);
-	if (facts->boot.len)
-		FL_SET(&health, boot, facts->boot);
+	FL_SET_TEXT(&health, boot, facts->boot);
 	set_identity(s, before, &health);
 	fl_gpu_flaps_count(&(struct fl_gpu_flap_facts){ facts, s->part, same_boot(facts, before) ? before : NULL,
 							v->sick && v->grade != FINE }, &health);
@@ -628,10 +620,7 @@ static bool is_there(const struct fl_gpu_health_facts *facts, struct fl_str name
 {
 	if (facts->card && fl_str_eq(name, facts->address))
 		return true;
-	for (uint32_t i = 0; facts->card && i < facts->card->partitions.len; i++)
-		if (fl_str_eq(facts->card->partitions.at[i].uuid, name))
-			return true;
-	return false;
+	return facts->card && fl_find(facts->card->partitions.at, facts->card->partitions.len, uuid, name);
 }
 
 /* A partition that is not told of while nobody can ask is not gone: it goes the way of its card. Nor is a card gone

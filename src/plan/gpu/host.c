@@ -44,11 +44,9 @@ void fl_gpu_host_plan(const void *facts_, struct fl_plan *plan)
 		return;
 	FL_SET(&host, version, driver->version);
 	FL_SET(&host, root, root);
-	if (settings->look_dev.len)
-		FL_SET(&host, dev_root, settings->look_dev);
+	FL_SET_TEXT(&host, dev_root, settings->look_dev);
 	FL_SET(&host, layout, fl_plan_printf(plan, "%08x", layout(facts, root)));
-	if (settings->hook.len)
-		FL_SET(&host, hook, settings->hook);
+	FL_SET_TEXT(&host, hook, settings->hook);
 	if (settings->make_nodes)
 		FL_SET(&host, make_nodes, true);
 	fl_want(plan, &fl_gpu_host_owner, (struct fl_ref){ &fl_host_kind, FL_S(""), FL_S("host"), FL_S("") }, &host);

@@ -39,10 +39,7 @@ bool fl_gpu_card_has(const struct fl_card *card, struct fl_str uuid)
 		return false;
 	if (fl_str_eq(card->uuid, uuid))
 		return true;
-	for (uint32_t i = 0; i < card->partitions.len; i++)
-		if (fl_str_eq(card->partitions.at[i].uuid, uuid))
-			return true;
-	return false;
+	return fl_find(card->partitions.at, card->partitions.len, uuid, uuid) != NULL;
 }
 
 bool fl_gpu_holds_card(const struct fl_holder *holder, const struct fl_card *card)

@@ -58,11 +58,10 @@ void lists_device(struct lists *l, bool soon, const char *reason, const char *fm
 
 struct list *lists_get(struct lists *l, struct fl_str name)
 {
-	struct list *list;
+	struct list *list = fl_find(l->at, l->len, name, name);
 
-	for (uint32_t i = 0; i < l->len; i++)
-		if (fl_str_eq(l->at[i].name, name))
-			return &l->at[i];
+	if (list)
+		return list;
 	if (l->len == l->list_max) {
 		l->plan->failed = true;
 		return NULL;
@@ -79,18 +78,12 @@ struct list *lists_get(struct lists *l, struct fl_str name)
 
 struct fl_unit *list_find(struct list *list, struct fl_str id)
 {
-	for (uint32_t i = 0; i < list->len; i++)
-		if (fl_str_eq(list->units[i].id, id))
-			return &list->units[i];
-	return NULL;
+	return fl_find(list->units, list->len, id, id);
 }
 
 const struct fl_resource *lists_served(const struct lists *l, struct fl_str name)
 {
-	for (uint32_t i = 0; i < l->facts->resource_len; i++)
-		if (fl_str_eq(l->facts->resources[i].meta.name, name))
-			return &l->facts->resources[i];
-	return NULL;
+	return fl_find(l->facts->resources, l->facts->resource_len, meta.name, name);
 }
 
 /* ---- who holds what ---- */
@@ -296,17 +289,12 @@ static const struct fl_card *remembered(struct lists *l, const struct fl_card *c
 static struct list *unpooled(struct lists *l, struct fl_str name)
 {
 	const struct fl_settings *s = l->facts->settings;
+	const struct fl_sharing *shared = fl_find(s->sharing.at, s->sharing.len, resource, name);
 	struct list *list;
-	int32_t replicas = 1;
+	int32_t replicas = shared ? shared->replicas : 1;
 
-	for (uint32_t i = 0; i < s->sharing.len; i++) {
-		if (!fl_str_eq(s->sharing.at[i].resource, name))
-			continue;
-		replicas = s->sharing.at[i].replicas;
-		if (s->sharing.at[i].renamed.len)
-			name = s->sharing.at[i].renamed;
-		break;
-	}
+	if (shared && shared->renamed.len)
+		name = shared->renamed;
 	list = lists_get(l, name);
 	if (list)
 		list->replicas = replicas;
@@ -431,9 +419,10 @@ static void keep_silent(struct lists *l)
 /* The names that cards of no pool have, under this or another MIG strategy, shared or not. */
 static bool is_unpooled_name(const struct fl_settings *s, struct fl_str name)
 {
-	for (uint32_t i = 0; i < s->sharing.len; i++)
-		if (fl_str_eq(s->sharing.at[i].renamed, name))
-			name = s->sharing.at[i].resource;
+	const struct fl_sharing *shared = fl_find(s->sharing.at, s->sharing.len, renamed, name);
+
+	if (shared)
+		name = shared->resource;
 	return fl_str_eq(name, FL_S("nvidia.com/gpu")) || fl_str_eq(name, FL_S("nvidia.com/gpu.shared")) ||
 	       fl_str_starts(name, FL_S("nvidia.com/mig-"));
 }
@@ -447,10 +436,7 @@ static bool is_our_name(const struct lists *l, struct fl_str name)
 	/* No other plugin has names in these two. */
 	if (fl_str_starts(name, FL_S("gpu.deckhouse.io/")) || fl_str_starts(name, FL_S("cluster.gpu.deckhouse.io/")))
 		return true;
-	for (uint32_t i = 0; i < s->pools.len; i++)
-		if (fl_str_eq(s->pools.at[i].resource, name))
-			return true;
-	return s->unpooled && is_unpooled_name(s, name);
+	return fl_find(s->pools.at, s->pools.len, resource, name) || (s->unpooled && is_unpooled_name(s, name));
 }
 
 static bool is_gpu(struct fl_str id)
@@ -496,10 +482,7 @@ static const struct fl_plugin_socket *foreign(const struct lists *l, struct fl_s
 
 static bool anybody_holds(const struct lists *l, struct fl_str name)
 {
-	for (uint32_t i = 0; i < l->held_len; i++)
-		if (fl_str_eq(l->held[i].resource, name))
-			return true;
-	return false;
+	return fl_find(l->held, l->held_len, resource, name) != NULL;
 }
 
 /* ---- what is wanted ---- */
@@ -514,17 +497,15 @@ static void set_nodes(struct lists *l, struct fl_resource *resource)
 	if (!l->by_nodes || !host)
 		return;
 	dev_root = fl_gpu_written_dev(l->facts->settings, host);
-	if (dev_root.len)
-		FL_SET(resource, dev_root, dev_root);
+	FL_SET_TEXT(resource, dev_root, dev_root);
 	if (!FL_ELEMENTS(resource, l->plan->arena, nodes, FL_LEN(common) + (l->extra_len ? host->nodes.len : 0))) {
 		l->plan->failed = true;
 		return;
 	}
 	resource->nodes.len = 0;
 	for (uint32_t i = 0; i < FL_LEN(common); i++)
-		for (uint32_t k = 0; k < host->nodes.len; k++)
-			if (fl_str_eq(host->nodes.at[k].path, common[i]))
-				resource->nodes.at[resource->nodes.len++] = common[i];
+		if (fl_gpu_node_at(host, common[i]))
+			resource->nodes.at[resource->nodes.len++] = common[i];
 	for (uint32_t i = 0; i < l->extra_len; i++)
 		for (uint32_t k = 0; k < host->nodes.len; k++)
 			if (fl_gpu_extra_has(&fl_gpu_extras[l->extras[i]], host->nodes.at[k].path))
@@ -581,8 +562,7 @@ static void want_list(struct lists *l, const struct list *list, struct fl_str re
 		FL_SET(&resource, pre_start, true);
 	if (list->mps)
 		FL_SET(&resource, mps_root, s->mps_root);
-	if (refused.len)
-		FL_SET(&resource, refused, refused);
+	FL_SET_TEXT(&resource, refused, refused);
 	fl_want(l->plan, &fl_gpu_lists_owner, ref, &resource);
 	say_units(l, list, ref);
 }
@@ -638,14 +618,9 @@ static void decide_all(struct lists *l, uint32_t *ret_served)
 		if (!serve && lists_served(l, list->name))
 			fl_want_gone(l->plan, (struct fl_ref){ &fl_resource_kind, FL_S(""), list->name, FL_S("") });
 	}
-	for (uint32_t i = 0; i < f->resource_len; i++) {
-		uint32_t k = 0;
-
-		while (k < l->len && !fl_str_eq(l->at[k].name, f->resources[i].meta.name))
-			k++;
-		if (k == l->len)
+	for (uint32_t i = 0; i < f->resource_len; i++)
+		if (!fl_find(l->at, l->len, name, f->resources[i].meta.name))
 			fl_want_gone(l->plan, FL_REF(&fl_resource_kind, &f->resources[i]));
-	}
 }
 
 /* Nothing is listed yet: why not, where that may last. */

@@ -8,13 +8,9 @@ bool lists_claimed(const struct lists *l, struct fl_str name)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
 
-	for (uint32_t i = 0; f->classes_known && i < f->class_len; i++)
-		if (fl_str_eq(f->classes[i].spec.resource, name))
-			return true;
-	for (uint32_t i = 0; !f->classes_known && f->claims && i < f->claims->claimed.len; i++)
-		if (fl_str_eq(f->claims->claimed.at[i], name))
-			return true;
-	return false;
+	if (f->classes_known)
+		return fl_find(f->classes, f->class_len, spec.resource, name) != NULL;
+	return f->claims && fl_str_in(f->claims->claimed.at, f->claims->claimed.len, name);
 }
 
 /* For a start at which the API server is away: what a DeviceClass claims is not served then either. */

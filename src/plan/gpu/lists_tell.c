@@ -51,10 +51,7 @@ static bool another_serves(const struct fl_gpu_lists_facts *facts)
 
 static bool has_trouble(const struct fl_gpu_lists_facts *facts, const char *dir)
 {
-	for (uint32_t i = 0; i < facts->dir_len; i++)
-		if (fl_str_eq(facts->dirs[i].meta.name, fl_str(dir)))
-			return true;
-	return false;
+	return fl_find(facts->dirs, facts->dir_len, meta.name, fl_str(dir)) != NULL;
 }
 
 /* While the state directory is neither ours nor in trouble, another agent has it: nothing is said. */
@@ -159,8 +156,7 @@ static uint32_t count_listed(const struct lists *l)
 		bool is = false;
 
 		for (uint32_t i = 0; i < l->len && !is; i++)
-			for (uint32_t u = 0; u < l->at[i].len && !is; u++)
-				is = fl_str_eq(l->at[i].units[u].card, l->facts->cards[c].meta.name);
+			is = fl_find(l->at[i].units, l->at[i].len, card, l->facts->cards[c].meta.name) != NULL;
 		n += is;
 	}
 	return n;

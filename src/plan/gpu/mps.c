@@ -45,18 +45,12 @@ static void FL_PRINTF(4, 5) problem(struct mps *m, bool quiet, const char *reaso
 
 static bool has(const struct fl_str_list *list, struct fl_str text)
 {
-	for (uint32_t i = 0; i < list->len; i++)
-		if (fl_str_eq(list->at[i], text))
-			return true;
-	return false;
+	return fl_str_in(list->at, list->len, text);
 }
 
 static const struct fl_mps *find(const struct fl_gpu_mps_facts *f, struct fl_str name)
 {
-	for (uint32_t i = 0; i < f->daemon_len; i++)
-		if (fl_str_eq(f->daemons[i].meta.name, name))
-			return &f->daemons[i];
-	return NULL;
+	return fl_find(f->daemons, f->daemon_len, meta.name, name);
 }
 
 const struct fl_mps *fl_gpu_mps_has(const struct fl_mps *daemons, uint32_t len, const struct fl_card *card)
@@ -78,18 +72,12 @@ bool fl_gpu_mps_shares(const struct fl_settings *s, struct fl_str name)
 
 static const struct fl_card *card_at(const struct fl_gpu_mps_facts *f, struct fl_str address)
 {
-	for (uint32_t i = 0; i < f->card_len; i++)
-		if (fl_str_eq(f->cards[i].meta.name, address))
-			return &f->cards[i];
-	return NULL;
+	return fl_find(f->cards, f->card_len, meta.name, address);
 }
 
 static const struct fl_holder *holder_of(const struct fl_gpu_mps_facts *f, struct fl_str resource)
 {
-	for (uint32_t i = 0; i < f->holder_len; i++)
-		if (fl_str_eq(f->holders[i].resource, resource))
-			return &f->holders[i];
-	return NULL;
+	return fl_find(f->holders, f->holder_len, resource, resource);
 }
 
 /* May a Pod hold a share of it? *ret_holder: one that does; NULL: none is known. */
@@ -464,9 +452,7 @@ static void serve(struct mps *m, struct fl_str name)
 	if (program.len)
 		FL_SET(&d.want, program, program);
 	libraries = find_libraries(m);
-	FL_UNSET(&d.want, libraries);
-	if (libraries.len)
-		FL_SET(&d.want, libraries, libraries);
+	FL_SET_TEXT(&d.want, libraries, libraries);
 	if (!set_limits(&d))
 		return;
 	if (recorded(&d) && (modes_set(&d) || (was && was->is != FL_MPS_OFF)))
@@ -520,6 +506,7 @@ void fl_gpu_mps_plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct fl_gpu_mps_facts *facts = facts_;
 	const struct fl_settings *s = facts->settings;
+	const struct fl_sharing *shared;
 	struct mps m = { .facts = facts, .plan = plan };
 	struct fl_str served = FL_S("");
 
@@ -529,12 +516,12 @@ void fl_gpu_mps_plan(const void *facts_, struct fl_plan *plan)
 		keep_all(&m);
 		return;
 	}
-	for (uint32_t i = 0; s->mps && s->unpooled && i < s->sharing.len; i++)
-		if (fl_str_eq(s->sharing.at[i].resource, whole)) {
-			served = s->sharing.at[i].renamed.len ? s->sharing.at[i].renamed : whole;
-			m.replicas = s->sharing.at[i].replicas;
-			m.asked = true;
-		}
+	shared = s->mps && s->unpooled ? fl_find(s->sharing.at, s->sharing.len, resource, whole) : NULL;
+	if (shared) {
+		served = shared->renamed.len ? shared->renamed : whole;
+		m.replicas = shared->replicas;
+		m.asked = true;
+	}
 	for (uint32_t i = 0; i < facts->daemon_len; i++)
 		if (!m.asked || !fl_str_eq(facts->daemons[i].meta.name, served))
 			stop(&m, facts->daemons[i].meta.name, true);

@@ -63,10 +63,7 @@ struct fl_str fl_gpu_lacks(struct fl_plan *plan, const struct fl_settings *setti
 
 const struct fl_host_node *fl_gpu_node_at(const struct fl_host *host, struct fl_str path)
 {
-	for (uint32_t i = 0; host && i < host->nodes.len; i++)
-		if (fl_str_eq(host->nodes.at[i].path, path))
-			return &host->nodes.at[i];
-	return NULL;
+	return host ? fl_find(host->nodes.at, host->nodes.len, path, path) : NULL;
 }
 
 struct fl_gpu_nodes fl_gpu_nodes(struct fl_plan *plan, const struct fl_host *host, const struct fl_card *card,

@@ -22,10 +22,7 @@ static bool is_ours(const struct fl_gpu_pods_facts *facts, struct fl_str resourc
 	for (uint32_t i = 0; i < FL_LEN(domains); i++)
 		if (fl_str_starts(resource, domains[i]))
 			return true;
-	for (uint32_t i = 0; i < facts->resource_len; i++)
-		if (fl_str_eq(facts->resources[i].meta.name, resource))
-			return true;
-	return false;
+	return fl_find(facts->resources, facts->resource_len, meta.name, resource) != NULL;
 }
 
 static bool asks_for_gpu(const struct fl_gpu_pods_facts *facts, const struct fl_own_pod_container *list, uint32_t len)

@@ -14,10 +14,7 @@ static bool is_partition(struct fl_str id)
 
 const struct fl_health *lists_health(const struct lists *l, struct fl_str name)
 {
-	for (uint32_t i = 0; i < l->facts->health_len; i++)
-		if (fl_str_eq(l->facts->health[i].meta.name, name))
-			return &l->facts->health[i];
-	return NULL;
+	return fl_find(l->facts->health, l->facts->health_len, meta.name, name);
 }
 
 static void set_why(struct lists *l, struct fl_unit *unit, const struct fl_health *health)
@@ -70,10 +67,7 @@ void lists_tell_nameless(struct lists *l, const struct fl_card *card)
 
 static const struct fl_cdi_device *cdi_device(const struct fl_cdi_spec *spec, struct fl_str name)
 {
-	for (uint32_t i = 0; i < spec->devices.len; i++)
-		if (fl_str_eq(spec->devices.at[i].name, name))
-			return &spec->devices.at[i];
-	return NULL;
+	return fl_find(spec->devices.at, spec->devices.len, name, name);
 }
 
 bool lists_look_at_files(struct lists *l)
@@ -180,13 +174,11 @@ static void check_cdi(struct lists *l, struct list *list, struct fl_unit *unit, 
 static void check_mps(struct lists *l, struct list *list, struct fl_unit *unit, const struct fl_card *card)
 {
 	const struct fl_gpu_lists_facts *f = l->facts;
-	const struct fl_mps *has = fl_gpu_mps_has(f->mps, f->mps_len, card), *mps = NULL;
+	const struct fl_mps *has = fl_gpu_mps_has(f->mps, f->mps_len, card);
+	const struct fl_mps *mps = list->mps ? fl_find(f->mps, f->mps_len, meta.name, list->name) : NULL;
 	struct fl_str why = FL_S("");
 	bool soon = false;
 
-	for (uint32_t i = 0; list->mps && i < f->mps_len; i++)
-		if (fl_str_eq(f->mps[i].meta.name, list->name))
-			mps = &f->mps[i];
 	if (list->mps)
 		why = fl_gpu_mps_unready(mps, card, &soon);
 	else if (has && card->compute_mode == FL_COMPUTE_EXCLUSIVE_PROCESS)
@@ -372,10 +364,7 @@ static void check_owner(struct lists *l, const struct list *list, struct fl_unit
 
 static const struct fl_card *card_at(const struct lists *l, struct fl_str address)
 {
-	for (uint32_t i = 0; i < l->facts->card_len; i++)
-		if (fl_str_eq(l->facts->cards[i].meta.name, address))
-			return &l->facts->cards[i];
-	return NULL;
+	return fl_find(l->facts->cards, l->facts->card_len, meta.name, address);
 }
 
 /* NVML's levels, from one board to different processors. */
@@ -420,10 +409,11 @@ static int32_t nearness(const struct lists *l, const struct fl_unit *a, const st
 {
 	const struct fl_card *low = card_at(l, fl_str_cmp(a->card, b->card) < 0 ? a->card : b->card);
 	const struct fl_card *high = card_at(l, fl_str_cmp(a->card, b->card) < 0 ? b->card : a->card);
+	const struct fl_card_link *link =
+		low && high ? fl_find(low->links.at, low->links.len, peer, high->meta.name) : NULL;
 
-	for (uint32_t i = 0; low && high && i < low->links.len; i++)
-		if (fl_str_eq(low->links.at[i].peer, high->meta.name))
-			return level_score(low->links.at[i].level / 10) + 100 * low->links.at[i].nvlinks;
+	if (link)
+		return level_score(link->level / 10) + 100 * link->nvlinks;
 	if (low && high)
 		return level_score(bus_level(low, high));
 	return a->has.numa && b->has.numa && a->numa == b->numa ? 20 : 10;
