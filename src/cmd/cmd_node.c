@@ -199,7 +199,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	running->role = (struct fl_role){ .name = "node", .program = &fl_program,
 					  .reports = "gpu.deckhouse.io/fairlead-node",
 					  .kinds = running->kinds, .capabilities = fl_agent_capabilities,
-					  .local = fl_agent_kinds, .alone = true, .event = changed, .ready = ready,
+					  .alone = true, .event = changed, .ready = ready,
 					  .ended = ended,
 					  .self = running };
 	return 0;

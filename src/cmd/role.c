@@ -121,27 +121,19 @@ static int make_loop(struct fl_running *run, const uint64_t seed[2], struct fl_e
 	struct fl_loop_options options = { .seed = { seed[0], seed[1] }, .standby = run->flags->lead,
 					   .may_write = may_write, .event = event, .arg = run,
 					   .metrics = run->metrics, .log = &run->log };
-	uint32_t count = 0, local = 0, kinds = 0;
+	uint32_t count = 0;
 
 	run->loop = fl_loop_new(run->io, &options, err);
 	if (!run->loop)
 		return failed(err);
 	while (run->role->kinds[count].kind)
 		count++;
-	while (run->role->local && run->role->local[local])
-		local++;
-	run->kinds = fl_zalloc_n(count + local + 1, sizeof *run->kinds);
 	run->feeds = fl_zalloc_n(count, sizeof(struct fl_feed *));
-	if (!run->kinds || !run->feeds)
+	if (!run->feeds)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the kinds of %s", run->role->name);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++)
 		if (add_kind(run, i, err) < 0)
 			return failed(err);
-		if (!is_further(run->role, i))
-			run->kinds[kinds++] = run->role->kinds[i].kind;
-	}
-	for (uint32_t i = 0; i < local; i++)
-		run->kinds[kinds++] = run->role->local[i];
 	return 0;
 }
 
@@ -293,7 +285,7 @@ static int start_pages(struct fl_running *run, struct fl_err *err)
 	struct fl_err why = { 0 };
 
 	run->pages = (struct fl_pages){ .io = run->io, .title = run->role->name, .loop = run->loop,
-					.kinds = run->kinds, .metrics = run->metrics, .process = &run->process,
+					.metrics = run->metrics, .process = &run->process,
 					.ready = role_ready, .arg = run, .more = run->role->pages,
 					.kube = run->kube, .open_metrics = run->flags->open_metrics };
 	if (fl_pages_start(&run->pages, err) < 0)
@@ -528,9 +520,7 @@ void fl_role_end(struct fl_running *run)
 	run->kube = fl_kube_free(run->kube);
 	run->config = fl_kube_config_free(run->config);
 	run->metrics = fl_metrics_free(run->metrics);
-	fl_free(run->kinds);
 	fl_free(run->feeds);
-	run->kinds = NULL;
 	run->feeds = NULL;
 	fl_log_flush(&run->log);
 	run->io = NULL;

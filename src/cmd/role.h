@@ -64,7 +64,6 @@ struct fl_role {
 	const struct fl_capability *const *capabilities;   /* NULL ends them */
 	const struct fl_page *pages;           /* further ones; the one without a path ends them; NULL: none */
 	const struct fl_admission *webhooks;   /* the one without a path ends them; NULL: none */
-	const struct fl_kind *const *local;    /* kinds of its own that may be explained; NULL ends them, or none */
 	bool alone;                            /* goes on without an API server: asked after its own start, and its
 						  kinds are absent until one tells */
 	/* What becomes of a condition that has changed; NULL: an Event about the very object. */
@@ -172,7 +171,6 @@ struct fl_running {
 	FL_VEC(struct fl_watch *) watches;     /* in the order of role->kinds */
 	struct fl_timer listen_later;          /* somebody else has the port still */
 	struct fl_timer watch_later;           /* until then there are none, where it goes on alone */
-	const struct fl_kind **kinds;          /* of role->kinds and its own, each once: for explain */
 	struct fl_feed **feeds;                /* in the order of role->kinds */
 	char identity[FL_ROLE_NAME];
 	struct fl_signals signals;

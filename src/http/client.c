@@ -498,14 +498,6 @@ void fl_http_call_consume(struct fl_http_call *call, size_t len)
 		fl_cconn_h1_consumed(conn);
 }
 
-void fl_http_call_wake(struct fl_http_call *call)
-{
-	if (call->conn && call->conn->h2)
-		fl_h2_wake(&call->stream);
-	else if (call->conn)
-		fl_conn_wake(&call->conn->conn);
-}
-
 void fl_http_call_free(struct fl_http_call *call)
 {
 	forget_answer(call);

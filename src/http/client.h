@@ -69,8 +69,8 @@ struct fl_http_call {
 	void (*head)(struct fl_http_call *call);
 	void (*got)(struct fl_http_call *call, struct fl_str bytes);
 
-	/* A streamed request: put up to `len` bytes into `room` and return how many. 0 without *ret_end: none now, call
-	 * fl_http_call_wake later. Negative: fail the call. Such a call is never repeated. */
+	/* A streamed request: put up to `len` bytes into `room` and return how many, 0 only with *ret_end. Negative:
+	 * fail the call. Such a call is never repeated. */
 	int64_t (*pull)(struct fl_http_call *call, void *room, size_t len, bool *ret_end);
 	int64_t pull_length;           /* content-length; -1: not known */
 
@@ -95,7 +95,6 @@ struct fl_http_call {
 /* Never calls back from inside. */
 void fl_http_start(struct fl_http_client *client, struct fl_http_call *call);
 void fl_http_call_consume(struct fl_http_call *call, size_t len);
-void fl_http_call_wake(struct fl_http_call *call);
 void fl_http_call_free(struct fl_http_call *call);   /* the answer of an ended or cancelled call */
 static inline void fl_http_call_auto_(struct fl_http_call *call)
 {

@@ -116,11 +116,6 @@ static void finish(struct fl_job *job, struct fl_op *op)
 		fl_op_end(op, 0);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct replace_job, job));
-}
-
 /* "a/b" is "b" in "a"; "/b" in "/"; "b" in ".". */
 static void split(struct replace_job *job, const char *path, size_t len)
 {
@@ -153,7 +148,7 @@ void fl_file_replace(struct fl_io *io, struct fl_file_replace *replace)
 		fl_op_refuse(&replace->op, io, FL_E_IO, "replace '%s': no random bytes", replace->path);
 		return;
 	}
-	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->job = (struct fl_job){ .run = run, .finish = finish };
 	job->mode = replace->mode ? replace->mode : 0600;
 	job->keep_old = replace->keep_old;
 	split(job, replace->path, path);

@@ -1,4 +1,5 @@
 #include "io/job.h"
+#include "base/mem.h"
 #include "io/loop.h"
 #include <assert.h>
 
@@ -18,7 +19,10 @@ static void land(struct fl_job *job)
 	*job->from = job->flying;
 	if (job->flying)
 		job->flying->from = job->from;
-	job->release(job);
+	if (job->release)
+		job->release(job);
+	else
+		fl_free(job);
 }
 
 static void let_go(struct fl_op *op)

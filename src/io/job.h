@@ -29,7 +29,8 @@ struct fl_job {
 	 * fl_op_fail). If an unused result must be released, set op->drop first. Or start the job again for the same
 	 * operation (fl_job_again). NULL: end with `result`, or fail with `what` and its errno. */
 	void (*finish)(struct fl_job *job, struct fl_op *op);
-	/* On the loop, always, once, last: release what the job still holds, and the job. */
+	/* On the loop, always, once, last: release what the job still holds, and the job. NULL: free what the job is
+	 * the first member of. */
 	void (*release)(struct fl_job *job);
 
 	int64_t result;            /* run()'s: >= 0 or a negated errno */

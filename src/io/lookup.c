@@ -35,11 +35,6 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	}
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct lookup_job, job));
-}
-
 void fl_lookup(struct fl_io *io, struct fl_lookup *lookup)
 {
 	struct fl_str host = fl_str(lookup->host);
@@ -59,7 +54,7 @@ void fl_lookup(struct fl_io *io, struct fl_lookup *lookup)
 		fl_op_refuse(&lookup->op, io, FL_E_NOMEM, "look up '%s'", lookup->host);
 		return;
 	}
-	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->job = (struct fl_job){ .run = run, .finish = finish };
 	memcpy(job->host, host.p, host.len);
 	fl_job_start(io, &lookup->op, &job->job, FL_LANE_LOOKUP);
 }

@@ -47,6 +47,3 @@ void fl_jobs_take_back(struct fl_io *io);                  /* job.c: those that 
 void fl_jobs_release(struct fl_io *io);                    /* job.c: those that are over */
 void fl_children_free(struct fl_io *io);                   /* child.c */
 void fl_notifies_close(struct fl_io *io);                  /* notify.c: when no directory is watched */
-
-/* An operation that fails before it has begun anything. */
-#define fl_op_refuse(op, io, ...) (fl_op_begin((op), (io), NULL), fl_op_fail((op), __VA_ARGS__))

@@ -58,3 +58,5 @@ void fl_op_begin(struct fl_op *op, struct fl_io *io, void (*drop)(struct fl_op *
 void fl_op_end(struct fl_op *op, int64_t result);
 void fl_op_fail(struct fl_op *op, enum fl_code code, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
 void fl_op_fail_sys(struct fl_op *op, int sys, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
+/* One that fails before it has begun anything. The arguments may be the error that op->err points to. */
+#define fl_op_refuse(op, io, ...) (fl_op_begin((op), (io), NULL), fl_op_fail((op), __VA_ARGS__))

@@ -137,10 +137,8 @@ struct fl_sys *fl_posix_sys(struct fl_err *err)
 {
 	struct fl_posix *posix = fl_zalloc(sizeof *posix);
 
-	if (!posix) {
-		(void)fl_fail(err, FL_E_NOMEM, "event loop");
-		return NULL;
-	}
+	if (!posix)
+		return fl_null(err, FL_E_NOMEM, "event loop");
 	posix->spare = -1;
 	posix->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (posix->epoll < 0) {

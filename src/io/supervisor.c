@@ -658,10 +658,8 @@ struct fl_supervisor *fl_supervisor_new(struct fl_io *io, const struct fl_superv
 {
 	struct fl_supervisor *s = fl_zalloc(sizeof *s);
 
-	if (!s) {
-		(void)fl_fail(err, FL_E_NOMEM, "%s", config->name);
-		return NULL;
-	}
+	if (!s)
+		return fl_null(err, FL_E_NOMEM, "%s", config->name);
 	s->io = io;
 	s->config = *config;
 	s->queue_last = &s->queue;

@@ -24,15 +24,6 @@ const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside, NULL,
 };
 
-const struct fl_kind *const fl_agent_kinds[] = {
-	&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_health_kind, &fl_resource_kind, &fl_holder_kind,
-	&fl_host_kind, &fl_runtime_kind, &fl_plugin_socket_kind, &fl_settings_kind, &fl_given_kind,
-	&fl_config_file_kind, &fl_memo_kind, &fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_dir_trouble_kind,
-	&fl_pause_request_kind, &fl_pause_kind, &fl_driver_pause_kind, &fl_active_kind, &fl_booking_kind,
-	&fl_eviction_kind, &fl_pod_watch_kind, &fl_own_pod_kind, &fl_mps_kind, &fl_dev_link_kind,
-	&fl_inspection_kind, &fl_inside_kind, &fl_pod_finding_kind, &fl_readiness_kind, NULL,
-};
-
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */
 
 /* Not before the path is known, and the state directory is this agent's. */
@@ -87,14 +78,9 @@ static void log_changes(struct fl_agent *agent, const struct fl_write *write)
 	char text[FL_PLAN_TEXT] = "";
 	struct fl_buf changed = FL_BUF_IN(text);
 
-	for (uint32_t i = 0; write->exists && i < write->paths.len; i++) {
-		uint32_t k = 0;
-
-		while (k < FL_LEN(elsewhere) && !fl_str_eq(elsewhere[k], write->paths.at[i]))
-			k++;
-		if (k == FL_LEN(elsewhere))
+	for (uint32_t i = 0; write->exists && i < write->paths.len; i++)
+		if (!fl_str_in(elsewhere, FL_LEN(elsewhere), write->paths.at[i]))
 			fl_buf_printf(&changed, "%s%.*s", changed.len ? ", " : "", FL_ARG(write->paths.at[i]));
-	}
 	if (changed.len)
 		fl_log(agent->options.log, FL_INFO, "settings have changed", FL_KV_TEXT("settings", text));
 }
@@ -148,37 +134,40 @@ static void begin(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
 		     const struct fl_agent_options *options, struct fl_err *err)
 {
-	const struct fl_source sources[] = {
-		{ &fl_driver_kind, NULL, NULL, NULL },
-		{ &fl_card_kind, fl_node_card_by, &fl_gpu_card_sink, &agent->gpu },
-		{ &fl_card_fault_kind, fl_node_fault_by, &fl_gpu_fault_sink, &agent->gpu },
-		{ &fl_holder_kind, NULL, NULL, NULL },
-		{ &fl_host_kind, NULL, &fl_host_sink, &agent->host },
-		{ &fl_runtime_kind, NULL, NULL, NULL },
-		{ &fl_plugin_socket_kind, NULL, NULL, NULL },
-		{ &fl_given_kind, NULL, NULL, NULL },
-		{ &fl_config_file_kind, NULL, NULL, NULL },
-		{ &fl_settings_kind, NULL, &agent->settings, agent },
-		{ &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records },
-		{ &fl_memo_kind, NULL, &fl_records_sink, &agent->memos },
-		{ &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins },
-		{ &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files },
-		{ &fl_cdi_trouble_kind, NULL, NULL, NULL },
-		{ &fl_dir_trouble_kind, NULL, NULL, NULL },
-		{ &fl_readiness_kind, NULL, &fl_memory_sink, io },
-		{ &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps },
-		{ &fl_pause_request_kind, NULL, NULL, NULL },
-		{ &fl_driver_pause_kind, NULL, &fl_pausing_sink, &agent->pausing },
-		{ &fl_active_kind, NULL, NULL, NULL },
-		{ &fl_booking_kind, NULL, &fl_records_sink, &agent->bookings },
-		{ &fl_pod_watch_kind, NULL, &fl_pod_watch_sink, &agent->pods },
-		{ &fl_eviction_kind, NULL, &fl_eviction_sink, &agent->pods },
-		{ &fl_dev_link_kind, NULL, &fl_links_sink, &agent->links },
-		{ &fl_inspection_kind, NULL, &agent->inside.sink, &agent->inside },
-		{ &fl_inside_kind, NULL, NULL, NULL },
-		{ &fl_pod_finding_kind, NULL, &fl_memory_sink, io },
-		{ &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
-		  options->kube ? (void *)options->kube : (void *)io },
+	const struct {
+		struct fl_source source;
+		enum { TOLD, EMPTY, AWAITED } first;   /* its feeder tells; there is none yet; not known yet */
+	} rows[] = {
+		{ { &fl_driver_kind }, TOLD },
+		{ { &fl_card_kind, fl_node_card_by, &fl_gpu_card_sink, &agent->gpu }, TOLD },
+		{ { &fl_card_fault_kind, fl_node_fault_by, &fl_gpu_fault_sink, &agent->gpu }, TOLD },
+		{ { &fl_holder_kind }, TOLD },
+		{ { &fl_host_kind, NULL, &fl_host_sink, &agent->host }, EMPTY },
+		{ { &fl_runtime_kind }, TOLD },
+		{ { &fl_plugin_socket_kind }, AWAITED },
+		{ { &fl_given_kind }, TOLD },
+		{ { &fl_config_file_kind }, TOLD },
+		{ { &fl_settings_kind, NULL, &agent->settings, agent }, TOLD },
+		{ { &fl_health_kind, fl_node_health_by, &fl_records_sink, &agent->records }, AWAITED },
+		{ { &fl_memo_kind, NULL, &fl_records_sink, &agent->memos }, AWAITED },
+		{ { &fl_resource_kind, NULL, &fl_plugin_sink, &agent->plugins }, TOLD },
+		{ { &fl_cdi_spec_kind, NULL, &fl_files_sink, &agent->cdi.files }, AWAITED },
+		{ { &fl_cdi_trouble_kind }, TOLD },
+		{ { &fl_dir_trouble_kind }, EMPTY },
+		{ { &fl_readiness_kind, NULL, &fl_memory_sink, io }, EMPTY },
+		{ { &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps }, AWAITED },
+		{ { &fl_pause_request_kind }, TOLD },
+		{ { &fl_driver_pause_kind, NULL, &fl_pausing_sink, &agent->pausing }, TOLD },
+		{ { &fl_active_kind }, TOLD },
+		{ { &fl_booking_kind, NULL, &fl_records_sink, &agent->bookings }, TOLD },
+		{ { &fl_pod_watch_kind, NULL, &fl_pod_watch_sink, &agent->pods }, EMPTY },
+		{ { &fl_eviction_kind, NULL, &fl_eviction_sink, &agent->pods }, EMPTY },
+		{ { &fl_dev_link_kind, NULL, &fl_links_sink, &agent->links }, EMPTY },
+		{ { &fl_inspection_kind, NULL, &agent->inside.sink, &agent->inside }, TOLD },
+		{ { &fl_inside_kind }, TOLD },
+		{ { &fl_pod_finding_kind, NULL, &fl_memory_sink, io }, EMPTY },
+		{ { &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
+		    options->kube ? (void *)options->kube : (void *)io }, TOLD },
 	};
 	struct fl_source pauses;
 
@@ -186,9 +175,14 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 	pauses = fl_pausing_pauses(&agent->pausing);
 	if (fl_loop_source(loop, &pauses, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
-	for (uint32_t i = 0; i < FL_LEN(sources); i++)
-		if (fl_loop_source(loop, &sources[i], err) < 0)
+	for (uint32_t i = 0; i < FL_LEN(rows); i++) {
+		if (fl_loop_source(loop, &rows[i].source, err) < 0)
 			return -(int)(err ? err->code : FL_E_INVALID);
+		if (rows[i].first == EMPTY)
+			fl_memory_begin(loop, rows[i].source.kind);
+		else if (rows[i].first == AWAITED)
+			fl_feed_awaited(fl_loop_feed(loop, rows[i].source.kind));
+	}
 	return 0;
 }
 
@@ -318,8 +312,7 @@ static bool read_journal(struct fl_agent *agent)
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	FL_VIEW(view, agent->loop);
 	const struct fl_journal_fact *facts;
 	unsigned count;
 
@@ -432,14 +425,13 @@ static void reported(void *agent_, const struct fl_card_fault *fault)
 /* The Node is told at once, the Pods that hold it when the kubelet has said which. */
 static void tell_health(struct fl_agent *agent, const struct fl_told_event *told)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	FL_VIEW(view, agent->loop);
 	const struct fl_health *health = fl_view_get(&view, &fl_health_kind, FL_S(""), told->ref.name);
-	struct fl_str which = health ? fl_gpu_tell_name(&arena, health) : told->ref.name;
+	struct fl_str which = health ? fl_gpu_tell_name(view.arena, health) : told->ref.name;
 	struct fl_told_event event = *told;
 
 	event.subject = health ? health->card : told->ref.name;   /* its MIG devices are told of with it */
-	event.message = fl_arena_printf(&arena, "%.*s: %.*s", FL_ARG(which), FL_ARG(told->message));
+	event.message = fl_arena_printf(view.arena, "%.*s: %.*s", FL_ARG(which), FL_ARG(told->message));
 	if (!event.message.p)
 		event.message = told->message;
 	if (agent->pod_events)
@@ -491,23 +483,11 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	if (!agent->gpu)
 		return -(int)(err ? err->code : FL_E_NOMEM);
 	fl_pausing_start(&agent->pausing, agent->loop, &agent->gpu);
-	fl_memory_begin(agent->loop, &fl_pod_watch_kind);
-	fl_memory_begin(agent->loop, &fl_eviction_kind);
-	fl_memory_begin(agent->loop, &fl_dev_link_kind);
-	fl_memory_begin(agent->loop, &fl_pod_finding_kind);
 	fl_inside_start(&agent->inside, agent->loop);
 	agent->pods = (struct fl_pods){ .event = options->event, .event_arg = options->event_arg };
 	fl_pods_begin(&agent->pods, agent->io, agent->loop, options->kube, options->config.node, options->log);
-	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_memo_kind));
-	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_health_kind));
-	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_mps_kind));
-	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_cdi_spec_kind));
-	fl_feed_awaited(fl_loop_feed(agent->loop, &fl_plugin_socket_kind));
-	fl_memory_begin(agent->loop, &fl_dir_trouble_kind);
-	fl_memory_begin(agent->loop, &fl_readiness_kind);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
-	fl_memory_begin(agent->loop, &fl_host_kind);
 	fl_cdi_start(&agent->cdi, agent->loop);
 	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
 	if (agent->runtime && start_holders(agent, err) == 0)
@@ -575,10 +555,8 @@ void fl_agent_stop(struct fl_agent *agent)
 
 static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(agent->loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_cdi_trouble_kind);
-	const struct fl_cdi_trouble *trouble = fl_each_next(&each);
+	FL_VIEW(view, agent->loop);
+	const struct fl_cdi_trouble *trouble = fl_view_first(&view, &fl_cdi_trouble_kind);
 
 	if (agent->cdi.folder.why.code)
 		fl_buf_printf(words, "cannot see what lies in the CDI directory: %s: " FL_CDI_DIR_REMEDY,
@@ -587,15 +565,6 @@ static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
 		fl_buf_printf(words, "cannot write a CDI file, without which no GPU is handed out: %.*s",
 			      FL_ARG(trouble->why));
 	return trouble || agent->cdi.folder.why.code;
-}
-
-static void *all(struct fl_view *view, const struct fl_kind *kind, uint32_t *ret_len)
-{
-	struct fl_each each = fl_view_all(view, kind);
-	void *list;
-
-	*ret_len = fl_each_array(&each, &list);
-	return list;
 }
 
 /* What no GPU can be advertised without. */
@@ -607,8 +576,8 @@ static bool lacks(struct fl_view *view, struct fl_buf *words)
 	};
 	struct fl_str why = FL_S("waits for the settings");
 
-	facts.cards = all(view, &fl_card_kind, &facts.card_len);
-	facts.specs = all(view, &fl_cdi_spec_kind, &facts.spec_len);
+	facts.cards = fl_view_array(view, &fl_card_kind, &facts.card_len);
+	facts.specs = fl_view_array(view, &fl_cdi_spec_kind, &facts.spec_len);
 	if (facts.settings)
 		why = fl_gpu_needs(&facts, view->arena);
 	fl_buf_str(words, why);
@@ -624,18 +593,10 @@ static bool blocked(struct fl_view *view, struct fl_str *ret_why)
 	return is && is->blocked;
 }
 
-static bool serves_nothing(struct fl_view *view)
-{
-	struct fl_each each = fl_view_all(view, &fl_resource_kind);
-
-	return !fl_each_next(&each);
-}
-
 /* Until the driver has said what there is, nothing is wanted of the kubelet, and nothing is missing either. */
 static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	FL_VIEW(view, agent->loop);
 	const struct fl_settings *settings = fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
 	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
 	struct fl_str no_node = settings ? settings->no_node : FL_S("");
@@ -651,7 +612,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 			fl_buf_printf(words, "%s%.*s", words->len ? ": " : "", FL_ARG(no_node));
 		return false;
 	}
-	if (settings->message.len && serves_nothing(&view)) {
+	if (settings->message.len && !fl_view_first(&view, &fl_resource_kind)) {
 		fl_buf_printf(words, "serves nothing: %.*s", FL_ARG(settings->message));
 		return false;
 	}
@@ -682,8 +643,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 /* As the Node's condition has it. */
 static bool kubelet_trouble(const struct fl_agent *agent, struct fl_buf *words)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(agent->loop, &arena);
+	FL_VIEW(view, agent->loop);
 	const struct fl_dir_trouble *trouble =
 		fl_view_get(&view, &fl_dir_trouble_kind, FL_S(""), FL_S(FL_DIR_KUBELET));
 

@@ -84,7 +84,6 @@ struct fl_agent {
 };
 
 extern const struct fl_capability *const fl_agent_capabilities[];   /* NULL ends them */
-extern const struct fl_kind *const fl_agent_kinds[];                 /* for explain; NULL ends them */
 
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
 		     const struct fl_agent_options *options, struct fl_err *err) FL_MUSTUSE;

@@ -32,18 +32,6 @@ const struct fl_index fl_node_card_by[] = { { "uuid", card_uuid }, { 0 } };   /*
 const struct fl_index fl_node_fault_by[] = { { "card", fault_card }, { 0 } };
 const struct fl_index fl_node_health_by[] = { { "card", health_card }, { 0 } };
 
-/* ---- objects of a kind as an array, by name: a plan's words must not hang on the order of a cache ---- */
-
-static void *collect(struct fl_each each, uint32_t *ret_len)
-{
-	void *list;
-
-	*ret_len = fl_each_array(&each, &list);
-	return list;
-}
-
-#define ALL(view, kind, ret_len) collect(fl_view_all((view), &(kind)), (ret_len))
-
 /* ---- health, card by card ---- */
 
 /* Whose devices are held changes with holders and lists, for any card. */
@@ -59,8 +47,8 @@ static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 
 	if (!health_known_gather(view, key, facts))
 		return false;
-	resources = ALL(view, fl_resource_kind, &resource_len);
-	holders = ALL(view, fl_holder_kind, &holder_len);
+	resources = fl_view_array(view, &fl_resource_kind, &resource_len);
+	holders = fl_view_array(view, &fl_holder_kind, &holder_len);
 	fl_gpu_health_holders(facts, holders, holder_len, resources, resource_len);
 	facts->boot = facts->settings ? facts->settings->boot : FL_S("");
 	return true;

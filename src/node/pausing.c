@@ -158,8 +158,7 @@ static struct fl_str asked_why(struct fl_view *view)
 
 static bool has_asked(const struct fl_pausing *pausing)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(pausing->loop, &arena);
+	FL_VIEW(view, pausing->loop);
 
 	return asked_why(&view).len;
 }
@@ -169,8 +168,7 @@ static const char the_opposite[] = "somebody asked for the opposite at the same 
 /* The label, as the Node has it, is in the reason of the pause. */
 static void say_of_the_node(const struct fl_pausing *pausing, struct fl_http_req *req)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(pausing->loop, &arena);
+	FL_VIEW(view, pausing->loop);
 	const struct fl_driver_pause *pause = fl_view_get(&view, &fl_driver_pause_kind, FL_S(""), FL_S("driver"));
 
 	fl_http_req_say(req, 409, "the pause is not of fairlead pause: %.*s: remove that label to take up the driver",
@@ -288,8 +286,7 @@ static int say(struct fl_pausing *pausing, bool pause, struct fl_str why, struct
 static void asked_to_pause(struct fl_http_req *req)
 {
 	struct fl_pausing *pausing = fl_http_req_service(req);
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(pausing->loop, &arena);
+	FL_VIEW(view, pausing->loop);
 	struct fl_str words = fl_str_trim(fl_http_req_body(req)), first = asked_why(&view), kept = FL_S("");
 	struct fl_err err = { 0 };
 

@@ -26,20 +26,15 @@ struct fl_pod_events {
 
 static void tell_pods(struct fl_pod_events *events, const struct fl_told_event *told)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(events->loop, &arena);
-	struct fl_each healths = fl_view_all(&view, &fl_health_kind), holders = fl_view_all(&view, &fl_holder_kind);
+	FL_VIEW(view, events->loop);
 	struct fl_gpu_tell_facts facts = { .health = told->ref.name };
 	struct fl_told_event event = *told;
 	struct fl_gpu_pod *pods;
-	void *array;
 	uint32_t len;
 
 	facts.card = fl_view_get(&view, &fl_card_kind, FL_S(""), told->ref.name);
-	facts.health_len = fl_each_array(&healths, &array);
-	facts.healths = array;
-	facts.holder_len = fl_each_array(&holders, &array);
-	facts.holders = array;
+	facts.healths = fl_view_array(&view, &fl_health_kind, &facts.health_len);
+	facts.holders = fl_view_array(&view, &fl_holder_kind, &facts.holder_len);
 	pods = fl_view_alloc(&view, facts.holder_len + 1, sizeof *pods);
 	if (!pods || view.failed) {
 		fl_log(events->options.log, FL_WARN, "no memory to tell Pods of the GPU that they hold",
@@ -184,8 +179,7 @@ static void tell_xid(struct fl_pod_events *events, const struct fl_card_fault *f
 
 void fl_pod_events_fault(struct fl_pod_events *events, const struct fl_card_fault *fault)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(events->loop, &arena);
+	FL_VIEW(view, events->loop);
 	const struct fl_settings *settings = fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings"));
 	const struct fl_card *card = fl_view_get(&view, &fl_card_kind, FL_S(""), fault->card);
 	struct fl_told_event event = { .ref.kind = &fl_health_kind, .warning = true, .type = FL_S("Application"),
@@ -196,9 +190,9 @@ void fl_pod_events_fault(struct fl_pod_events *events, const struct fl_card_faul
 		return;
 	xid = fl_xid_find(fault->xid);
 	event.subject = fault->card;
-	event.reason = fl_arena_printf(&arena, "Xid%lld", (long long)fault->xid);
-	event.message = fl_arena_printf(&arena, "XID %lld on GPU %.*s: %s: look at the application of this Pod, or of "
-						"another that shares the GPU; the GPU stays healthy",
+	event.reason = fl_arena_printf(view.arena, "Xid%lld", (long long)fault->xid);
+	event.message = fl_arena_printf(view.arena, "XID %lld on GPU %.*s: %s: look at the application of this Pod, or of "
+						    "another that shares the GPU; the GPU stays healthy",
 					(long long)fault->xid,
 					FL_ARG(card && card->uuid.len ? card->uuid : fault->card), xid->says);
 	if (event.reason.p && event.message.p)
@@ -213,10 +207,8 @@ struct fl_pod_events *fl_pod_events_new(struct fl_io *io, struct fl_loop *loop,
 {
 	struct fl_pod_events *events = fl_zalloc(sizeof *events);
 
-	if (!events) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory to tell Pods of their GPUs");
-		return NULL;
-	}
+	if (!events)
+		return fl_null(err, FL_E_NOMEM, "no memory to tell Pods of their GPUs");
 	events->io = io;
 	events->loop = loop;
 	events->options = *options;

@@ -3,8 +3,7 @@
 
 static void driver_state(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
+	FL_VIEW(view, loop);
 	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
 
 	for (int state = 0; driver && state < FL_DRIVER_STATE_COUNT_; state++) {
@@ -16,8 +15,7 @@ static void driver_state(struct fl_scrape *scrape, void *loop)
 
 static void driver_info(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
+	FL_VIEW(view, loop);
 	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
 
 	if (driver && driver->version.len)
@@ -26,12 +24,10 @@ static void driver_info(struct fl_scrape *scrape, void *loop)
 
 static void card_health(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_health_kind);
+	FL_VIEW(view, loop);
 	const struct fl_health *health;
 
-	while ((health = fl_each_next(&each))) {
+	fl_view_each (health, &view, &fl_health_kind) {
 		const struct fl_card *card = fl_view_get(&view, &fl_card_kind, FL_S(""), health->card);
 		bool whole = fl_str_eq(health->meta.name, health->card);
 		struct fl_str labels[] = { health->card, !whole ? health->meta.name :
@@ -45,12 +41,10 @@ static void card_health(struct fl_scrape *scrape, void *loop)
 
 static void resource_devices(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_resource_kind);
+	FL_VIEW(view, loop);
 	const struct fl_resource *resource;
 
-	while ((resource = fl_each_next(&each))) {
+	fl_view_each (resource, &view, &fl_resource_kind) {
 		int64_t healthy, all;
 
 		fl_resource_count(resource, &healthy, &all);
@@ -62,23 +56,19 @@ static void resource_devices(struct fl_scrape *scrape, void *loop)
 
 static void cdi_troubles(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_cdi_trouble_kind);
+	FL_VIEW(view, loop);
 	const struct fl_cdi_trouble *trouble;
 
-	while ((trouble = fl_each_next(&each)))
+	fl_view_each (trouble, &view, &fl_cdi_trouble_kind)
 		fl_scrape_value(scrape, &trouble->meta.name, 1);
 }
 
 static void booking_conflicts(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_booking_kind);
+	FL_VIEW(view, loop);
 	const struct fl_booking *booking;
 
-	while ((booking = fl_each_next(&each)))
+	fl_view_each (booking, &view, &fl_booking_kind)
 		for (uint32_t i = 0; i < booking->status.conditions.len; i++) {
 			const struct fl_condition *condition = &booking->status.conditions.at[i];
 			struct fl_str labels[] = { booking->pod_space, booking->pod, booking->resource,
@@ -91,12 +81,10 @@ static void booking_conflicts(struct fl_scrape *scrape, void *loop)
 
 static void pod_findings(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_pod_finding_kind);
+	FL_VIEW(view, loop);
 	const struct fl_pod_finding *finding;
 
-	while ((finding = fl_each_next(&each)))
+	fl_view_each (finding, &view, &fl_pod_finding_kind)
 		for (uint32_t i = 0; i < finding->status.conditions.len; i++)
 			fl_scrape_value(scrape,
 					(struct fl_str[]){ finding->pod_space, finding->pod,
@@ -105,12 +93,10 @@ static void pod_findings(struct fl_scrape *scrape, void *loop)
 
 static void mps_daemons(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_mps_kind);
+	FL_VIEW(view, loop);
 	const struct fl_mps *mps;
 
-	while ((mps = fl_each_next(&each)))
+	fl_view_each (mps, &view, &fl_mps_kind)
 		fl_scrape_value(scrape,
 				(struct fl_str[]){ mps->meta.name, fl_str(fl_name(&fl_mps_phase_names, (int)mps->is)),
 						   mps->healthy ? FL_S("true") : FL_S("false") }, 1);
@@ -118,12 +104,10 @@ static void mps_daemons(struct fl_scrape *scrape, void *loop)
 
 static void mps_failures(struct fl_scrape *scrape, void *loop)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_mps_kind);
+	FL_VIEW(view, loop);
 	const struct fl_mps *mps;
 
-	while ((mps = fl_each_next(&each)))
+	fl_view_each (mps, &view, &fl_mps_kind)
 		fl_scrape_value(scrape, &mps->meta.name, mps->fails);
 }
 

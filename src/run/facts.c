@@ -1,17 +1,10 @@
 #include "run/loop_in.h"
 #include "run/facts.h"
 
-static const void *only(struct fl_view *view, const struct fl_kind *kind)
-{
-	struct fl_each each = fl_view_all(view, kind);
-
-	return fl_each_next(&each);
-}
-
 static void take_one(struct fl_view *view, const struct fl_fact *row, struct fl_ref key, const void **ret)
 {
 	if (row->how == FL_FACT_ONLY)
-		*ret = only(view, row->kind);
+		*ret = fl_view_first(view, row->kind);
 	else if (row->how == FL_FACT_ONE)
 		*ret = fl_view_get(view, row->kind, FL_S(""), fl_str(row->name));
 	else

@@ -102,19 +102,6 @@ static void finish(struct fl_job *job, struct fl_op *op)
 		fl_op_end(op, 0);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct removal, job));
-}
-
-static void refuse_file(const struct fl_files_sink *sink, struct fl_op *op, const struct fl_err *why)
-{
-	struct fl_err err = *why;      /* it may be where the operation puts its words */
-
-	fl_op_begin(op, sink->io, NULL);
-	fl_op_fail(op, err.code, "%s", err.text);
-}
-
 static void start_removal(const struct fl_files_sink *sink, struct fl_op *op, bool sweep, const char *name)
 {
 	size_t dir_size = strlen(sink->dir) + 1, name_size = strlen(name) + 1;
@@ -122,10 +109,10 @@ static void start_removal(const struct fl_files_sink *sink, struct fl_op *op, bo
 
 	op->deadline = fl_now(sink->io) + FL_FILE_TIMEOUT;
 	if (!removal) {
-		refuse_file(sink, op, &(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory to remove a file" });
+		fl_op_refuse(op, sink->io, FL_E_NOMEM, "no memory to remove a file");
 		return;
 	}
-	removal->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	removal->job = (struct fl_job){ .run = run, .finish = finish };
 	removal->sweep = sweep;
 	removal->make = sweep && sink->make;
 	removal->dir = removal->bytes;
@@ -199,7 +186,7 @@ static void replace(struct fl_files_sink *sink, struct writing *writing, const c
 
 	writing->replace.op.deadline = fl_now(sink->io) + FL_FILE_TIMEOUT;
 	if (put_together(sink, writing, name, &out, &err) < 0)
-		refuse_file(sink, &writing->replace.op, &err);
+		fl_op_refuse(&writing->replace.op, sink->io, err.code, "%s", err.text);
 	else
 		fl_file_replace(sink->io, &writing->replace);
 }
@@ -227,7 +214,7 @@ static void try(struct writing *writing)
 	struct fl_err err = { .code = FL_E_NOMEM, .text = "no memory for the name of a file" };
 
 	if (!name.p || check(sink, write, &err) < 0) {
-		refuse_file(sink, &writing->remove, &err);
+		fl_op_refuse(&writing->remove, sink->io, err.code, "%s", err.text);
 		return;
 	}
 	writing->sweeps = !sink->swept;

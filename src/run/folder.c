@@ -103,8 +103,7 @@ static void start_list(struct fl_folder *folder)
 				       .err = &folder->failed };
 	if (!list || !(list->bytes = fl_alloc(FL_FOLDER_NAMES_FIRST))) {
 		fl_free(list);
-		fl_op_begin(&folder->list, folder->io, NULL);
-		fl_op_fail(&folder->list, FL_E_NOMEM, "list '%s'", folder->dir);
+		fl_op_refuse(&folder->list, folder->io, FL_E_NOMEM, "list '%s'", folder->dir);
 		return;
 	}
 	list->job = (struct fl_job){ .run = list_run, .finish = list_finish, .release = list_release };

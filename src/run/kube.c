@@ -157,7 +157,6 @@ static void start_request(void *kube, struct fl_write *write)
 	struct fl_io *io = fl_kube_io(kube);
 	struct request *request = write->held;
 	struct fl_kube_call *call = &request->call;
-	struct fl_err why;
 
 	request->write = write;
 	call->kind = write->ref.kind;
@@ -174,9 +173,7 @@ static void start_request(void *kube, struct fl_write *write)
 		fl_kube_start(kube, call);
 		return;
 	}
-	why = request->err;
-	fl_op_begin(&call->op, io, NULL);
-	fl_op_fail(&call->op, why.code, "%s", why.text);
+	fl_op_refuse(&call->op, io, request->err.code, "%s", request->err.text);
 }
 
 static void cancel_request(void *kube, struct fl_write *write)

@@ -36,10 +36,8 @@ struct fl_loop *fl_loop_new(struct fl_io *io, const struct fl_loop_options *opti
 {
 	FL_AUTO(fl_loop) struct fl_loop *loop = fl_zalloc(sizeof *loop);
 
-	if (!loop) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for the loop");
-		return NULL;
-	}
+	if (!loop)
+		return fl_null(err, FL_E_NOMEM, "no memory for the loop");
 	loop->io = io;
 	loop->options = *options;
 	if (!loop->options.writes)
@@ -203,16 +201,12 @@ struct fl_feed *fl_loop_feed_add(struct fl_loop *loop, const struct fl_kind *kin
 
 	while (last && last->next)
 		last = last->next;
-	if (!last || last->number + 1 == FL_SOURCES) {
-		(void)fl_fail(err, FL_E_INVALID, last ? "%s has %d sources already" : "%s has no source yet",
+	if (!last || last->number + 1 == FL_SOURCES)
+		return fl_null(err, FL_E_INVALID, last ? "%s has %d sources already" : "%s has no source yet",
 			      kind->kind, FL_SOURCES);
-		return NULL;
-	}
 	added = fl_zalloc(sizeof *added);
-	if (!added) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for a source of %s", kind->kind);
-		return NULL;
-	}
+	if (!added)
+		return fl_null(err, FL_E_NOMEM, "no memory for a source of %s", kind->kind);
 	*added = (struct fl_feed){ .loop = loop, .first = last->first, .number = last->number + 1, .name = name,
 				   .optional = optional };
 	last->next = added;
@@ -404,6 +398,11 @@ uint64_t fl_loop_bytes(const struct fl_loop *loop)
 	fl_vec_each (feed, &loop->feeds)
 		bytes += fl_cache_bytes(&(*feed)->cache);
 	return bytes;
+}
+
+const struct fl_kind *fl_loop_kind(const struct fl_loop *loop, uint32_t n)
+{
+	return n < loop->feeds.len ? loop->feeds.at[n]->source.kind : NULL;
 }
 
 const struct fl_kind *fl_loop_missing(const struct fl_loop *loop)

@@ -247,6 +247,9 @@ bool fl_loop_idle(const struct fl_loop *loop);
 uint32_t fl_loop_writing(const struct fl_loop *loop);
 uint64_t fl_loop_bytes(const struct fl_loop *loop);    /* of all caches */
 
+/* The kinds that it has a cache of, in the order of their sources; NULL after the last. */
+const struct fl_kind *fl_loop_kind(const struct fl_loop *loop, uint32_t n);
+
 /* The first kind of a capability that has not been read yet; NULL: all have. For /readyz. */
 const struct fl_kind *fl_loop_missing(const struct fl_loop *loop);
 
@@ -268,3 +271,7 @@ bool fl_loop_try(struct fl_loop *loop, const struct fl_capability *capability, s
 
 /* A view of the caches as they are. */
 struct fl_view fl_loop_view(struct fl_loop *loop, struct fl_arena *arena);
+/* One for this block, with an arena of its own. */
+#define FL_VIEW(view_, loop_) \
+	FL_AUTO(fl_arena) struct fl_arena view_##arena_ = { 0 }; \
+	struct fl_view view_ = fl_loop_view((loop_), &view_##arena_)

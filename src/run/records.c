@@ -199,10 +199,8 @@ struct fl_records *fl_records_new(struct fl_io *io, struct fl_loop *loop, const 
 {
 	FL_AUTO(fl_records) struct fl_records *records = fl_zalloc(sizeof *records);
 
-	if (!records) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for the records of %s", options->kind->kind);
-		return NULL;
-	}
+	if (!records)
+		return fl_null(err, FL_E_NOMEM, "no memory for the records of %s", options->kind->kind);
 	records->io = io;
 	records->loop = loop;
 	records->options = *options;
@@ -267,11 +265,10 @@ static void late_written(struct fl_op *op)
 /* An object that is not kept as it is now. 1: it is on its way; 0: there is none. */
 static int put_late(struct fl_records *records, struct fl_view *view, struct fl_err *err)
 {
-	struct fl_each each = fl_view_all(view, records->options.kind);
 	const struct fl_bind *root = records->options.kind->root();
 	const void *object;
 
-	while ((object = fl_each_next(&each))) {
+	fl_view_each (object, view, records->options.kind) {
 		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_JOURNAL_RECORD_MAX);
 		const struct fl_meta_names *meta = run_meta(records->feed, object);
 		struct fl_ref ref = { records->options.kind, meta->space, meta->name, FL_S("") };
@@ -308,8 +305,7 @@ static int delete_late(struct fl_records *records, struct fl_view *view)
 
 static void catch_up(struct fl_records *records)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(records->loop, &arena);
+	FL_VIEW(view, records->loop);
 	struct fl_err err = { 0 };
 	int r;
 
@@ -422,8 +418,7 @@ static void start_record(void *self, struct fl_write *write)
 		(void)fl_fail(&err, FL_E_RETRY, "the journal is not open");
 	else if (begin_writing(records, writing, &err) == 0)
 		return;
-	fl_op_begin(&writing->append.op, io, NULL);
-	fl_op_fail(&writing->append.op, err.code, "%s", err.text);
+	fl_op_refuse(&writing->append.op, io, err.code, "%s", err.text);
 }
 
 static void cancel_record(void *self, struct fl_write *write)

@@ -235,6 +235,22 @@ uint32_t fl_each_array(struct fl_each *each, void **ret)
 	return len;
 }
 
+void *fl_view_array(struct fl_view *view, const struct fl_kind *kind, uint32_t *ret_len)
+{
+	struct fl_each each = fl_view_all(view, kind);
+	void *array;
+
+	*ret_len = fl_each_array(&each, &array);
+	return array;
+}
+
+const void *fl_view_first(struct fl_view *view, const struct fl_kind *kind)
+{
+	struct fl_each each = fl_view_all(view, kind);
+
+	return fl_each_next(&each);
+}
+
 /* Read as a part of the object: who is told of its changes is told of a change of this. */
 struct fl_str fl_view_contested_want(struct fl_view *view, const struct fl_want *want)
 {

@@ -88,6 +88,12 @@ const void *fl_each_next(struct fl_each *each);
  * other: how many, and *ret in the view's arena. None, and NULL, also when memory was refused. */
 uint32_t fl_each_array(struct fl_each *each, void **ret);
 
+/* Of all of a kind: each; so sorted, as an array; the first that comes, NULL: there is none. */
+#define fl_view_each(object_, view_, kind_) \
+	for (struct fl_each each_ = fl_view_all((view_), (kind_)); ((object_) = fl_each_next(&each_));)
+void *fl_view_array(struct fl_view *view, const struct fl_kind *kind, uint32_t *ret_len);
+const void *fl_view_first(struct fl_view *view, const struct fl_kind *kind);
+
 /* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing.
  * A fact from which a plan may make a condition. It is read with the object, so the keys of the object's kind must name
  * whoever asks; they are asked when it begins and when it ends. */

@@ -120,14 +120,16 @@ static int read_asked(const struct fl_http_req *req, struct asked *asked, struct
 static int find_kind(const struct fl_pages *pages, struct fl_str name, const struct fl_kind **ret, struct fl_buf *out,
 		     struct fl_err *err)
 {
-	for (const struct fl_kind *const *kind = pages->kinds; *kind; kind++)
-		if (fl_kind_named(*kind, name)) {
-			*ret = *kind;
+	const struct fl_kind *kind;
+
+	for (uint32_t i = 0; (kind = fl_loop_kind(pages->loop, i)); i++)
+		if (fl_kind_named(kind, name)) {
+			*ret = kind;
 			return 0;
 		}
 	fl_buf_printf(out, "%s has nothing to do with a kind '%.*s'; it knows ", pages->title, FL_ARG(name));
-	for (const struct fl_kind *const *kind = pages->kinds; *kind; kind++)
-		fl_buf_printf(out, "%s%s", kind == pages->kinds ? "" : ", ", (*kind)->kind);
+	for (uint32_t i = 0; (kind = fl_loop_kind(pages->loop, i)); i++)
+		fl_buf_printf(out, "%s%s", i ? ", " : "", kind->kind);
 	if (out->failed)
 		return fl_buf_check(out, "the kinds that there are", err);
 	return fl_fail(err, FL_E_NOTFOUND, "%s has nothing to do with a kind '%.*s'", pages->title, FL_ARG(name));
@@ -139,16 +141,11 @@ static void put_json(const struct fl_kind *kind, const struct asked *asked, stru
 	struct fl_str line;
 
 	fl_jw_obj(&w);
-	fl_jw_key(&w, FL_S("kind"));
-	fl_jw_str(&w, fl_str(kind->kind));
-	if (!kind->cluster_scoped) {
-		fl_jw_key(&w, FL_S("namespace"));
-		fl_jw_str(&w, fl_buf_view(&asked->space));
-	}
-	fl_jw_key(&w, FL_S("name"));
-	fl_jw_str(&w, fl_buf_view(&asked->name));
-	fl_jw_key(&w, FL_S("lines"));
-	fl_jw_arr(&w);
+	fl_jw_put(&w, "kind", str, fl_str(kind->kind));
+	if (!kind->cluster_scoped)
+		fl_jw_put(&w, "namespace", str, fl_buf_view(&asked->space));
+	fl_jw_put(&w, "name", str, fl_buf_view(&asked->name));
+	fl_jw_put(&w, "lines", arr);
 	while (fl_str_split(&lines, '\n', &line))
 		if (line.len)
 			fl_jw_str(&w, line);

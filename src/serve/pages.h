@@ -1,7 +1,7 @@
 /* pages.h - what a running role answers to those who look: probes, metrics, explain, and a list of these at "/".
  *
- *     pages = (struct fl_pages){ .io = io, .title = "fairlead controller", .loop = loop, .kinds = kinds,
- *                                .metrics = metrics, .process = &process, .ready = ready, .arg = role };
+ *     pages = (struct fl_pages){ .io = io, .title = "fairlead controller", .loop = loop, .metrics = metrics,
+ *                                .process = &process, .ready = ready, .arg = role };
  *     fl_pages_start(&pages, err);
  *     fl_http_server_listen(pages.server, &addr, 0600, NULL, NULL, err);
  *
@@ -39,7 +39,6 @@ struct fl_pages {
 	struct fl_io *io;
 	const char *title;                     /* "fairlead controller" */
 	struct fl_loop *loop;
-	const struct fl_kind *const *kinds;    /* that may be explained; NULL ends them */
 	struct fl_metrics *metrics;
 	struct fl_process *process;            /* looked at before each scrape; NULL: not */
 	/* False: what is missing first, one line. True: further lines, if there is something to tell. */

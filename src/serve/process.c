@@ -209,21 +209,15 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	fl_op_end(op, 0);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct look_job, job));
-}
-
 void fl_process_look(struct fl_io *io, struct fl_process_look *look)
 {
 	struct look_job *job = fl_zalloc(sizeof *job);
 
 	if (!job) {
-		fl_op_begin(&look->op, io, NULL);
-		fl_op_fail(&look->op, FL_E_NOMEM, "no memory to look at the process");
+		fl_op_refuse(&look->op, io, FL_E_NOMEM, "no memory to look at the process");
 		return;
 	}
 	job->io = io;
-	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->job = (struct fl_job){ .run = run, .finish = finish };
 	fl_job_start(io, &look->op, &job->job, FL_LANE_FILES);
 }

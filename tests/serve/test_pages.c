@@ -120,13 +120,14 @@ static int open_it(struct fixture *f)
 		return -FL_E_NOMEM;
 	options.metrics = f->metrics;
 	f->loop = fl_loop_new(f->io, &options, &f->err);
-	if (!f->loop || fl_loop_source(f->loop, &(struct fl_source){ .kind = &fl_config_map_kind }, &f->err) < 0 ||
-	    fl_loop_source(f->loop, &(struct fl_source){ .kind = &fl_node_kind }, &f->err) < 0 ||
-	    fl_loop_capability(f->loop, &thinker, &f->err) < 0 || feed(f) < 0 ||
+	for (const struct fl_kind *const *kind = kinds; f->loop && *kind; kind++)
+		if (fl_loop_source(f->loop, &(struct fl_source){ .kind = *kind }, &f->err) < 0)
+			return -(int)f->err.code;
+	if (!f->loop || fl_loop_capability(f->loop, &thinker, &f->err) < 0 || feed(f) < 0 ||
 	    fl_process_add(&f->process, f->metrics, "test", &f->err) < 0)
 		return -(int)f->err.code;
-	f->pages = (struct fl_pages){ .io = f->io, .title = "test", .loop = f->loop, .kinds = kinds,
-				      .metrics = f->metrics, .process = &f->process, .ready = is_ready, .arg = f,
+	f->pages = (struct fl_pages){ .io = f->io, .title = "test", .loop = f->loop, .metrics = f->metrics,
+				      .process = &f->process, .ready = is_ready, .arg = f,
 				      .more = more };
 	(void)snprintf(f->url, sizeof f->url, "unix:%s", test_path(test_dir(), "pages"));
 	if (fl_pages_start(&f->pages, &f->err) < 0 || fl_addr_parse(&addr, fl_str(f->url), &f->err) < 0 ||

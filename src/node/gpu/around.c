@@ -204,11 +204,6 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	fl_op_end(op, found && bus);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct around_job, job));
-}
-
 static void done(struct fl_op *op)
 {
 	struct fl_gpu *gpu = fl_container(op, struct fl_gpu, around);
@@ -292,7 +287,7 @@ static struct around_job *around_new(const struct fl_gpu *gpu)
 	job = fl_zalloc(sizeof *job + size);
 	if (!job)
 		return NULL;
-	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->job = (struct fl_job){ .run = run, .finish = finish };
 	at = job->texts;
 	job->dev_root = put_text(&at, dev_root);
 	job->proc = put_text(&at, o->proc);

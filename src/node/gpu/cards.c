@@ -9,9 +9,7 @@
 /* What is told a second time in other words would make a card at rest change. */
 static void set_text(struct fl_card *card, const char *text)
 {
-	FL_UNSET(card, message);
-	if (text && text[0])
-		FL_SET(card, message, fl_str(text));
+	FL_SET_TEXT(card, message, fl_str(text));
 }
 
 static int set_bus(struct fl_gpu *gpu, struct fl_card *card, const struct fl_pci_card *bus)
@@ -19,16 +17,12 @@ static int set_bus(struct fl_gpu *gpu, struct fl_card *card, const struct fl_pci
 	FL_SET(card, vendor, fl_str(bus->vendor));
 	FL_SET(card, device, fl_str(bus->device));
 	FL_SET(card, pci_class, fl_str(bus->class));
-	FL_UNSET(card, bound);
 	FL_UNSET(card, numa);
-	FL_UNSET(card, bus);
 	FL_UNSET(card, dri);
-	if (bus->bound[0])
-		FL_SET(card, bound, fl_str(bus->bound));
+	FL_SET_TEXT(card, bound, fl_str(bus->bound));
 	if (bus->numa >= 0)
 		FL_SET(card, numa, bus->numa);
-	if (bus->path[0])
-		FL_SET(card, bus, fl_str(bus->path));
+	FL_SET_TEXT(card, bus, fl_str(bus->path));
 	if (!bus->dri_len)
 		return 0;
 	if (!FL_ELEMENTS(card, &gpu->arena, dri, bus->dri_len))
@@ -108,13 +102,12 @@ static void count_clean(struct fl_gpu *gpu, struct gpu_card *card, const struct 
 bool gpu_card_rests(struct fl_gpu *gpu, const struct gpu_card *card)
 {
 	struct fl_view view = fl_loop_view(gpu->loop, &gpu->arena);
-	struct fl_each each = fl_view_all(&view, &fl_card_fault_kind);
 	const struct fl_card_fault *fault;
 
 	if (card->answer != FL_CARD_ANSWERS || card->clean < FL_CARD_CLEAN_MAX)
 		return false;
-	while (gpu->faults && (fault = fl_each_next(&each)))
-		if (fault->clean < FL_CARD_CLEAN_MAX && fl_str_eq(fault->card, fl_str(card->address)))
+	fl_view_each (fault, &view, &fl_card_fault_kind)
+		if (gpu->faults && fault->clean < FL_CARD_CLEAN_MAX && fl_str_eq(fault->card, fl_str(card->address)))
 			return false;
 	return true;
 }
@@ -443,18 +436,15 @@ void gpu_say_driver(struct fl_gpu *gpu)
 		return;
 	FL_SET(FL_IN(&driver, meta), name, FL_S("driver"));
 	FL_SET(&driver, state, state);
-	if (version[0])
-		FL_SET(&driver, version, fl_str(version));
+	FL_SET_TEXT(&driver, version, fl_str(version));
 	if (gpu->cuda)
 		FL_SET(&driver, cuda, gpu->cuda);
 	if (gpu->found.library[0]) {
 		FL_SET(&driver, library, fl_str(gpu->found.library));
 		FL_SET(&driver, root, fl_str(gpu->found.root));
 	}
-	if (gpu->found.kernel[0])
-		FL_SET(&driver, kernel, fl_str(gpu->found.kernel));
-	if (why.len)
-		FL_SET(&driver, message, fl_buf_view(&why));
+	FL_SET_TEXT(&driver, kernel, fl_str(gpu->found.kernel));
+	FL_SET_TEXT(&driver, message, fl_buf_view(&why));
 	if (fl_feed_put(gpu->drivers, &driver, NULL) == 0)
 		gpu->told = hash;
 }

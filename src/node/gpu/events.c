@@ -232,8 +232,7 @@ static struct fl_gpu_told who_reports(const struct fl_gpu_events *events, struct
 		if (events->at[i].reports)
 			told.cards.at[told.cards.len++] = fl_str(events->at[i].card);
 	told.has.cards = true;
-	if (events->why[0])
-		FL_SET(&told, why, fl_str(events->why));
+	FL_SET_TEXT(&told, why, fl_str(events->why));
 	return told;
 }
 

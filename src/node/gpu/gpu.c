@@ -290,10 +290,7 @@ static void links_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 
 static bool among(const struct fl_str_list *list, const char *address)
 {
-	for (uint32_t i = 0; i < list->len; i++)
-		if (fl_str_eq(list->at[i], fl_str(address)))
-			return true;
-	return false;
+	return fl_str_in(list->at, list->len, fl_str(address));
 }
 
 /* Nobody listens until another child does: soon, then ever later. */
@@ -692,10 +689,8 @@ struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct f
 {
 	FL_AUTO(fl_gpu) struct fl_gpu *gpu = fl_zalloc(sizeof *gpu);
 
-	if (!gpu) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory");
-		return NULL;
-	}
+	if (!gpu)
+		return fl_null(err, FL_E_NOMEM, "no memory");
 	gpu->io = io;
 	gpu->loop = loop;
 	gpu->options = *options;
@@ -704,10 +699,8 @@ struct fl_gpu *fl_gpu_new(struct fl_io *io, struct fl_loop *loop, const struct f
 	gpu->drivers = fl_loop_feed(loop, &fl_driver_kind);
 	gpu->cards_feed = fl_loop_feed(loop, &fl_card_kind);
 	gpu->faults_feed = fl_loop_feed(loop, &fl_card_fault_kind);
-	if (!gpu->drivers || !gpu->cards_feed || !gpu->faults_feed) {
-		(void)fl_fail(err, FL_E_INVALID, "the loop has no source for GPUs, their faults or the driver");
-		return NULL;
-	}
+	if (!gpu->drivers || !gpu->cards_feed || !gpu->faults_feed)
+		return fl_null(err, FL_E_INVALID, "the loop has no source for GPUs, their faults or the driver");
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++) {
 		gpu->kids[i].gpu = gpu;
 		gpu->kids[i].role = (enum gpu_role)i;

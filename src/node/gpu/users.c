@@ -26,11 +26,6 @@ static void finish(struct fl_job *job_, struct fl_op *op)
 	fl_op_end(op, 0);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct users_job, job));
-}
-
 static bool is_whole(const struct fl_driver_users *users)
 {
 	return !users->unread && !users->error && !users->cut;
@@ -94,11 +89,10 @@ void gpu_users_look(struct fl_gpu *gpu)
 	gpu->users_look = (struct fl_op){ .done = looked };
 	job = fl_zalloc(sizeof *job);
 	if (!job) {
-		fl_op_begin(&gpu->users_look, gpu->io, NULL);
-		fl_op_fail(&gpu->users_look, FL_E_NOMEM, "no memory");
+		fl_op_refuse(&gpu->users_look, gpu->io, FL_E_NOMEM, "no memory");
 		return;
 	}
-	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->job = (struct fl_job){ .run = run, .finish = finish };
 	job->gpu = gpu;
 	(void)snprintf(job->dev_root, sizeof job->dev_root, "%s", o->dev_root ? o->dev_root : gpu->found.root);
 	(void)snprintf(job->proc, sizeof job->proc, "%s", o->proc);

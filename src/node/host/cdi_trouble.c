@@ -30,11 +30,9 @@ static const char *remedy(const struct fl_err *err)
 static void stale(struct fl_timer *timer)
 {
 	struct fl_cdi_dir *cdi = fl_container(timer, struct fl_cdi_dir, stale);
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(cdi->loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_cdi_trouble_kind);
-	const struct fl_cdi_trouble *trouble = fl_each_next(&each);
-	struct fl_str name = trouble ? fl_arena_str(&arena, trouble->meta.name) : FL_S("");
+	FL_VIEW(view, cdi->loop);
+	const struct fl_cdi_trouble *trouble = fl_view_first(&view, &fl_cdi_trouble_kind);
+	struct fl_str name = trouble ? fl_arena_str(view.arena, trouble->meta.name) : FL_S("");
 
 	if (view.failed || !name.p)
 		fl_timer_set(cdi->io, timer, fl_now(cdi->io) + FL_RUN_RETRY_FIRST);

@@ -117,13 +117,9 @@ static int take(const struct fl_host_look *look)
 	*host = *wanted;
 	FL_SET(FL_IN(host, meta), name, FL_S("host"));
 	FL_SET(host, seen, seen);
-	FL_UNSET(host, message);
-	FL_UNSET(host, looked);
 	FL_SET(host, nodes_root, fl_arena_str(arena, fl_str(scan->nodes_root)));
-	if (scan->looked[0])
-		FL_SET(host, looked, fl_arena_str(arena, fl_str(scan->looked)));
-	if (scan->message[0])
-		FL_SET(host, message, fl_arena_str(arena, fl_str(scan->message)));
+	FL_SET_TEXT(host, looked, fl_arena_str(arena, fl_str(scan->looked)));
+	FL_SET_TEXT(host, message, fl_arena_str(arena, fl_str(scan->message)));
 	FL_UNSET(host, nodes_message);
 	if (look->nodes_err.code)
 		FL_SET(host, nodes_message, fl_arena_str(arena, fl_str(look->nodes_err.text)));
@@ -185,10 +181,8 @@ static struct fl_host_look *look_new(struct fl_host_sink *sink, struct fl_str ro
 {
 	struct fl_host_look *look = fl_zalloc(sizeof *look);
 
-	if (!look) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory to look for the driver's files");
-		return NULL;
-	}
+	if (!look)
+		return fl_null(err, FL_E_NOMEM, "no memory to look for the driver's files");
 	look->sink = sink;
 	look->scan.env = sink->env;
 	if (copy(look->scan.root, sizeof look->scan.root, root) &&
@@ -314,11 +308,6 @@ static void finish_early(struct fl_job *job, struct fl_op *op)
 	fl_op_end(op, 0);
 }
 
-static void release_early(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct early, job));
-}
-
 void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path)
 {
 	struct early *early;
@@ -330,7 +319,7 @@ void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path)
 		fl_free(early);
 		return;
 	}
-	early->job = (struct fl_job){ .run = run_early, .finish = finish_early, .release = release_early };
+	early->job = (struct fl_job){ .run = run_early, .finish = finish_early };
 	early->source = source_of(sink);
 	sink->early = (struct fl_op){ .done = early_done, .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
 	fl_job_start(sink->io, &sink->early, &early->job, FL_LANE_BULK);

@@ -68,11 +68,6 @@ static void finish(struct fl_job *job, struct fl_op *op)
 		fl_op_end(op, 0);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct link_job, job));
-}
-
 static bool put(char text[PATH_BYTES], struct fl_str a, const char *between, struct fl_str b)
 {
 	return snprintf(text, PATH_BYTES, "%.*s%s%.*s", FL_ARG(a), between, FL_ARG(b)) < PATH_BYTES;
@@ -96,7 +91,7 @@ static void start(void *self, struct fl_write *write)
 		fl_free(job);
 		return;
 	}
-	job->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	job->job = (struct fl_job){ .run = run, .finish = finish };
 	doing->op.deadline = fl_now(links->io) + FL_FILE_TIMEOUT;
 	fl_job_start(links->io, &doing->op, &job->job, FL_LANE_FILES);
 }

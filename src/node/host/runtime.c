@@ -215,8 +215,7 @@ static int put_files(struct fl_runtime_feed *runtime, const struct fl_crio_conf 
 		return fl_fail(err, FL_E_NOMEM, "no memory for the directories of CDI files");
 	for (uint32_t i = 0; i < len; i++)
 		now.cdi_dirs.at[i] = fl_str(conf->dir_count ? conf->dirs[i] : crio_usual[i]);
-	if (conf->path[0])
-		FL_SET(&now, dirs_from, fl_str(conf->path));
+	FL_SET_TEXT(&now, dirs_from, fl_str(conf->path));
 	return put(runtime, &now, err);
 }
 
@@ -235,11 +234,6 @@ static void look_finish(struct fl_job *job, struct fl_op *op)
 		fl_op_fail(op, err.code, "%s", err.text);
 	else
 		fl_op_end(op, 0);
-}
-
-static void look_release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct crio_look, job));
 }
 
 /* On failure: directories unknown, CDI on. */
@@ -269,11 +263,10 @@ static void look_at_files(struct fl_runtime_feed *runtime)
 	runtime->files = (struct fl_op){ .done = looked, .err = &runtime->err,
 					 .deadline = fl_now(runtime->io) + FL_RUNTIME_DEADLINE };
 	if (!look) {
-		fl_op_begin(&runtime->files, runtime->io, NULL);
-		fl_op_fail(&runtime->files, FL_E_NOMEM, "no memory to read CRI-O's configuration");
+		fl_op_refuse(&runtime->files, runtime->io, FL_E_NOMEM, "no memory to read CRI-O's configuration");
 		return;
 	}
-	look->job = (struct fl_job){ .run = look_run, .finish = look_finish, .release = look_release };
+	look->job = (struct fl_job){ .run = look_run, .finish = look_finish };
 	look->runtime = runtime;
 	(void)snprintf(look->dir, sizeof look->dir, "%s", runtime->crio_dir);
 	fl_job_start(runtime->io, &runtime->files, &look->job, FL_LANE_FILES);
@@ -389,10 +382,8 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 {
 	struct fl_runtime_feed *runtime = fl_zalloc(sizeof *runtime);
 
-	if (!runtime) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory to ask the container runtime");
-		return NULL;
-	}
+	if (!runtime)
+		return fl_null(err, FL_E_NOMEM, "no memory to ask the container runtime");
 	runtime->io = io;
 	runtime->feed = fl_loop_feed(loop, &fl_runtime_kind);
 	runtime->log = options->log;

@@ -224,14 +224,11 @@ static int put_all(struct fl_holders *holders, const V1__ListPodResourcesRespons
 static int drop_ended(struct fl_holders *holders, struct fl_arena *arena, const struct fl_str_list *names)
 {
 	struct fl_view view = fl_loop_view(holders->loop, arena);
-	struct fl_each each = fl_view_all(&view, &fl_holder_kind);
-	const struct fl_holder *known;
-	void *array;
-	uint32_t len = fl_each_array(&each, &array);
+	uint32_t len;
+	const struct fl_holder *known = fl_view_array(&view, &fl_holder_kind, &len);
 
 	if (view.failed)
 		return -FL_E_NOMEM;
-	known = array;
 	if (names->len)
 		qsort(names->at, names->len, sizeof *names->at, by_bytes);
 	for (uint32_t i = 0; i < len; i++)
@@ -367,11 +364,6 @@ static void stat_finish(struct fl_job *job, struct fl_op *op)
 	fl_op_end(op, 0);
 }
 
-static void stat_release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct stat_job, job));
-}
-
 static void found(struct fl_op *op)
 {
 	struct fl_holders *holders = fl_container(op, struct fl_holders, stat);
@@ -398,7 +390,7 @@ static void look(struct fl_holders *holders)
 		failed(holders, &holders->err);
 		return;
 	}
-	stat->job = (struct fl_job){ .run = stat_run, .finish = stat_finish, .release = stat_release };
+	stat->job = (struct fl_job){ .run = stat_run, .finish = stat_finish };
 	memcpy(stat->path, holders->addr.path, path);
 	memcpy(stat->checkpoint, holders->checkpoint, sizeof stat->checkpoint);
 	holders->stat = (struct fl_op){ .done = found, .deadline = fl_now(holders->io) + FL_FILE_TIMEOUT,
@@ -438,15 +430,11 @@ static int put_booked(struct fl_holders *holders, const struct fl_booking *booki
 
 int fl_holders_remember(struct fl_holders *holders, struct fl_err *err)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(holders->loop, &arena);
-	struct fl_each each = fl_view_all(&view, &fl_booking_kind);
-	const struct fl_booking *bookings;
-	void *array;
-	uint32_t len = fl_each_array(&each, &array);
+	FL_VIEW(view, holders->loop);
+	uint32_t len;
+	const struct fl_booking *bookings = fl_view_array(&view, &fl_booking_kind, &len);
 	int r = 0;
 
-	bookings = array;
 	for (uint32_t i = 0; r == 0 && !view.failed && !holders->told_all && i < len; i++)
 		if (!fl_view_get(&view, &fl_holder_kind, FL_S(""), bookings[i].meta.name) && !view.failed)
 			r = put_booked(holders, &bookings[i], err);
@@ -503,10 +491,8 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 {
 	FL_AUTO(fl_mem) struct fl_holders *holders = fl_zalloc(sizeof *holders);
 
-	if (!holders) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory to look who has which device");
-		return NULL;
-	}
+	if (!holders)
+		return fl_null(err, FL_E_NOMEM, "no memory to look who has which device");
 	holders->io = io;
 	holders->loop = loop;
 	holders->started = fl_now(io);

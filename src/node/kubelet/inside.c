@@ -35,14 +35,10 @@ static int put(struct fl_feed *feed, struct fl_arena *arena, const struct fl_ins
 		FL_SET(&inside, pod_space, space);
 		FL_SET(&inside, pod, rest);
 	}
-	if (pod->library[0])
-		FL_SET(&inside, library, fl_str(pod->library));
-	if (pod->process[0])
-		FL_SET(&inside, process, fl_str(pod->process));
-	if (pod->denied[0])
-		FL_SET(&inside, denied, fl_str(pod->denied));
-	if (pod->unlinked[0])
-		FL_SET(&inside, unlinked, fl_str(pod->unlinked));
+	FL_SET_TEXT(&inside, library, fl_str(pod->library));
+	FL_SET_TEXT(&inside, process, fl_str(pod->process));
+	FL_SET_TEXT(&inside, denied, fl_str(pod->denied));
+	FL_SET_TEXT(&inside, unlinked, fl_str(pod->unlinked));
 	return name.p ? fl_feed_put(feed, &inside, NULL) : -FL_E_NOMEM;
 }
 
@@ -81,11 +77,6 @@ static void finish(struct fl_job *job, struct fl_op *op)
 		tell(look->feeder, &look->scan, op);
 }
 
-static void release(struct fl_job *job)
-{
-	fl_free(fl_container(job, struct look, job));
-}
-
 /* ---- when ---- */
 
 static void look_now(struct fl_inside_feeder *feeder);
@@ -118,11 +109,10 @@ static void look_now(struct fl_inside_feeder *feeder)
 				     .deadline = fl_now(feeder->io) + FL_INSIDE_WAIT };
 	look = fl_zalloc(sizeof *look);
 	if (!look) {
-		fl_op_begin(&feeder->op, feeder->io, NULL);
-		fl_op_fail(&feeder->op, FL_E_NOMEM, "no memory");
+		fl_op_refuse(&feeder->op, feeder->io, FL_E_NOMEM, "no memory");
 		return;
 	}
-	look->job = (struct fl_job){ .run = run, .finish = finish, .release = release };
+	look->job = (struct fl_job){ .run = run, .finish = finish };
 	look->feeder = feeder;
 	(void)snprintf(look->proc, sizeof look->proc, "%s", o->proc);
 	(void)snprintf(look->logs, sizeof look->logs, "%s", o->logs);

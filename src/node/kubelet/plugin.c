@@ -417,10 +417,8 @@ static struct plugin *plugin_new(struct fl_plugins *all, struct fl_str name, str
 {
 	FL_AUTO(fl_mem) struct plugin *plugin = fl_zalloc(sizeof *plugin + name.len + 1);
 
-	if (!plugin) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory to serve %.*s", FL_ARG(name));
-		return NULL;
-	}
+	if (!plugin)
+		return fl_null(err, FL_E_NOMEM, "no memory to serve %.*s", FL_ARG(name));
 	plugin->all = all;
 	memcpy(plugin->bytes, name.p, name.len);
 	plugin->name = (struct fl_str){ plugin->bytes, name.len };
@@ -542,10 +540,8 @@ struct fl_plugins *fl_plugins_new(struct fl_io *io, struct fl_loop *loop, const 
 
 	if (!err)
 		err = &local;
-	if (!all) {
-		(void)fl_fail(err, FL_E_NOMEM, "no memory for the device plugin");
-		return NULL;
-	}
+	if (!all)
+		return fl_null(err, FL_E_NOMEM, "no memory for the device plugin");
 	all->io = io;
 	all->loop = loop;
 	all->options = *options;

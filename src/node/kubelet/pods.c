@@ -133,12 +133,6 @@ static void forgotten(struct fl_op *op)
 	fl_write_gone(fl_container(op, struct evicting, forget)->write);
 }
 
-static void put_member(struct fl_jw *w, const char *key, struct fl_str value)
-{
-	fl_jw_key(w, fl_str(key));
-	fl_jw_str(w, value);
-}
-
 static int write_body(const struct fl_eviction *eviction, struct fl_arena *arena, struct fl_str *ret,
 		      struct fl_err *err)
 {
@@ -146,18 +140,15 @@ static int write_body(const struct fl_eviction *eviction, struct fl_arena *arena
 	struct fl_jw w = FL_JW(&body);
 
 	fl_jw_obj(&w);
-	put_member(&w, "apiVersion", FL_S("policy/v1"));
-	put_member(&w, "kind", FL_S("Eviction"));
-	fl_jw_key(&w, FL_S("metadata"));
-	fl_jw_obj(&w);
-	put_member(&w, "name", eviction->pod);
-	put_member(&w, "namespace", eviction->pod_space);
+	fl_jw_put(&w, "apiVersion", str, FL_S("policy/v1"));
+	fl_jw_put(&w, "kind", str, FL_S("Eviction"));
+	fl_jw_put(&w, "metadata", obj);
+	fl_jw_put(&w, "name", str, eviction->pod);
+	fl_jw_put(&w, "namespace", str, eviction->pod_space);
 	fl_jw_end_obj(&w);
-	fl_jw_key(&w, FL_S("deleteOptions"));
-	fl_jw_obj(&w);
-	fl_jw_key(&w, FL_S("preconditions"));
-	fl_jw_obj(&w);
-	put_member(&w, "uid", eviction->uid);
+	fl_jw_put(&w, "deleteOptions", obj);
+	fl_jw_put(&w, "preconditions", obj);
+	fl_jw_put(&w, "uid", str, eviction->uid);
 	fl_jw_end_obj(&w);
 	fl_jw_end_obj(&w);
 	fl_jw_end_obj(&w);
@@ -213,8 +204,7 @@ static void start_eviction(void *self, struct fl_write *write)
 		return;
 	}
 	call->op.done = not_asked;
-	fl_op_begin(&call->op, pods->io, NULL);
-	fl_op_fail(&call->op, why.code, "%s", why.text);
+	fl_op_refuse(&call->op, pods->io, why.code, "%s", why.text);
 }
 
 static void cancel_eviction(void *self, struct fl_write *write)

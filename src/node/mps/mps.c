@@ -2,6 +2,7 @@
 #include "node/mps/in.h"
 #include "base/chain.h"
 #include "plan/gpu/mps.h"
+#include "run/doing.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -88,14 +89,9 @@ static int observed(const struct fl_mps_daemon *daemon, struct fl_arena *arena, 
 	mps->is = FL_MPS_OFF;
 	if (daemon->known)
 		FL_SET(mps, is, daemon->is);
-	FL_UNSET(mps, set);
-	FL_UNSET(mps, message);
 	FL_UNSET(mps, pid);
-	mps->set = mps->message = FL_S("");
-	if (daemon->set[0])
-		FL_SET(mps, set, fl_str(daemon->set));
-	if (daemon->message[0])
-		FL_SET(mps, message, fl_str(daemon->message));
+	FL_SET_TEXT(mps, set, fl_str(daemon->set));
+	FL_SET_TEXT(mps, message, fl_str(daemon->message));
 	if (daemon->pid)
 		FL_SET(mps, pid, daemon->pid);
 	FL_SET(mps, fault, daemon->fault);
@@ -125,8 +121,7 @@ static void feed_again(struct fl_timer *timer);
 /* The plan's part stays as it was. */
 void mps_feed(struct fl_mps_daemon *daemon)
 {
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	struct fl_view view = fl_loop_view(daemon->all->loop, &arena);
+	FL_VIEW(view, daemon->all->loop);
 	const struct fl_mps *now = fl_view_get(&view, &fl_mps_kind, FL_S(""), fl_str(daemon->name));
 	struct fl_err err = { 0 };
 
@@ -394,26 +389,15 @@ static void step(struct fl_mps_daemon *daemon, const struct fl_mps *want)
 		in_next_turn(daemon, nothing_to_do);
 }
 
-struct lost {
-	struct fl_timer timer;
-	struct fl_write *write;
-};
-
-static void no_memory(struct fl_timer *timer)
-{
-	fl_write_failed(fl_container(timer, struct lost, timer)->write,
-			&(struct fl_err){ .code = FL_E_NOMEM, .text = "no memory for an MPS daemon" });
-}
-
 static void start(void *self, struct fl_write *write)
 {
+	static const struct fl_err no_memory = { .code = FL_E_NOMEM, .text = "no memory for an MPS daemon" };
 	struct fl_mps_daemons *all = self;
 	struct fl_mps_daemon *daemon = all->loop ? add(all, write->ref.name) : NULL;
-	struct lost *lost = write->held;
 
 	if (!daemon) {
-		*lost = (struct lost){ .timer = { .fire = no_memory }, .write = write };
-		fl_timer_set(all->io, &lost->timer, 0);
+		fl_doing_begin(write->held, write);
+		fl_doing_over(write->held, all->io, &no_memory);
 		return;
 	}
 	daemon->write = write;
@@ -436,9 +420,8 @@ static void start(void *self, struct fl_write *write)
 static void cancel(void *self, struct fl_write *write)
 {
 	struct fl_mps_daemons *all = self;
-	struct lost *lost = write->held;
 
-	fl_timer_stop(all->io, &lost->timer);
+	fl_doing_cancel(self, write);
 	for (struct fl_mps_daemon *daemon = all->first; daemon; daemon = daemon->next)
 		if (daemon->write == write) {
 			mps_let_go(daemon);
@@ -446,7 +429,7 @@ static void cancel(void *self, struct fl_write *write)
 		}
 }
 
-const struct fl_sink fl_mps_sink = { .start = start, .cancel = cancel, .room = sizeof(struct lost),
+const struct fl_sink fl_mps_sink = { .start = start, .cancel = cancel, .room = sizeof(struct fl_doing),
 				     .retry_last = FL_LOCAL_RETRY_LAST };
 
 /* ---- beginning and end ---- */

@@ -92,25 +92,22 @@ struct config_facts {
 
 static struct fl_str label_of(const struct fl_own_node *node)
 {
-	for (uint32_t i = 0; node && i < node->meta.labels.len; i++)
-		if (fl_str_eq(node->meta.labels.at[i].key, FL_S(FL_SETTINGS_LABEL)))
-			return node->meta.labels.at[i].value;
-	return FL_S("");
+	const struct fl_pair *label =
+		node ? fl_find(node->meta.labels.at, node->meta.labels.len, key, FL_S(FL_SETTINGS_LABEL)) : NULL;
+
+	return label ? label->value : FL_S("");
 }
 
 static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct config_facts *facts = facts_;
-	struct fl_each each = fl_view_all(view, &fl_config_file_kind);
 	const struct fl_own_node *node;
-	void *files;
 
 	(void)key;
 	facts->given = fl_view_get(view, &fl_given_kind, FL_S(""), one);
 	if (!facts->given)
 		return false;
-	facts->file_len = fl_each_array(&each, &files);
-	facts->files = files;
+	facts->files = fl_view_array(view, &fl_config_file_kind, &facts->file_len);
 	node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->given->node);
 	/* A Node that is not there yet, or not any more, says nothing: neither that it has no label. */
 	facts->node_known = node || fl_view_absent(view, &fl_own_node_kind);
@@ -126,10 +123,7 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 
 static const struct fl_config_file *find_file(const struct config_facts *facts, struct fl_str name)
 {
-	for (uint32_t i = 0; name.len && i < facts->file_len; i++)
-		if (fl_str_eq(facts->files[i].meta.name, name))
-			return &facts->files[i];
-	return NULL;
+	return name.len ? fl_find(facts->files, facts->file_len, meta.name, name) : NULL;
 }
 
 /* By the label, the fallback, or the names of the files themselves. NULL: there are none, and none is asked for. */
@@ -237,8 +231,7 @@ static void remember(struct fl_plan *plan, const struct config_facts *facts, con
 	FL_SET(&memo, file, file->meta.name);
 	if (!good.len && facts->memo)
 		good = facts->memo->good;
-	if (good.len)
-		FL_SET(&memo, good, good);
+	FL_SET_TEXT(&memo, good, good);
 	fl_want(plan, &memo_owner, (struct fl_ref){ &fl_memo_kind, FL_S(""), memo_name, FL_S("") }, &memo);
 }
 
@@ -416,8 +409,7 @@ int fl_config_start(struct fl_config *config, struct fl_io *io, struct fl_loop *
 	FL_SET(&given, node, options->node);
 	FL_SET(&given, boot, boot);
 	FL_SET(&given, started, (int64_t)fl_now(io));
-	if (options->fallback.len)
-		FL_SET(&given, fallback, options->fallback);
+	FL_SET_TEXT(&given, fallback, options->fallback);
 	if (options->dir)
 		FL_SET(&given, several, true);
 	fl_memory_begin(loop, &fl_settings_kind);
