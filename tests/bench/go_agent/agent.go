@@ -134,14 +134,15 @@ func (n *node) startShared(each int) error {
 	return n.kubelet.served(cards * each)
 }
 
-// endDaemon ends the MPS daemon, which outlives its agent.
+// endDaemon ends the MPS daemon, which outlives its agent. Its pid file lies in a mount of the agent's alone.
 func (n *node) endDaemon() {
-	pids, _ := filepath.Glob(filepath.Join(n.mps, "nvidia.com/gpu/pipe/*.pid"))
-	for _, file := range pids {
-		text, _ := os.ReadFile(file)
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 1 {
-			syscall.Kill(pid, syscall.SIGKILL)
-		}
+	text, err := os.ReadFile(filepath.Join(n.mps, "nvidia.com/gpu/.daemon"))
+	if err != nil {
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if pid, err := strconv.Atoi(first); err == nil && pid > 1 {
+		syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 
