@@ -65,6 +65,11 @@ static bool has_cause(const struct fl_status *status, const char *reason, const 
 	return false;
 }
 
+static uint64_t capped(uint64_t seconds)
+{
+	return seconds > FL_KUBE_RETRY_MAX / FL_NS_PER_S ? FL_KUBE_RETRY_MAX : seconds * FL_NS_PER_S;
+}
+
 static void judge(const struct fl_status *status, int http, struct fl_answer *ret)
 {
 	enum fl_reason reason = reason_of(status, http);
@@ -76,7 +81,7 @@ static void judge(const struct fl_status *status, int http, struct fl_answer *re
 	if (reason == FL_REASON_NOT_FOUND)
 		ret->no_kind = !status->details.name.len;
 	if (status->details.has.retry_after_seconds && status->details.retry_after_seconds > 0)
-		ret->retry_after = (uint64_t)(uint32_t)status->details.retry_after_seconds * FL_NS_PER_S;
+		ret->retry_after = capped((uint64_t)status->details.retry_after_seconds);
 }
 
 /* The server's message names the causes already where they are of a validation; those of an apply's conflict too, but
@@ -129,6 +134,6 @@ bool fl_retry_after(struct fl_str header, uint64_t *ret_ns)
 
 	if (!fl_str_u64(fl_str_trim(header), &seconds))
 		return false;
-	*ret_ns = seconds > FL_KUBE_RETRY_MAX / FL_NS_PER_S ? FL_KUBE_RETRY_MAX : seconds * FL_NS_PER_S;
+	*ret_ns = capped(seconds);
 	return true;
 }

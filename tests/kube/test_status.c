@@ -69,6 +69,8 @@ static const struct {
 	{ "an answer that is no object", 500, "[1]", FL_E_RETRY, FL_REASON_BROKEN, "the server answers 500" },
 	{ "a negative wait is none", 429, "{\"details\":{\"retryAfterSeconds\":-5}}", FL_E_RETRY, FL_REASON_THROTTLED,
 	  "the server answers 429" },
+	{ "a wait of years is one of a minute", 429, "{\"details\":{\"retryAfterSeconds\":2000000000}}", FL_E_RETRY,
+	  FL_REASON_THROTTLED, "the server answers 429", false, FL_KUBE_RETRY_MAX },
 };
 
 TEST(an_answer_becomes_one_error)
