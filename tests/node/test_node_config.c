@@ -387,7 +387,7 @@ TEST(what_is_in_force_as_it_was_given_is_explained_as_that)
 	OK(put(&w, &fl_given_kind, GIVEN("")));
 	pass(&w);
 	OK(fl_loop_explain(w.loop, &fl_settings_kind, FL_S(""), FL_S("settings"), &words, NULL));
-	CHECK(test_tortured() || strstr(words.p, "Read: the settings are applied"));
+	CHECK(test_tortured() || strstr(words.p, "Applied: the settings are applied"));
 }
 
 /* What a plan wants and does not own is left out of what is written, as another owner's would be. */

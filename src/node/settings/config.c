@@ -318,7 +318,8 @@ static void plan(const void *facts_, struct fl_plan *plan)
 	if (facts->given->has.started)
 		FL_SET(&settings, started, facts->given->started);
 	fl_want(plan, &owner, ref, &settings);
-	fl_say(plan, ref, settings.message.len ? "Invalid" : choice.waits ? "Waits" : "Read", "%.*s",
+	fl_say(plan, ref, settings.message.len ? "Invalid" : choice.waits ? "Waits" :
+	       settings.untaken.len ? "PartlyIgnored" : "Applied", "%.*s",
 	       FL_ARG(settings.message.len ? settings.message :
 		      choice.waits         ? settings.waits :
 		      settings.untaken.len ? settings.untaken :
