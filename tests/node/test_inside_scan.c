@@ -322,6 +322,50 @@ TEST_ONCE(a_dev_without_an_end_is_left_at_the_limit)   /* real files */
 	CHECK(listed >= FL_INSIDE_DEV_NAMES && listed < FL_INSIDE_DEV_NAMES + 512);
 }
 
+static int refusal;
+
+static int open_refused(const struct fl_fs *fs, int dir, const char *path, int flags, unsigned mode, uint64_t resolve)
+{
+	(void)fs;
+	(void)dir;
+	(void)path;
+	(void)flags;
+	(void)mode;
+	(void)resolve;
+	return -refusal;
+}
+
+static const struct {
+	const char *says;
+	int refusal, told;
+} refusals[] = {
+	{ "a kernel without openat2", ENOSYS, ENOSYS },
+	{ "no file descriptor is left", EMFILE, EMFILE },
+	{ "a container without /dev", ENOENT, 0 },
+	{ "whose /dev is a file", ENOTDIR, 0 },
+	{ "whose /dev is a link", ELOOP, 0 },
+};
+
+TEST_ONCE(a_dev_that_cannot_be_opened_is_told_and_the_libraries_are_found)   /* real files */
+{
+	FL_AUTO(tree) struct tree tree = { .top = "" };
+	struct fl_fs fs = fl_posix_fs;
+
+	CHECK(tree_up(&tree));
+	CHECK(put(&tree, "proc/812/cgroup", CGROUP1) && put(&tree, "proc/812/maps", CUDA("550.54.15")) &&
+	      put(&tree, "proc/812/root/dev", NULL));
+	fs.open_in = open_refused;
+	EACH_ROW (row, refusals) {
+		refusal = row->refusal;
+		fl_inside_scan(&fs, &tree.scan);
+		CHECK_INT(tree.scan.error, 0);
+		CHECK_INT(tree.scan.unopened, row->told);
+		CHECK_INT(tree.scan.len, 1);
+	}
+	fl_inside_scan(&fl_posix_fs, &tree.scan);
+	CHECK_INT(tree.scan.unopened, 0);
+}
+
 TEST_ONCE(a_link_in_dev_char_is_enough_for_systemd)   /* real files */
 {
 	FL_AUTO(tree) struct tree tree = { .top = "" };

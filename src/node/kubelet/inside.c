@@ -5,6 +5,7 @@
 #include "node/host/driver_root.h"
 #include "node/kubelet/inside_scan.h"
 #include "run/memory.h"
+#include <errno.h>
 #include <stdio.h>
 
 /* ---- a look, in a worker ---- */
@@ -47,9 +48,10 @@ static void tell(struct fl_inside_feeder *feeder, const struct fl_inside_scan *s
 {
 	struct fl_feed *feed = fl_loop_feed(feeder->loop, &fl_inside_kind);
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	bool all = true;
+	/* Where the kernel cannot open any, none was ever found by its /dev. */
+	bool unseen = scan->unopened && scan->unopened != ENOSYS, all = true;
 
-	if (!scan->cut)
+	if (!scan->cut && !unseen)
 		fl_feed_begin(feed);
 	for (uint32_t i = 0; i < scan->len; i++)
 		all &= put(feed, &arena, &scan->at[i]) == 0;
@@ -63,8 +65,14 @@ static void tell(struct fl_inside_feeder *feeder, const struct fl_inside_scan *s
 			   FL_INSIDE_PIDS, FL_INSIDE_CONTAINERS, FL_INSIDE_PODS);
 		return;
 	}
-	fl_feed_synced(feed);
-	fl_op_end(op, 0);
+	if (!unseen)
+		fl_feed_synced(feed);
+	if (scan->unopened)
+		fl_op_fail_sys(op, scan->unopened, "%sopen /dev of a container",
+			       scan->unopened == ENOSYS ? "update the kernel to Linux 5.6 or later (openat2), until then "
+							  "no lost device is found: " : "");
+	else
+		fl_op_end(op, 0);
 }
 
 static void finish(struct fl_job *job, struct fl_op *op)

@@ -10,7 +10,7 @@
  *
  * An Inspection of a driver version is one look, FL_INSIDE_FIRST later, and, with `again`, one every options.every. A
  * look that fails or does not end changes nothing: what was found before stays, it is logged once, and the next one
- * comes at its time.
+ * comes at its time. One that cannot open a container's /dev adds what it has found, and is logged as one that fails.
  */
 #pragma once
 #include "io/io.h"

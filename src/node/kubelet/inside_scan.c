@@ -189,6 +189,8 @@ static void look_at_nodes(struct looking *l, struct container *c, int root)
 	char list[4096];
 	int64_t len;
 
+	if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP)   /* these three: it has none */
+		l->scan->unopened = -fd;
 	while (fd >= 0 && names < FL_INSIDE_DEV_NAMES && (len = l->fs->list(l->fs, fd, list, sizeof list)) > 0) {
 		const char *name;
 		size_t at = 0;
@@ -384,6 +386,7 @@ void fl_inside_scan(const struct fl_fs *fs, struct fl_inside_scan *scan)
 
 	scan->len = scan->containers = 0;
 	scan->cut = false;
+	scan->unopened = 0;
 	l.proc = fs->open(fs, AT_FDCWD, scan->proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	scan->error = l.proc < 0 ? -l.proc : 0;
 	if (l.proc < 0)

@@ -46,6 +46,7 @@ struct fl_inside_scan {
 	/* What was found. */
 	int error;                             /* of /proc itself; 0: it was read */
 	bool cut;                              /* there was more than is kept */
+	int unopened;                          /* errno of a container's /dev that could not be opened; 0: none */
 	uint32_t len;
 	struct fl_inside_pod at[FL_INSIDE_PODS];
 
