@@ -20,6 +20,9 @@ import (
 // dry are options of a request that is admitted or refused, and changes nothing.
 var dry = []string{metav1.DryRunAll}
 
+// keptOfAMessage is what an error of the agent (FL_ERR_TEXT) keeps of a server's message, beside the name of the object.
+const keptOfAMessage = 220
+
 // as is a client with a token of the account, bound to a Node or, with "", to nothing.
 func (r *rig) as(account, node string) *kubernetes.Clientset {
 	r.Helper()
@@ -133,7 +136,10 @@ func (r *rig) keepsToItsNode(account string) {
 			}
 			continue
 		}
-		if !strings.Contains(text, "token is for the node '"+here+"'") {
+		if kept := text[:min(len(text), keptOfAMessage)]; !strings.Contains(kept, "run the agent as a Pod, or with a token bound to its Node") {
+			r.Errorf("%s, elsewhere: %s", row.option, kept)
+		}
+		if !strings.Contains(text, "the token of '"+here+"'") {
 			r.Errorf("%s, elsewhere: %s", row.option, text)
 		}
 		for _, client := range []*kubernetes.Clientset{other, nobodys} {
