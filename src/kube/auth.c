@@ -130,7 +130,11 @@ static void over(struct fl_auth *auth, const struct fl_err *failure)
 		fl_buf_free(&auth->fresh[part]);
 	if (failure) {
 		auth->err = *failure;
-		fl_log(auth->log, FL_WARN, "credentials unreadable, previous ones kept", FL_KV_ERR(failure));
+		if (auth->http)
+			fl_log(auth->log, FL_WARN, "credentials unreadable, previous ones kept", FL_KV_ERR(failure));
+		else
+			fl_log(auth->log, FL_WARN, "credentials unreadable, none to use, will try again",
+			       FL_KV_ERR(failure));
 	} else {
 		auth->err = (struct fl_err){ 0 };
 		auth->generation++;

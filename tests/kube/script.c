@@ -129,7 +129,7 @@ int script_open_as(struct script *script, const struct exchange *exchanges, cons
 {
 	static const struct fl_http_route routes[] = { { NULL, "*", handle, 0, false } };
 	struct fl_http_server_options options = { .routes = routes, .route_count = 1, .service = script };
-	struct fl_kube_options kube = { .role = "test" };
+	struct fl_kube_options kube = { .role = "test", .log = script->log };
 	struct fl_addr addr;
 
 	script->at = exchanges;

@@ -19,6 +19,7 @@ struct exchange {
 struct script {
 	struct fl_io *io;          /* set before script_open: a simulated one, not freed; else test_io() */
 	bool simulated;
+	struct fl_log *log;        /* the client's, set before script_open; NULL: silent */
 	struct fl_http_server *server;
 	struct fl_kube_config *config;
 	struct fl_kube *kube;

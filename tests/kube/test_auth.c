@@ -1,5 +1,6 @@
 /* Credentials that are words, files and programs, and that change. */
 #include "api/core.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "kube/watch.h"
 #include "script.h"
@@ -73,15 +74,37 @@ TEST(a_token_file_that_goes_leaves_the_former_token_in_use)
 	CHECK_STR(fl_str(script.got_auth), "Bearer old");
 }
 
+static void add_line(void *lines, const char *line, size_t len)
+{
+	fl_buf_str(lines, (struct fl_str){ line, (uint32_t)len });
+}
+
+static uint64_t no_clock(void *self)
+{
+	(void)self;
+	return 0;
+}
+
+static int64_t no_date(void *self)
+{
+	(void)self;
+	return 0;
+}
+
 TEST(a_token_file_that_never_was_is_told)
 {
-	FL_AUTO(script) struct script script = { 0 };
+	char text[2000] = "";
+	struct fl_buf lines = FL_BUF_IN(text);
+	struct fl_log log;
+	FL_AUTO(script) struct script script = { .log = &log };
 
+	fl_log_init(&log, &(struct fl_log_to){ add_line, no_clock, no_date, &lines }, "test");
 	OK_ERR(script_open_as(&script, once, "tokenFile: /nowhere/token"), &script.err);
 	REFUSED(ask(&script), FL_E_NOTFOUND);
 	if (!test_tortured())
 		CHECK(fl_str_starts(fl_str(script.err.text), FL_S("token: ")));
 	CHECK_INT(script.asked, 0);
+	CHECK(strstr(text, "none to use, will try again") || test_tortured());
 }
 
 #define EXEC(says) "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: " \
