@@ -53,7 +53,7 @@ static void log_settings(struct fl_agent *agent, const struct fl_settings *setti
 	bool wrong_too = wrong != agent->wrong_said, left_too = left != agent->untaken_said;
 
 	if (settings->no_node.len && !agent->node_missed)
-		fl_log(agent->options.log, FL_WARN, "the Node is not found", FL_KV_STR("message", settings->no_node));
+		fl_log(agent->options.log, FL_WARN, "Node not found", FL_KV_STR("message", settings->no_node));
 	else if (!settings->no_node.len && agent->node_missed)
 		fl_log(agent->options.log, FL_INFO, "the Node is there", FL_KV_STR("name", settings->node));
 	agent->node_missed = settings->no_node.len > 0;
@@ -62,9 +62,9 @@ static void log_settings(struct fl_agent *agent, const struct fl_settings *setti
 	if (!wrong_too && !left_too)
 		return;
 	if (message.len && wrong_too)
-		fl_log(agent->options.log, FL_WARN, "the configuration is wrong", FL_KV_STR("message", message));
+		fl_log(agent->options.log, FL_WARN, "configuration invalid", FL_KV_STR("message", message));
 	if (untaken.len && (left_too || !message.len))
-		fl_log(agent->options.log, FL_WARN, "not all of the configuration is taken",
+		fl_log(agent->options.log, FL_WARN, "configuration applied in part",
 		       FL_KV_STR("message", untaken));
 	if (!message.len && !untaken.len)
 		fl_log(agent->options.log, FL_INFO, "the configuration is in force as it was given");
@@ -82,7 +82,7 @@ static void log_changes(struct fl_agent *agent, const struct fl_write *write)
 		if (!fl_str_in(elsewhere, FL_LEN(elsewhere), write->paths.at[i]))
 			fl_buf_printf(&changed, "%s%.*s", changed.len ? ", " : "", FL_ARG(write->paths.at[i]));
 	if (changed.len)
-		fl_log(agent->options.log, FL_INFO, "settings have changed", FL_KV_TEXT("settings", text));
+		fl_log(agent->options.log, FL_INFO, "settings changed", FL_KV_TEXT("settings", text));
 }
 
 static void settings_start(void *agent_, struct fl_write *write)
@@ -200,7 +200,7 @@ static const char *open_remedy(int sys)
 	switch (sys) {
 	case ENOSPC:
 	case EDQUOT: return "make room there";
-	case EIO: return "look at that disk and the kernel's log";
+	case EIO: return "check that disk and the kernel log";
 	default: return "mount a writable directory at --state-dir";
 	}
 }
@@ -221,7 +221,7 @@ static void cannot_open(struct fl_agent *agent)
 	struct fl_err words = open_words(agent);
 
 	(void)fl_backoff(&agent->open_delay, FL_AGENT_OPEN_FIRST, FL_AGENT_OPEN_LAST);
-	fl_log(agent->options.log, FL_ERROR, "cannot use the state directory, will try again",
+	fl_log(agent->options.log, FL_ERROR, "state directory unusable, will retry",
 	       FL_KV_TEXT("message", words.text), FL_KV_ERR(&agent->open_why));
 	if (agent->open_why.code != FL_E_NOMEM)   /* which says nothing of the directory */
 		fl_dir_trouble(agent->loop, FL_DIR_STATE, words.text);
@@ -259,7 +259,7 @@ static void tell_of_journal(struct fl_agent *agent, const struct fl_journal_fact
 		.subject = fl_str(fact->text),   /* an Event for each thing that was lost */
 	};
 
-	fl_log(options->log, FL_WARN, "the journal was not as it was left", FL_KV_TEXT("what", fact->text));
+	fl_log(options->log, FL_WARN, "journal restored in part", FL_KV_TEXT("what", fact->text));
 	if (options->event)
 		options->event(options->event_arg, &event);
 }
@@ -269,7 +269,7 @@ static void tell_of_one(struct fl_agent *agent, const char *what, const struct f
 	struct fl_journal_fact fact = { 0 };
 	struct fl_err told = { 0 };
 
-	(void)fl_fail(&told, FL_E_CORRUPT, "%s cannot be read, counts as none and is set aside: %s", what, why->text);
+	(void)fl_fail(&told, FL_E_CORRUPT, "%s cannot be read, counts as absent and is set aside: %s", what, why->text);
 	memcpy(fact.text, told.text, sizeof fact.text);
 	tell_of_journal(agent, &fact);
 }
@@ -281,11 +281,11 @@ static void tell_of_unread(struct fl_agent *agent)
 	struct fl_err why = { 0 };
 
 	if (fl_records_unread(agent->records, &why))
-		tell_of_one(agent, "what is remembered of a GPU's health", &why);
+		tell_of_one(agent, "the stored health of a GPU", &why);
 	if (fl_records_unread(agent->bookings, &why))
-		tell_of_one(agent, "what a container was given", &why);
+		tell_of_one(agent, "the stored allocation of a container", &why);
 	if (fl_records_unread(agent->memos, &why))
-		tell_of_one(agent, "what the API server said last", &why);
+		tell_of_one(agent, "the stored answer of the API server", &why);
 	if (fl_mps_unread(&agent->mps, &why))
 		tell_of_one(agent, "the record of an MPS daemon", &why);
 }
@@ -345,7 +345,7 @@ static void still_waits(struct fl_timer *timer)
 
 	agent->open_why = (struct fl_err){ 0 };   /* of the try before: this one is under way */
 	fl_dir_trouble(agent->loop, FL_DIR_STATE, NULL);
-	fl_log(agent->options.log, FL_WARN, "the state directory is locked, waits for the other agent to end",
+	fl_log(agent->options.log, FL_WARN, "state directory locked, waiting for the other agent to end",
 	       FL_KV_TEXT("dir", agent->options.state_dir));
 }
 
@@ -559,10 +559,10 @@ static bool cdi_is_sick(const struct fl_agent *agent, struct fl_buf *words)
 	const struct fl_cdi_trouble *trouble = fl_view_first(&view, &fl_cdi_trouble_kind);
 
 	if (agent->cdi.folder.why.code)
-		fl_buf_printf(words, "cannot see what lies in the CDI directory: %s: " FL_CDI_DIR_REMEDY,
+		fl_buf_printf(words, "cannot list the CDI directory: %s: " FL_CDI_DIR_REMEDY,
 			      agent->cdi.folder.why.text);
 	else if (trouble)
-		fl_buf_printf(words, "cannot write a CDI file, without which no GPU is handed out: %.*s",
+		fl_buf_printf(words, "cannot write a CDI file, without which no GPU is advertised: %.*s",
 			      FL_ARG(trouble->why));
 	return trouble || agent->cdi.folder.why.code;
 }
@@ -622,7 +622,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 	}
 	while (driver->state == FL_DRIVER_READY && (card = fl_each_next(&cards)))
 		if (card->answer == FL_CARD_UNASKED && fl_str_eq(card->bound, FL_S("nvidia"))) {
-			fl_buf_printf(words, "waits for the driver to tell of the GPU %.*s", FL_ARG(card->meta.name));
+			fl_buf_printf(words, "waits for the driver to report GPU %.*s", FL_ARG(card->meta.name));
 			return false;
 		}
 	if (driver->state == FL_DRIVER_READY && lacks(&view, words))
@@ -632,7 +632,7 @@ static bool looked(const struct fl_agent *agent, struct fl_buf *words)
 		return false;
 	}
 	if (!fl_loop_idle(agent->loop)) {
-		fl_buf_str(words, FL_S("carries out what is wanted"));
+		fl_buf_str(words, FL_S("applies the desired state"));
 		return false;
 	}
 	/* With both of these it is ready all the same. */

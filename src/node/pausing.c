@@ -37,7 +37,7 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 
 	(void)arg;
 	if (file->why)
-		why = fl_arena_printf(arena, "what for cannot be read: %s", file->why->text);
+		why = fl_arena_printf(arena, "the reason cannot be read: %s", file->why->text);
 	if (!why.p && file->why)
 		return fl_fail(err, FL_E_NOMEM, "no memory to read why the driver is released");
 	FL_SET(pause, why, why.len ? why : FL_S("no reason was given"));
@@ -92,7 +92,7 @@ static struct fl_pausing_ask *wait_for_it(struct fl_pausing *pausing, struct fl_
 	struct fl_pausing_ask *ask = fl_alloc(sizeof *ask);
 
 	if (!ask) {
-		fl_http_req_say(req, 503, "no memory to wait for it; it is on its way");
+		fl_http_req_say(req, 503, "no memory to wait for the result; the request is in flight");
 		return NULL;
 	}
 	*ask = (struct fl_pausing_ask){ .pausing = pausing, .req = req, .pause = pause };
@@ -109,7 +109,7 @@ static void looked_again(struct fl_op *op)
 	struct fl_err why = op->result < 0 ? ask->why : (struct fl_err){ 0 };
 	char words[280];
 
-	(void)snprintf(words, sizeof words, "the driver is released already%s%s",
+	(void)snprintf(words, sizeof words, "the driver is already released%s%s",
 		       ask->kept[0] ? "; the reason stays as first given: " : "", ask->kept);
 	fl_gpu_resume(*pausing->gpu);     /* the pause that was asked for first stays */
 	forget(ask);
@@ -163,7 +163,7 @@ static bool has_asked(const struct fl_pausing *pausing)
 	return asked_why(&view).len;
 }
 
-static const char the_opposite[] = "somebody asked for the opposite at the same time";
+static const char the_opposite[] = "the opposite was requested at the same time";
 
 /* The label, as the Node has it, is in the reason of the pause. */
 static void say_of_the_node(const struct fl_pausing *pausing, struct fl_http_req *req)
@@ -171,7 +171,7 @@ static void say_of_the_node(const struct fl_pausing *pausing, struct fl_http_req
 	FL_VIEW(view, pausing->loop);
 	const struct fl_driver_pause *pause = fl_view_get(&view, &fl_driver_pause_kind, FL_S(""), FL_S("driver"));
 
-	fl_http_req_say(req, 409, "the pause is not of fairlead pause: %.*s: remove that label to take up the driver",
+	fl_http_req_say(req, 409, "the pause is not of fairlead pause: %.*s: remove that label to reopen the driver",
 			FL_ARG(pause && pause->why.len ? pause->why : FL_S("a label of the Node asks for it")));
 }
 
@@ -218,7 +218,7 @@ static void let_go(struct fl_op *op)
 	struct fl_err why = op->result < 0 ? it->why : (struct fl_err){ 0 };
 
 	if (why.code)
-		fl_log(pausing->log, FL_WARN, "the driver is not free", FL_KV_ERR(&why));
+		fl_log(pausing->log, FL_WARN, "driver still in use", FL_KV_ERR(&why));
 	fl_write_done(it->write, NULL);
 	answer_all(pausing, &why);
 }

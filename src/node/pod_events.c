@@ -68,7 +68,7 @@ static void no_more_patience(struct fl_timer *timer)
 	uint32_t count = 0;
 
 	fl_log(events->options.log, FL_WARN,
-	       "the kubelet does not say who holds a GPU now: who held it last is told of its health",
+	       "kubelet lists no holders, Event goes to the last known ones",
 	       FL_KV_ERR(fl_holders_why(events->options.holders)));
 	while (count < events->len && fl_now(events->io) >= events->all[count]->at + FL_POD_EVENTS_WAIT)
 		count++;

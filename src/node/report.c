@@ -112,25 +112,25 @@ static void mps_failures(struct fl_scrape *scrape, void *loop)
 }
 
 static const struct fl_metric rows[] = {
-	{ "fairlead_driver_state", "How we get on with the driver: 1 for the state that it is in.", FL_GAUGE,
+	{ "fairlead_driver_state", "State of the driver: 1 for the present one.", FL_GAUGE,
 	  { "state" }, .collect = driver_state },
-	{ "fairlead_driver_info", "The driver: its version as it says itself, or before it does, its files.", FL_GAUGE,
+	{ "fairlead_driver_info", "Version that the driver reports; until then, that of its files.", FL_GAUGE,
 	  { "version" }, .collect = driver_info },
-	{ "fairlead_card_health", "1 for the state that a GPU, or a partition of one, is in, and why.", FL_GAUGE,
+	{ "fairlead_card_health", "Health of a GPU or MIG device: 1 for the present state and cause.", FL_GAUGE,
 	  { "card", "device", "state", "cause" }, .collect = card_health },
-	{ "fairlead_resource_devices", "Devices that the kubelet is told of.", FL_GAUGE, { "resource", "health" },
+	{ "fairlead_resource_devices", "Devices advertised to the kubelet.", FL_GAUGE, { "resource", "health" },
 	  .collect = resource_devices },
 	{ "fairlead_device_conflict",
-	  "1 for each Pod whose devices the kubelet does not count as they were allocated, and why.", FL_GAUGE,
+	  "Pods whose devices the kubelet counts otherwise than allocated: 1 each, by cause.", FL_GAUGE,
 	  { "namespace", "pod", "resource", "reason" }, .collect = booking_conflicts },
 	{ "fairlead_pod_finding",
-	  "1 for each Pod that runs with another driver's libraries or may not open its GPU any more, and why.",
+	  "Pods with libraries of another driver or without access to their GPU: 1 each, by cause.",
 	  FL_GAUGE, { "namespace", "pod", "reason" }, .collect = pod_findings },
-	{ "fairlead_mps_daemon", "1 for the state of the MPS control daemon of a resource.", FL_GAUGE,
+	{ "fairlead_mps_daemon", "State of the MPS control daemon of a resource: 1 for the present one.", FL_GAUGE,
 	  { "resource", "state", "healthy" }, .collect = mps_daemons },
 	{ "fairlead_mps_failures", "Ends, silences and client faults of the MPS daemon since the agent started.",
 	  FL_GAUGE, { "resource" }, .collect = mps_failures },
-	{ "fairlead_cdi_file_unwritable", "1 for each CDI file that is wanted and cannot be written.", FL_GAUGE,
+	{ "fairlead_cdi_file_unwritable", "CDI files that cannot be written: 1 each.", FL_GAUGE,
 	  { "file" }, .collect = cdi_troubles },
 };
 

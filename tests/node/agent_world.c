@@ -147,10 +147,10 @@ void world_auto_(struct world *w)
 
 static void no_line(void *self, const char *line, size_t len)
 {
-	((struct world *)self)->warned += memmem(line, len, "configuration is wrong", 22) != NULL;
-	((struct world *)self)->untaken += memmem(line, len, "not all of the configuration", 28) != NULL;
-	((struct world *)self)->missed += memmem(line, len, "the Node is not found", 21) != NULL;
-	if (memmem(line, len, "settings have changed", 21))
+	((struct world *)self)->warned += memmem(line, len, "configuration invalid", 21) != NULL;
+	((struct world *)self)->untaken += memmem(line, len, "configuration applied in part", 29) != NULL;
+	((struct world *)self)->missed += memmem(line, len, "Node not found", 14) != NULL;
+	if (memmem(line, len, "settings changed", 16))
 		(void)snprintf(((struct world *)self)->changed, sizeof((struct world *)self)->changed, "%.*s",
 			       (int)len, line);
 	((struct world *)self)->registered += memmem(line, len, "\"healthy\":2,\"devices\":2", 23) != NULL;

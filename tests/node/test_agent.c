@@ -16,13 +16,13 @@
 static const struct {
 	const char *says, *key, *told;
 } olds[] = {
-	{ "a GPU's health", "Health//0000:99:00.0", "a GPU's health cannot be read, counts as none and is set aside: "
-	  "Health//0000:99:00.0: it is kept in format 0, this program knows 1" },
-	{ "the book of allocations", "Booking//t/p/c/" GPU, "what a container was given cannot be read, counts as none "
-	  "and is set aside: Booking//t/p/c/" GPU ": it is kept in format 0, this program knows 1" },
-	{ "what the API server said", "Memo//config", "what the API server said last cannot be read, counts as none "
-	  "and is set aside: Memo//config: it is kept in format 0, this program knows 1" },
-	{ "an MPS daemon", "mps/" GPU, "the record of an MPS daemon cannot be read, counts as none and is set aside: "
+	{ "a GPU's health", "Health//0000:99:00.0", "the stored health of a GPU cannot be read, counts as absent and "
+	  "is set aside: Health//0000:99:00.0: it is kept in format 0, this program knows 1" },
+	{ "the book of allocations", "Booking//t/p/c/" GPU, "the stored allocation of a container cannot be read, counts "
+	  "as absent and is set aside: Booking//t/p/c/" GPU ": it is kept in format 0, this program knows 1" },
+	{ "an answer of the API server", "Memo//config", "the stored answer of the API server cannot be read, counts as "
+	  "absent and is set aside: Memo//config: it is kept in format 0, this program knows 1" },
+	{ "an MPS daemon", "mps/" GPU, "the record of an MPS daemon cannot be read, counts as absent and is set aside: "
 	  "mps/" GPU ": it is kept in format 0, this program knows 2" },
 };
 
@@ -44,8 +44,8 @@ static bool first_is(struct world *w, int what)
 static bool says(struct world *w, int which)
 {
 	const char *const words[][3] = {
-		{ "cannot write a CDI file", w->file, ": take away what lies there" },
-		{ "cannot see what lies in the CDI directory", w->cdi, "Not a directory" },
+		{ "cannot write a CDI file", w->file, ": remove what is there" },
+		{ "cannot list the CDI directory", w->cdi, "Not a directory" },
 		{ "serves nothing", "there is no file at '", "at-all.yaml'" },
 		{ "waits for the end of the agent that holds the state directory", w->state, "" },
 		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },

@@ -343,7 +343,7 @@ static void set_mode(struct fl_timer *timer)
 	int card = write->ref.name.p[6] - '1';
 
 	if (held->agent->node->refuses_modes) {
-		fl_write_failed(write, &(struct fl_err){ .code = FL_E_RETRY, .text = "the driver is away" });
+		fl_write_failed(write, &(struct fl_err){ .code = FL_E_RETRY, .text = "the driver is not ready" });
 		return;
 	}
 	held->agent->node->mode[card] =

@@ -110,10 +110,10 @@ TEST_ONCE(a_request_is_answered_when_the_driver_is_free_and_when_it_is_taken_up)
 	CHECK(!fake_in_use(n.rig.state->path));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	CHECK_STR(rig_see_driver(&n.rig)->message, "released: an upgrade");
-	ASKED(n, "/pause", "", 200, "the driver is released already\n");
-	ASKED(n, "/pause", "an upgrade", 200, "the driver is released already\n");
+	ASKED(n, "/pause", "", 200, "the driver is already released\n");
+	ASKED(n, "/pause", "an upgrade", 200, "the driver is already released\n");
 	ASKED(n, "/pause", "a reset", 200,
-	      "the driver is released already; the reason stays as first given: an upgrade\n");
+	      "the driver is already released; the reason stays as first given: an upgrade\n");
 	CHECK_STR(rig_see_driver(&n.rig)->message, "released: an upgrade");
 	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
@@ -137,7 +137,7 @@ TEST_ONCE(what_a_label_asks_for_is_not_taken_back_by_the_operator)
 	OK(know(n.rig.loop, &fl_own_node_kind, &node));
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 	ASKED(n, "/resume", "", 409, OF_THE_LABEL);
-	ASKED(n, "/pause", "", 200, "the driver is released already");
+	ASKED(n, "/pause", "", 200, "the driver is already released");
 	ASKED(n, "/resume", "", 409, OF_THE_LABEL);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
 }
@@ -192,7 +192,7 @@ TEST_ONCE(a_file_that_cannot_be_read_is_a_pause)
 	CHECK(test_write_file(fresh, "") && truncate(fresh, 2 * FL_FOLDER_FILE_MAX) == 0);
 	CHECK(rename(fresh, remembered(&n.rig)) == 0);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_PAUSED));
-	CHECK(fl_str_starts(rig_see_driver(&n.rig)->message, FL_S("released: what for cannot be read: ")));
+	CHECK(fl_str_starts(rig_see_driver(&n.rig)->message, FL_S("released: the reason cannot be read: ")));
 	ASKED(n, "/resume", "", 200, "");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 	CHECK(rig_until(&n.rig, is_remembered, false));
@@ -240,7 +240,7 @@ TEST_ONCE(a_driver_that_is_not_free_in_time_is_told_and_not_taken_for_free)
 	ASKED(n, "/pause", "", 504, "");
 	OK_ERR(rig_say(&n.rig, "heal any", &n.err), &n.err);
 	CHECK(rig_until(&n.rig, is_stuck, false));
-	ASKED(n, "/pause", "", 200, "the driver is released already");
+	ASKED(n, "/pause", "", 200, "the driver is already released");
 	CHECK(!fake_in_use(n.rig.state->path));
 	ASKED(n, "/resume", "", 200, "the driver is reopened");
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
@@ -274,7 +274,7 @@ TEST_ONCE(who_else_has_the_driver_open_is_named_by_the_answer_and_the_driver_unt
 	CHECK(!names_nobody(&n.rig, 0));
 	(void)snprintf(path, sizeof path, "%s/812/fd/5", n.rig.proc);
 	CHECK_INT(unlink(path), 0);
-	ASKED(n, "/pause", "", 200, "the driver is released already\n");
+	ASKED(n, "/pause", "", 200, "the driver is already released\n");
 	CHECK(rig_until(&n.rig, names_nobody, 0));
 	ASKED(n, "/resume", "", 200, "the driver is reopened\n");
 }
@@ -364,10 +364,10 @@ TEST_ONCE(a_look_for_who_else_has_the_driver_that_is_late_is_told_as_not_known_u
 		OK(shut(&looks, n.rig.io, FL_LANE_OPEN_FILES));
 		ASKED(n, "/pause", "an upgrade", 200, "the driver is released" NOT_YET "\n");
 		CHECK_STR(rig_see_driver(&n.rig)->message, "released: an upgrade" NOT_YET);
-		ASKED(n, "/pause", "", 200, "the driver is released already" NOT_YET "\n");
+		ASKED(n, "/pause", "", 200, "the driver is already released" NOT_YET "\n");
 	}
 	CHECK(rig_until(&n.rig, names_812, 0));
-	ASKED(n, "/pause", "", 200, "the driver is released already; 1 process still has it open:  (pid 812)");
+	ASKED(n, "/pause", "", 200, "the driver is already released; 1 process still has it open:  (pid 812)");
 	ASKED(n, "/resume", "", 200, "the driver is reopened\n");
 }
 
@@ -390,7 +390,7 @@ TEST_ONCE(a_proc_that_cannot_be_read_shows_nobody_free)
 		CHECK_STR(fl_buf_view(&call.reply), words);
 	}
 	CHECK_INT(rename(away, n.rig.proc), 0);
-	ASKED(n, "/pause", "", 200, "the driver is released already\n");
+	ASKED(n, "/pause", "", 200, "the driver is already released\n");
 }
 
 /* Issue 6: `nvidia-smi -r` is refused while the agent has the driver, so the remedy that is printed pauses it first. */
@@ -442,7 +442,7 @@ TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
 		begin(&n, &resume, "/resume", "");
 		CHECK_INT(finish(&n, &resume), 200);
 		CHECK_INT(finish(&n, &pause), 409);
-		CHECK(fl_str_starts(fl_buf_view(&pause.reply), FL_S("somebody asked for the opposite")));
+		CHECK(fl_str_starts(fl_buf_view(&pause.reply), FL_S("the opposite was requested")));
 	}
 	CHECK(!n.pausing.paused && !n.pausing.asks);
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
@@ -454,7 +454,7 @@ TEST_ONCE(who_asks_for_opposites_at_once_are_both_answered)
 		begin(&n, &pause, "/pause", "");
 		CHECK_INT(finish(&n, &pause), 200);
 		CHECK_INT(finish(&n, &resume), 409);
-		CHECK(fl_str_starts(fl_buf_view(&resume.reply), FL_S("somebody asked for the opposite")));
+		CHECK(fl_str_starts(fl_buf_view(&resume.reply), FL_S("the opposite was requested")));
 	}
 	CHECK(n.pausing.paused && !n.pausing.asks);
 }

@@ -161,7 +161,7 @@ static bool comes(struct world *w, const char *text, uint64_t within)
 }
 
 #define ON "containerd v2.2.9 on /etc/cdi,/var/run/cdi"
-#define UNSAID " (it does not say whether CDI is on: it is older than CDI, or hides it)"
+#define UNSAID " (it does not report whether CDI is enabled: it predates CDI, or hides it)"
 
 TEST(what_a_runtime_tells_of_itself_is_understood)
 {

@@ -215,7 +215,7 @@ TEST(pages)
 
 		OK_ERR(status, &f.err);
 		if (test_tortured() && (status != row->status || !fits(fl_buf_view(&f.call.reply), row->body)))
-			return;   /* a handler without memory says 503 or 500; a plan without it says nothing yet */
+			return;   /* a handler without memory says 503 or 500; a plan without it prints nothing yet */
 		CHECK_INT(status, row->status);
 		CHECK(fits(fl_buf_view(&f.call.reply), row->body));
 	}

@@ -74,8 +74,8 @@ static bool take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 	if (found->error) {
 		struct fl_err err = { 0 };
 
-		(void)fl_fail_sys(&err, found->error, "the driver cannot be looked for");
-		fl_log(gpu->options.log, FL_WARN, "what is known of the driver is kept", FL_KV_ERR(&err));
+		(void)fl_fail_sys(&err, found->error, "search for the driver failed");
+		fl_log(gpu->options.log, FL_WARN, "driver search failed, keeping the last result", FL_KV_ERR(&err));
 		return false;
 	}
 	gpu->kernel_seen |= found->kernel[0] != '\0';
@@ -85,7 +85,7 @@ static bool take_found(struct fl_gpu *gpu, const struct fl_gpu_found *found)
 		return true;
 	}
 	if (gpu->looked)
-		fl_log(gpu->options.log, FL_INFO, "the driver has changed", FL_KV_TEXT("library", found->library),
+		fl_log(gpu->options.log, FL_INFO, "driver changed", FL_KV_TEXT("library", found->library),
 		       FL_KV_TEXT("version", found->version), FL_KV_TEXT("kernel", found->kernel));
 	gpu->found = *found;
 	if (gpu->options.found && found->library[0] && found->version[0])
@@ -142,15 +142,15 @@ static bool take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 		struct fl_err err = { 0 };
 
 		gpu->bus_digest = 0;
-		(void)fl_fail_sys(&err, pci->error, "the bus cannot be looked at");
-		fl_log(gpu->options.log, FL_WARN, "GPUs on the bus are not seen, will look again", FL_KV_ERR(&err));
+		(void)fl_fail_sys(&err, pci->error, "scan of the bus failed");
+		fl_log(gpu->options.log, FL_WARN, "bus scan failed, will retry", FL_KV_ERR(&err));
 		return !is_lack(pci->error);
 	}
 	gpu->bus_names = pci->names;
 	if (gpu->looked && digest == gpu->bus_digest)
 		return true;
 	if (pci->cut && !gpu->bus_cut)
-		fl_log(gpu->options.log, FL_WARN, "more GPUs on the bus than are looked at",
+		fl_log(gpu->options.log, FL_WARN, "too many GPUs on the bus, the rest is ignored",
 		       FL_KV_INT("gpus", FL_GPU_CARDS_MAX));
 	gpu->bus_cut = pci->cut;
 	for (uint32_t i = 0; i < pci->len; i++)
@@ -163,7 +163,7 @@ static bool take_bus(struct fl_gpu *gpu, const struct fl_pci *pci)
 		card->on_bus = false;
 		if (card->listed)
 			continue;   /* a machine without sysfs: the driver alone knows it */
-		fl_log(gpu->options.log, FL_WARN, "a GPU has left the bus", FL_KV_TEXT("gpu", card->address));
+		fl_log(gpu->options.log, FL_WARN, "GPU gone from the bus", FL_KV_TEXT("gpu", card->address));
 		gpu_drop_card(gpu, fl_str(card->address));
 		fl_vec_remove(&gpu->cards, i);
 	}
@@ -209,7 +209,7 @@ static void done(struct fl_op *op)
 	struct fl_gpu *gpu = fl_container(op, struct fl_gpu, around);
 
 	if (op->result < 0)
-		fl_log(gpu->options.log, FL_WARN, "cannot look for the driver, will try again",
+		fl_log(gpu->options.log, FL_WARN, "driver search failed, will retry",
 		       FL_KV_ERR(&gpu->around_err));
 	looked(gpu, op->result > 0);
 }

@@ -181,7 +181,7 @@ static int put_fault(struct fl_gpu *gpu, struct fl_card_fault *fault)
 	if (view.failed || name.failed)
 		return -FL_E_NOMEM;
 	if (!old && gpu->faults >= FL_GPU_FAULTS_MAX) {
-		fl_log(gpu->options.log, FL_WARN, "a fault is not kept: there are too many",
+		fl_log(gpu->options.log, FL_WARN, "fault dropped, too many",
 		       FL_KV_STR("fault", fl_buf_view(&name)));
 		if (card)
 			card->clean = 0;   /* nothing else will say that it was not well; told with the next look */
@@ -203,7 +203,7 @@ static int take_fault(struct fl_gpu *gpu, struct fl_str payload)
 	int r = fl_gpu_take_fault(payload, &gpu->arena, &fault, &err);
 
 	if (r < 0 && r != -FL_E_NOMEM) {
-		fl_log(gpu->options.log, FL_WARN, "what a child tells makes no sense", FL_KV_ERR(&err));
+		fl_log(gpu->options.log, FL_WARN, "invalid message from a GPU child", FL_KV_ERR(&err));
 		return 0;
 	}
 	fresh = fault;   /* what is told has those of before in its count */
@@ -222,7 +222,7 @@ static void keep_fault(struct fl_gpu *gpu, struct fl_str payload)
 	struct gpu_late *late = &gpu->late[gpu->late_len];
 
 	if (gpu->late_len == FL_LEN(gpu->late) || payload.len > sizeof late->bytes) {
-		fl_log(gpu->options.log, FL_ERROR, "a fault was lost for want of memory",
+		fl_log(gpu->options.log, FL_ERROR, "fault dropped, no memory",
 		       FL_KV_STR("fault", fl_str_sub(payload, 0, FL_GPU_LATE_BYTES)));
 		return;
 	}
@@ -279,8 +279,8 @@ static void goes(struct fl_timer *timer)
 	struct going *going = fl_container(timer, struct going, timer);
 	struct fl_write *write = going->write;
 	struct fl_gpu *gpu = going->gpu;
-	const struct fl_err refused = { .code = FL_E_UNSUPPORTED, .text = "faults are told by GPUs; they can only be "
-									  "taken away" };
+	const struct fl_err refused = { .code = FL_E_UNSUPPORTED, .text = "GPUs report faults; a plan can only "
+									  "delete them" };
 
 	if (write->what != FL_WANT_GONE) {
 		fl_write_failed(write, &refused);
@@ -323,11 +323,11 @@ static const char *not_for(enum fl_gpu_platform platform)
 	switch (platform) {
 	case FL_GPU_WSL:
 		return "this is Linux under Windows (WSL: /dev/dxg or /usr/lib/wsl is there), which has no device "
-		       "nodes for its GPU and is not supported: take a Linux host, or NVIDIA's device plugin for this "
+		       "nodes for its GPU and is not supported: use a Linux host, or NVIDIA's device plugin for this "
 		       "node";
 	case FL_GPU_TEGRA:
 		return "this is a Tegra (Jetson), whose GPU has no NVML and no device nodes of its own and is not "
-		       "supported: take NVIDIA's device plugin with --device-discovery-strategy=tegra for this node";
+		       "supported: use NVIDIA's device plugin with --device-discovery-strategy=tegra for this node";
 	case FL_GPU_PLAIN:
 	case FL_GPU_PLATFORM_COUNT_:
 		break;
@@ -347,7 +347,7 @@ static const char *said_of(const struct fl_gpu *gpu)
 /* The driver's own words, and what to do. */
 static void say_refusal(const struct fl_gpu *gpu, struct fl_buf *why)
 {
-	const char *remedy = "look for NVRM in the kernel's log (dmesg); reload the driver, or reboot";
+	const char *remedy = "search the kernel log for NVRM (dmesg); reload the driver, or reboot";
 
 	if (gpu->word == GPU_WORD_NO_DRIVER)
 		remedy = "load its kernel module (modprobe nvidia); if that fails, install the driver again";
@@ -375,21 +375,21 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 		fl_buf_str(why, FL_S("there is no libnvidia-ml.so.1 under "));
 		for (const char *const *root = gpu->options.roots; *root; root++)
 			fl_buf_printf(why, "%s%.200s", root == gpu->options.roots ? "" : " or ", *root);
-		fl_buf_str(why, FL_S("; install the vendor's driver, or say where (--driver-root)"));
+		fl_buf_str(why, FL_S("; install NVIDIA's driver, or name its root (--driver-root)"));
 		return FL_DRIVER_ABSENT;
 	}
 	if (two_versions(f)) {
-		fl_buf_printf(why, "the library is of version %s, the kernel's part of %s: load the new one",
+		fl_buf_printf(why, "the library has version %s, the kernel module %s: load the new module",
 			      f->version, f->kernel);
 		return FL_DRIVER_MISMATCH;
 	}
 	if (!f->kernel[0] && (gpu->kernel_seen || !f->node)) {
-		fl_buf_str(why, FL_S("the kernel's part of the driver is not loaded (modprobe nvidia)"));
+		fl_buf_str(why, FL_S("the driver's kernel module is not loaded (modprobe nvidia)"));
 		return FL_DRIVER_ABSENT;
 	}
 	if (stuck >= FL_SUPERVISOR_STUCK_MAX) {
-		fl_buf_printf(why, "%u processes hang in the driver and do not die, so no other is started; if it does "
-				   "not come back, restart the machine",
+		fl_buf_printf(why, "%u processes hang in the driver, so no other is started; if this persists, reboot "
+				   "the node",
 			      stuck);
 		if (!fl_gpu_state(gpu).calls)
 			return FL_DRIVER_SICK;
@@ -403,7 +403,7 @@ static enum fl_driver_state judge(const struct fl_gpu *gpu, struct fl_buf *why)
 	}
 	if (gpu->out && fl_now(gpu->io) >= gpu->out_at + gpu->pace.grace) {
 		if (gpu->start_failed)
-			fl_buf_printf(why, "its process cannot be started: %s: if a limit refuses it, raise that one: "
+			fl_buf_printf(why, "its process cannot be started: %s: if a limit is the cause, raise it: "
 					   "pids.max of the control group, LimitNOFILE, fs.file-max, memory",
 				      said_of(gpu));
 		else

@@ -80,7 +80,7 @@ static int ask_mode(struct child *child, struct fl_str payload, struct fl_err *e
 
 	if (!fl_str_split(&payload, ' ', &word) || !fl_pci_address(word, address) || !fl_str_u64(payload, &mode) ||
 	    mode > 3)
-		return fl_fail(err, FL_E_INVALID, "'%.*s' is no compute mode of a GPU", FL_ARG(payload));
+		return fl_fail(err, FL_E_INVALID, "'%.*s' is not a compute mode of a GPU", FL_ARG(payload));
 	code = fl_gpu_handle(&child->nv, fl_str(address), &device);
 	if (code == FL_NV_SUCCESS)
 		code = FL_NV(&child->nv, set_compute_mode, device, (uint32_t)mode);
@@ -137,7 +137,7 @@ static int do_ask(struct child *child, uint16_t kind, struct fl_str payload, str
 	case FL_GPU_ASK_CARD:
 	case FL_GPU_ASK_CHECK:
 		if (!fl_pci_address(payload, address))
-			return fl_fail(err, FL_E_INVALID, "'%.*s' is no address of a GPU", FL_ARG(payload));
+			return fl_fail(err, FL_E_INVALID, "'%.*s' is not the address of a GPU", FL_ARG(payload));
 		return ask_card(child, fl_str(address), kind == FL_GPU_ASK_CHECK, err);
 	case FL_GPU_ASK_LINKS: return ask_links(child, payload, err);
 	case FL_GPU_ASK_EVENTS: return ask_events(child, payload, err);

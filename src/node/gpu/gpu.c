@@ -109,7 +109,7 @@ static void give_up(struct fl_gpu *gpu, enum gpu_word word, const struct fl_err 
 	gpu->retry_at = fl_now(gpu->io) +
 			fl_backoff(&gpu->retry_delay, gpu->pace.look_soon, gpu->pace.look_every);
 	gpu->around_at = 0;
-	fl_log(gpu->options.log, FL_WARN, "the driver does not answer for its GPUs, will try again",
+	fl_log(gpu->options.log, FL_WARN, "driver does not list its GPUs, will retry",
 	       FL_KV_DURATION("in", (int64_t)gpu->retry_delay), FL_KV_ERR(err));
 }
 
@@ -175,8 +175,8 @@ static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 	card->enrolled = false;
 	card->asked = true;
 	(void)snprintf(message, sizeof message,
-		       "%s; it is left out until a process of its own has seen it answer", why);
-	fl_log(gpu->options.log, FL_WARN, "a GPU is left out", FL_KV_TEXT("gpu", card->address),
+		       "%s; excluded until it answers a separate process", why);
+	fl_log(gpu->options.log, FL_WARN, "GPU excluded", FL_KV_TEXT("gpu", card->address),
 	       FL_KV_TEXT("why", why));
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
 		gpu_tell_again(gpu);
@@ -265,7 +265,7 @@ static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	}
 	if (r >= 0)   /* it answers, and does not work */
 		(void)fl_fail(&kid->err, FL_E_IO, "%.*s", FL_ARG(fresh.message));
-	(void)snprintf(message, sizeof message, "it hung, and is not well yet: %.180s", kid->err.text);
+	(void)snprintf(message, sizeof message, "it hung, and has not recovered yet: %.180s", kid->err.text);
 	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
 		gpu_tell_again(gpu);
 	card->check_at = fl_now(gpu->io) + fl_backoff(&card->delay, gpu->pace.hung_first, gpu->pace.hung_last);
@@ -285,7 +285,7 @@ static void links_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 			gpu->links_at = fl_now(gpu->io) + gpu->pace.look_soon;
 	}
 	if (r < 0)
-		fl_log(gpu->options.log, FL_WARN, "it is not known how GPUs are joined", FL_KV_ERR(&kid->err));
+		fl_log(gpu->options.log, FL_WARN, "links between GPUs unknown", FL_KV_ERR(&kid->err));
 }
 
 static bool among(const struct fl_str_list *list, const char *address)
@@ -296,7 +296,7 @@ static bool among(const struct fl_str_list *list, const char *address)
 /* Nobody listens until another child does: soon, then ever later. */
 static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid, const struct fl_err *err)
 {
-	fl_log(gpu->options.log, FL_WARN, "events of GPUs cannot be had, will try again", FL_KV_ERR(err));
+	fl_log(gpu->options.log, FL_WARN, "GPU events unavailable, will retry", FL_KV_ERR(err));
 	kid->not_before = fl_now(gpu->io) +
 			  fl_backoff(&gpu->events_delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
 	listen_anew(gpu);
@@ -323,10 +323,10 @@ static void take_listens(struct fl_gpu *gpu, const struct fl_gpu_told *told)
 		return;
 	memcpy(gpu->unheard, why, sizeof why);
 	if (why[0])
-		fl_log(gpu->options.log, FL_WARN, "not all GPUs report their faults, will try again",
+		fl_log(gpu->options.log, FL_WARN, "some GPUs report no faults, will retry",
 		       FL_KV_TEXT("why", why));
 	else
-		fl_log(gpu->options.log, FL_INFO, "all GPUs that can report their faults do so again");
+		fl_log(gpu->options.log, FL_INFO, "all capable GPUs report faults");
 }
 
 void gpu_listens(struct fl_gpu *gpu, struct fl_str payload)
@@ -549,8 +549,8 @@ static void end_pauses(struct fl_gpu *gpu)
 		fl_chain_take(pause);
 		if (gpu->left_behind)
 			fl_op_fail(&pause->op, FL_E_TIMEOUT,
-				   "%u processes hang in the driver and do not die: it cannot be unloaded; restart the "
-				   "machine if they stay",
+				   "%u processes hang in the driver: it cannot be unloaded; if they remain, reboot the "
+				   "node",
 				   gpu_stuck(gpu));
 		else
 			fl_op_end(&pause->op, 0);

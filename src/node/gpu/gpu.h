@@ -72,7 +72,7 @@ FL_DEFINE_AUTO(fl_gpu, struct fl_gpu *, fl_gpu_free);
 extern const struct fl_sink fl_gpu_fault_sink;     /* its self is a struct fl_gpu **: the source comes first */
 
 /* A card's compute mode is all of it that can be wanted (plan/gpu/mps.h); its self is a struct fl_gpu **. Fails while
- * the driver is away; else the card is fed as the driver shows it afterwards. */
+ * the driver is not ready; else the card is fed as the driver shows it afterwards. */
 extern const struct fl_sink fl_gpu_card_sink;
 
 /* Look at the bus, the driver's files and all cards now, as after a change that somebody knows of. */

@@ -176,7 +176,7 @@ void gpu_say_driver(struct fl_gpu *gpu);
 /* ---- modes.c ---- */
 bool gpu_mode_ask(struct fl_gpu *gpu, struct gpu_kid *kid);     /* the next one; false: there is none */
 void gpu_mode_answered(struct fl_gpu *gpu, int r, const struct fl_err *err);
-void gpu_modes_fail(struct fl_gpu *gpu);                        /* the driver is away */
+void gpu_modes_fail(struct fl_gpu *gpu);                        /* the driver is not ready */
 
 /* ---- users.c ---- */
 void gpu_users_ask(struct fl_gpu *gpu);                         /* of a pause: look when our children are gone */

@@ -76,7 +76,7 @@ static void news(void *self, enum fl_supervisor_news what, const char *text)
 	switch (what) {
 	case FL_CHILD_READY:
 	case FL_CHILD_LET_GO:
-		fl_log(gpu->options.log, FL_DEBUG, "a child of the driver's", FL_KV_TEXT("what", text));
+		fl_log(gpu->options.log, FL_DEBUG, "GPU child", FL_KV_TEXT("what", text));
 		break;
 	case FL_CHILD_FAILED:
 	case FL_CHILD_ENDED:
@@ -84,7 +84,7 @@ static void news(void *self, enum fl_supervisor_news what, const char *text)
 	case FL_CHILD_STUCK:
 	case FL_CHILD_REAPED:
 	case FL_CHILD_CEILING:
-		fl_log(gpu->options.log, FL_WARN, "a child of the driver's is in trouble",
+		fl_log(gpu->options.log, FL_WARN, "GPU child in trouble",
 		       FL_KV_TEXT("child", fl_name(&gpu_role_names, (int)kid->role)), FL_KV_TEXT("what", text));
 		break;
 	case FL_CHILD_NEWS_COUNT_: break;

@@ -36,7 +36,7 @@ void gpu_mode_answered(struct fl_gpu *gpu, int r, const struct fl_err *err)
 
 void gpu_modes_fail(struct fl_gpu *gpu)
 {
-	const struct fl_err why = { .code = FL_E_RETRY, .text = "the driver is away" };
+	const struct fl_err why = { .code = FL_E_RETRY, .text = "the driver is not ready" };
 
 	while (gpu->modes && !(gpu->modes->asked && gpu->kids[GPU_CALLS].asking))
 		end(gpu, &why);

@@ -23,21 +23,21 @@ static void reporting(struct fl_scrape *scrape, void *self)
 }
 
 static const struct fl_metric rows[] = {
-	[CALLS] = { "fairlead_gpu_calls_total", "Requests to the driver that ended.", FL_COUNTER,
+	[CALLS] = { "fairlead_gpu_calls_total", "Requests to the driver that completed.", FL_COUNTER,
 		    { "call", "outcome" } },
-	[SECONDS] = { "fairlead_gpu_call_seconds", "Their time.", FL_HISTOGRAM, { "call" },
+	[SECONDS] = { "fairlead_gpu_call_seconds", "Duration of these requests.", FL_HISTOGRAM, { "call" },
 		      FL_METRIC_BUCKETS(fl_latency_buckets) },
-	[STARTS] = { "fairlead_gpu_child_starts_total", "Children that were started.", FL_COUNTER, { "child" } },
-	[START_FAILURES] = { "fairlead_gpu_child_start_failures_total", "Children that could not be started.",
+	[STARTS] = { "fairlead_gpu_child_starts_total", "GPU children started.", FL_COUNTER, { "child" } },
+	[START_FAILURES] = { "fairlead_gpu_child_start_failures_total", "GPU children that failed to start.",
 			     FL_COUNTER, { "child" } },
-	[CRASHES] = { "fairlead_gpu_child_crashes_total", "Children that ended by themselves.", FL_COUNTER,
+	[CRASHES] = { "fairlead_gpu_child_crashes_total", "GPU children that crashed.", FL_COUNTER,
 		      { "child" } },
-	[ABANDONED] = { "fairlead_gpu_child_abandoned_total", "Children that did not answer in time.", FL_COUNTER,
+	[ABANDONED] = { "fairlead_gpu_child_abandoned_total", "GPU children that missed a deadline.", FL_COUNTER,
 			{ "child" } },
 	[FAULTS] = { "fairlead_gpu_faults_total", "Faults that GPUs reported.", FL_COUNTER, { "card", "fault" } },
-	[STUCK] = { "fairlead_gpu_children_stuck", "Children that hang in the kernel and do not die.", FL_GAUGE,
+	[STUCK] = { "fairlead_gpu_children_stuck", "GPU children that hang in the kernel.", FL_GAUGE,
 		    .collect = stuck },
-	[REPORTING] = { "fairlead_gpu_cards_reporting", "GPUs that report their faults by themselves.", FL_GAUGE,
+	[REPORTING] = { "fairlead_gpu_cards_reporting", "GPUs that report faults as events.", FL_GAUGE,
 			.collect = reporting },
 };
 

@@ -29,7 +29,7 @@ struct fl_pci {
 	uint64_t names;                          /* a digest of all names on the bus; 0: not looked at yet */
 	uint32_t len;
 	bool cut;                                /* there are more than FL_GPU_CARDS_MAX */
-	int error;                               /* errno: the bus cannot be looked at; what was known stays */
+	int error;                               /* errno: scan of the bus failed; what was known stays */
 	struct fl_pci_card at[FL_GPU_CARDS_MAX]; /* sorted by address */
 };
 

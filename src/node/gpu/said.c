@@ -21,13 +21,13 @@ static int take(const struct fl_bind *bind, struct fl_str payload, struct fl_are
 	if (r >= 0)
 		r = fl_decode(bind, yyjson_doc_get_root(doc), arena, 0, ret, err);
 	if (r < 0 && r != -FL_E_NOMEM)
-		return fl_fail(err, FL_E_INVALID, "a child's answer makes no sense");
+		return fl_fail(err, FL_E_INVALID, "a child's answer is invalid");
 	return r;
 }
 
 static int nonsense(struct fl_err *err, const char *what)
 {
-	return fl_fail(err, FL_E_INVALID, "a child's answer has no %s that makes sense", what);
+	return fl_fail(err, FL_E_INVALID, "a child's answer has no valid %s", what);
 }
 
 static bool is_address(struct fl_str text)
@@ -89,7 +89,7 @@ static bool is_minor(bool has, int32_t minor)
 static int check_parts(const struct fl_card *card, struct fl_err *err)
 {
 	if (card->partitions.len > FL_GPU_PARTS_MAX)
-		return nonsense(err, "number of partitions");
+		return nonsense(err, "number of MIG devices");
 	for (uint32_t i = 0; i < card->partitions.len; i++) {
 		const struct fl_partition *p = &card->partitions.at[i];
 

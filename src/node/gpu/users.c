@@ -115,7 +115,7 @@ static void say_unknown(const struct fl_gpu *gpu, struct fl_buf *ret)
 				   "CAP_DAC_READ_SEARCH",
 			      users->unread, users->unread == 1 ? "" : "es");
 	else
-		fl_buf_str(ret, FL_S(": there are more processes, or open files, than are looked at"));
+		fl_buf_str(ret, FL_S(": too many processes or open files to check all"));
 }
 
 void fl_gpu_users(const struct fl_gpu *gpu, struct fl_buf *ret)
@@ -131,6 +131,6 @@ void fl_gpu_users(const struct fl_gpu *gpu, struct fl_buf *ret)
 	fl_buf_printf(ret, "; %u process%s still %s it open: %s%s%s", users->count, users->count == 1 ? "" : "es",
 		      users->count == 1 ? "has" : "have", users->text,
 		      users->count > FL_DRIVER_USERS_NAMED ? ", ..." : "",
-		      is_whole(users) ? "" : " (not all processes were looked at)");
+		      is_whole(users) ? "" : " (not all processes were checked)");
 	fl_buf_str(ret, FL_S(": end them before the driver is unloaded or a GPU is reset"));
 }

@@ -56,7 +56,7 @@ static bool find(const struct fl_hooking *h, int dir, char ret[FL_NAME_MAX + 1])
 	return len == 0 && count == 1;
 }
 
-/* 1: the library names this major; 0: it does not; -ENOENT: it says nothing; or another negated errno. */
+/* 1: the library names this major; 0: it does not; -ENOENT: it prints nothing; or another negated errno. */
 static int says(const struct fl_hooking *h, const char *path, int64_t major)
 {
 	char note[FL_ELF_NOTE_MAX];

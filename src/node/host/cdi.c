@@ -48,7 +48,7 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 	read.has.meta = 1;
 	FL_SET(&read, on_disk, fl_cdi_digest(&read));
 	if (!read.on_disk)
-		return fl_fail(err, FL_E_NOMEM, "no memory to look at a CDI file");
+		return fl_fail(err, FL_E_NOMEM, "no memory to read a CDI file");
 	*spec = read;
 	return 1;
 }

@@ -15,7 +15,7 @@ static const char *remedy(const struct fl_err *err)
 	case EROFS: return "mount it so that it can be written";
 	case ENOSPC:
 	case EDQUOT: return "make room there";
-	case EISDIR: return "take away what lies there";
+	case EISDIR: return "remove what is there";
 	case EACCES:
 	case EPERM: return "let the agent write there";
 	case ENOENT:
@@ -23,7 +23,7 @@ static const char *remedy(const struct fl_err *err)
 	default: break;
 	}
 	return err->code == FL_E_INVALID ? "name another kind (--cdi-kind)" :
-					   "look at that disk and the kernel's log";
+					   "check that disk and the kernel log";
 }
 
 /* Nobody has tried for a while: the file is not wanted any more. */
@@ -59,7 +59,7 @@ static void begin(struct fl_cdi_dir *cdi, struct fl_write *write, const struct f
 	FL_SET(&trouble, why, why);
 	if (fl_feed_put(cdi->trouble, &trouble, NULL) < 0)
 		return;
-	fl_log(cdi->log, FL_ERROR, "a CDI file cannot be written, will try again", FL_KV_ERR(err),
+	fl_log(cdi->log, FL_ERROR, "CDI file not written, will retry", FL_KV_ERR(err),
 	       FL_KV_TEXT("remedy", remedy(err)));
 }
 
@@ -70,7 +70,7 @@ static void end(struct fl_cdi_dir *cdi, struct fl_write *write)
 	if (!find(&view, write->ref.name) && !view.failed)
 		return;
 	if (write->what == FL_WANT_OBJECT)
-		fl_log(cdi->log, FL_INFO, "a CDI file is as it should be again", FL_KV_STR("name", write->ref.name));
+		fl_log(cdi->log, FL_INFO, "CDI file written again", FL_KV_STR("name", write->ref.name));
 	fl_feed_gone(cdi->trouble, FL_S(""), write->ref.name);
 }
 
@@ -80,7 +80,7 @@ void fl_cdi_looked(void *cdi_, const struct fl_err *why)
 	struct fl_err told = { 0 };
 
 	if (why->code == FL_E_NOMEM)
-		return;   /* it says nothing of the directory */
+		return;   /* it prints nothing of the directory */
 	(void)fl_fail(&told, why->code, "%s: %s", why->text, FL_CDI_DIR_REMEDY);
 	fl_dir_trouble(cdi->loop, FL_DIR_CDI, why->code ? told.text : NULL);
 }

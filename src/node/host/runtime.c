@@ -20,9 +20,9 @@ FL_BIND(fl_crio_running, FL_CRIO_RUNNING)
 
 /* What a runtime tells of its configuration, of all that only this: containerd beside each other, CRI-O inside. */
 #define FL_CRI_CONFIG(X) \
-	X(BOOL, cdi, "enableCDI", .help = "Are names of CDI devices heeded?") \
+	X(BOOL, cdi, "enableCDI", .help = "Whether CDI device names have effect.") \
 	X(STRS, dirs, "cdiSpecDirs", .help = "Where its CDI files are.") \
-	X(OBJ(fl_crio_running), crio, "crio", .help = "CRI-O: what is in force.")
+	X(OBJ(fl_crio_running), crio, "crio", .help = "CRI-O: the active configuration.")
 FL_STRUCT(fl_cri_config, FL_CRI_CONFIG);
 FL_BIND(fl_cri_config, FL_CRI_CONFIG)
 
@@ -112,7 +112,7 @@ static void failed(struct fl_runtime_feed *runtime, const struct fl_err *last)
 	}
 	(void)fl_fail(&why, last->code, "%s%s", runtime->answered ? "" : runtime->before, last->text);
 	if (strcmp(why.text, runtime->why.text) != 0)
-		fl_log(runtime->log, FL_WARN, "the container runtime does not say whether CDI is on, will ask again",
+		fl_log(runtime->log, FL_WARN, "container runtime does not report whether CDI is enabled, will retry",
 		       FL_KV_ERR(&why));
 	if (!runtime->why.text[0])
 		runtime->silent = fl_now(runtime->io);
@@ -178,7 +178,7 @@ static int put(struct fl_runtime_feed *runtime, struct fl_runtime *now, struct f
 	if (is_crio(runtime))
 		FL_SET(now, cdi, true);   /* it cannot be turned off there */
 	if (!now->cdi_known)
-		FL_SET(now, message, FL_S("it does not say whether CDI is on: it is older than CDI, or hides it"));
+		FL_SET(now, message, FL_S("it does not report whether CDI is enabled: it predates CDI, or hides it"));
 	return fl_feed_put(runtime->feed, now, err);
 }
 

@@ -117,7 +117,7 @@ static void failed(struct fl_holders *holders, const struct fl_err *why)
 {
 	count(holders, "failed");
 	if (strcmp(holders->why.text, why->text) != 0)
-		fl_log(holders->options.log, FL_WARN, "the kubelet does not tell who has which device, will ask again",
+		fl_log(holders->options.log, FL_WARN, "kubelet lists no holders, will retry",
 		       FL_KV_ERR(why));
 	holders->why = *why;
 	holders->asked = false;   /* it is asked as soon as may be anyway */
@@ -284,7 +284,7 @@ static void told(struct fl_holders *holders)
 	if (put_all(holders, (const void *)holders->list.reply, &arena, &names) < 0 ||
 	    (!grace && drop_ended(holders, &arena, &names) < 0) ||
 	    put_active(holders, (const void *)holders->list.reply, &arena, !grace) < 0) {
-		(void)fl_fail(&err, FL_E_NOMEM, "no memory for what the kubelet tells");
+		(void)fl_fail(&err, FL_E_NOMEM, "no memory for the kubelet's answer");
 		failed(holders, &err);
 		return;
 	}
@@ -386,7 +386,7 @@ static void look(struct fl_holders *holders)
 	stat = fl_zalloc(sizeof *stat + path);
 	fl_timer_stop(holders->io, &holders->timer);
 	if (!stat) {
-		(void)fl_fail(&holders->err, FL_E_NOMEM, "no memory to look who has which device");
+		(void)fl_fail(&holders->err, FL_E_NOMEM, "no memory to list holders");
 		failed(holders, &holders->err);
 		return;
 	}
@@ -442,7 +442,7 @@ int fl_holders_remember(struct fl_holders *holders, struct fl_err *err)
 		holders->booked = fl_view_get(&view, &fl_memo_kind, FL_S(""), FL_S(FL_BOOK_MEMO)) != NULL;
 		sync_if_counted(holders);
 	}
-	return view.failed ? fl_fail(err, FL_E_NOMEM, "no memory for who has which device") : r;
+	return view.failed ? fl_fail(err, FL_E_NOMEM, "no memory for the holders") : r;
 }
 
 /* ---- the whole ---- */
@@ -492,7 +492,7 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 	FL_AUTO(fl_mem) struct fl_holders *holders = fl_zalloc(sizeof *holders);
 
 	if (!holders)
-		return fl_null(err, FL_E_NOMEM, "no memory to look who has which device");
+		return fl_null(err, FL_E_NOMEM, "no memory to list holders");
 	holders->io = io;
 	holders->loop = loop;
 	holders->started = fl_now(io);

@@ -59,9 +59,9 @@ static void tell(struct fl_inside_feeder *feeder, const struct fl_inside_scan *s
 		fl_op_fail(op, FL_E_NOMEM, "no memory for what was found in containers");
 		return;
 	}
-	if (scan->cut) {   /* who was not looked at is as before */
+	if (scan->cut) {   /* who was not scanned is as before */
 		fl_op_fail(op, FL_E_TOOBIG, "more than %d processes, %d containers or %d Pods with a finding: the rest "
-					    "was not looked at",
+					    "was not scanned",
 			   FL_INSIDE_PIDS, FL_INSIDE_CONTAINERS, FL_INSIDE_PODS);
 		return;
 	}
@@ -95,7 +95,7 @@ static void looked(struct fl_op *op)
 	bool failed = op->result < 0;
 
 	if (failed && !feeder->failed)
-		fl_log(feeder->options.log, FL_WARN, "cannot look into containers, will try again",
+		fl_log(feeder->options.log, FL_WARN, "container scan failed, will retry",
 		       FL_KV_ERR(&feeder->err));
 	feeder->failed = failed;
 	if (feeder->anew)

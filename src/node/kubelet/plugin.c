@@ -20,11 +20,11 @@ static const char kubelet_dir[] = "/var/lib/kubelet/device-plugins";
 
 static const struct fl_metric metrics[] = {
 	{ "fairlead_plugin_lists_total", "Device lists sent to the kubelet.", FL_COUNTER, .labels = { "resource" } },
-	{ "fairlead_plugin_calls_total", "Requests for devices, by what became of them.", FL_COUNTER,
+	{ "fairlead_plugin_calls_total", "Allocate calls, by outcome.", FL_COUNTER,
 	  .labels = { "resource", "outcome" } },
-	{ "fairlead_plugin_registrations_total", "Registrations with the kubelet, by what became of them.", FL_COUNTER,
+	{ "fairlead_plugin_registrations_total", "Registrations with the kubelet, by outcome.", FL_COUNTER,
 	  .labels = { "resource", "outcome" } },
-	{ "fairlead_plugin_watchers", "Streams on which the kubelet listens to the device list.", FL_GAUGE,
+	{ "fairlead_plugin_watchers", "Open ListAndWatch streams of the kubelet.", FL_GAUGE,
 	  .labels = { "resource" } },
 };
 

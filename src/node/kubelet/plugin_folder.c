@@ -73,17 +73,17 @@ static void look_finish(struct fl_job *job, struct fl_op *op)
 	if (job->result == -ENOBUFS && look->cap < FL_PLUGIN_SOCKETS_MAX) {
 		more = fl_realloc(look->at, (size_t)look->cap * 2 * sizeof *more);
 		if (!more) {
-			fl_op_fail(op, FL_E_NOMEM, "look into '%s'", look->dir);
+			fl_op_fail(op, FL_E_NOMEM, "list '%s'", look->dir);
 			return;
 		}
 		look->at = more;
 		look->cap *= 2;
 		fl_job_again(job);
 	} else if (job->result == -ENOBUFS) {
-		fl_op_fail(op, FL_E_TOOBIG, "look into '%s': more than %d sockets; remove those that no plugin serves",
+		fl_op_fail(op, FL_E_TOOBIG, "list '%s': more than %d sockets; remove those that no plugin serves",
 			   look->dir, FL_PLUGIN_SOCKETS_MAX);
 	} else if (job->result < 0) {
-		fl_op_fail_sys(op, (int)-job->result, "look into '%s'", look->dir);
+		fl_op_fail_sys(op, (int)-job->result, "list '%s'", look->dir);
 	} else {
 		fl_vec_free(&all->seen);
 		all->seen.at = fl_steal(&look->at);
@@ -266,7 +266,7 @@ static void probed(struct fl_op *op)
 	sock->live = op->result >= 0 || op->result == -FL_E_TIMEOUT;
 	if (!sock->live && all->look_err.sys == ECONNREFUSED && is_of_this_program(sock) &&
 	    fs->unlink(fs, AT_FDCWD, all->probe.addr.path, 0) == 0) {
-		fl_log(all->options.log, FL_INFO, "removed a socket that a former process left",
+		fl_log(all->options.log, FL_INFO, "socket of an earlier process removed",
 		       FL_KV_TEXT("socket", sock->name));
 		fl_vec_remove(&all->seen, all->probing);
 	} else {
@@ -307,7 +307,7 @@ static void looked(struct fl_op *op)
 
 	fl_io_name(all->io, "kubelet's folder");
 	if (op->result < 0) {
-		fl_log(all->options.log, FL_WARN, "cannot see the kubelet's folder, will try again",
+		fl_log(all->options.log, FL_WARN, "kubelet directory unreadable, will retry",
 		       FL_KV_ERR(&all->look_err));
 		rest(all, FL_PLUGIN_RETRY_LAST);
 		return;

@@ -183,7 +183,7 @@ static void start_eviction(void *self, struct fl_write *write)
 	struct fl_pods *pods = self;
 	struct evicting *evicting = write->held;
 	struct fl_kube_call *call = &evicting->call;
-	struct fl_err why = { .code = FL_E_UNSUPPORTED, .text = "no API server to evict Pods at" };
+	struct fl_err why = { .code = FL_E_UNSUPPORTED, .text = "no API server to send evictions to" };
 	const struct fl_pods_refusal *refusal;
 
 	evicting->write = write;

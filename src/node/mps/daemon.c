@@ -288,7 +288,7 @@ static void probed(struct fl_mps_daemon *daemon, int r)
 	}
 	if (r < 0 || !lines) {
 		if (r >= 0)
-			(void)fl_fail(&daemon->err, FL_E_IO, "it says nothing");
+			(void)fl_fail(&daemon->err, FL_E_IO, "it prints nothing");
 		deaf(daemon);
 		return;
 	}
@@ -331,7 +331,7 @@ static void started(struct fl_mps_daemon *daemon)
 	daemon->is = rest.len ? FL_MPS_READY : FL_MPS_RUNNING;
 	daemon->message[0] = '\0';
 	(void)snprintf(daemon->set, sizeof daemon->set, "%.*s", FL_ARG(rest));
-	fl_log(daemon->all->options.log, FL_INFO, "mps daemon runs", FL_KV_TEXT("resource", daemon->name),
+	fl_log(daemon->all->options.log, FL_INFO, "mps daemon running", FL_KV_TEXT("resource", daemon->name),
 	       FL_KV_INT("pid", daemon->pid), FL_KV_BOOL("adopted", rest.len != 0));
 	probe_later(daemon);
 	/* Whether one that is adopted is well, nobody has looked at since the former agent ended. */

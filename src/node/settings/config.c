@@ -282,7 +282,7 @@ static void tell_node(struct fl_plan *plan, const struct config_facts *facts, st
 	if (facts->no_node)
 		FL_SET(settings, no_node,
 		       fl_plan_printf(plan,
-				      "the API server has no Node '%.*s', so no condition of it says anything: where "
+				      "the API server has no Node '%.*s', so it has no condition: where "
 				      "the kubelet has registered another name, set NODE_NAME by the downward API "
 				      "(spec.nodeName), or --node-name",
 				      FL_ARG(facts->given->node)));

@@ -143,7 +143,7 @@ func TestEachMountOfTheAgentsPodIsNeeded(t *testing.T) {
 		{"/var/lib/kubelet/pod-resources", "pod-resources"},
 		{"/var/run/cdi", "cannot write a CDI file"},
 		{gpus.Root, "Absent"},
-		{"/run/containerd", "the container runtime does not say"},
+		{"/run/containerd", "container runtime does not report"},
 		{"/var/lib/fairlead", "/var/lib/fairlead"},
 		{"/run/fairlead", "/run/fairlead/node.sock"},
 		{gpus.Kubeconfig, gpus.Kubeconfig},

@@ -97,7 +97,7 @@ func TestARuntimeThatDoesNotTellWhetherCDIIsOn(t *testing.T) {
 	r.must(r.c.WaitNode(cluster.Within(t, moment), r.n.Name, "says that nobody knows", func(node *corev1.Node) bool {
 		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Reason == "RuntimeUnknown" && c.Status == corev1.ConditionFalse &&
-				strings.Contains(c.Message, "it does not say whether CDI is on")
+				strings.Contains(c.Message, "it does not report whether CDI is enabled")
 		})
 	}))
 	r.hasGPUs(8, 8)
