@@ -54,10 +54,9 @@ static bool health_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	return true;
 }
 
-static const struct fl_owner *const health_owners[] = { &fl_gpu_health_owner, NULL };
-
 const struct fl_capability fl_node_health = {
-	.name = "node-health", .watches = health_known_watches, .key = &fl_card_kind, .owners = health_owners,
+	.name = "node-health", .watches = health_known_watches, .key = &fl_card_kind,
+	.owners = FL_OWNERS(&fl_gpu_health_owner),
 	.facts_size = sizeof(struct fl_gpu_health_facts), .gather = health_gather, .plan = fl_gpu_health_plan,
 };
 
@@ -65,11 +64,10 @@ const struct fl_capability fl_node_health = {
 
 FL_FACTS_ONCE(lists, fl_gpu_lists_facts, FL_GPU_LISTS_FACTS)
 
-static const struct fl_owner *const lists_owners[] = { &fl_gpu_lists_owner, &fl_gpu_lists_node_owner,
-						   &fl_gpu_lists_ready_owner, &fl_gpu_lists_memo_owner, NULL };
-
 const struct fl_capability fl_node_lists = {
-	.name = "node-lists", .watches = lists_watches, .owners = lists_owners, .once = true,
+	.name = "node-lists", .watches = lists_watches,
+	.owners = FL_OWNERS(&fl_gpu_lists_owner, &fl_gpu_lists_node_owner, &fl_gpu_lists_ready_owner,
+			    &fl_gpu_lists_memo_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_lists_facts), .gather = lists_gather, .plan = fl_gpu_lists_plan,
 };
 
@@ -77,10 +75,8 @@ const struct fl_capability fl_node_lists = {
 
 FL_FACTS_ONCE(cdi, fl_gpu_cdi_facts, FL_GPU_CDI_FACTS, FL_WHEN_STATE_IS_OURS)
 
-static const struct fl_owner *const cdi_owners[] = { &fl_gpu_cdi_owner, NULL };
-
 const struct fl_capability fl_node_cdi = {
-	.name = "node-cdi", .watches = cdi_watches, .owners = cdi_owners, .once = true,
+	.name = "node-cdi", .watches = cdi_watches, .owners = FL_OWNERS(&fl_gpu_cdi_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_cdi_facts), .gather = cdi_gather, .plan = fl_gpu_cdi_plan,
 };
 
@@ -88,11 +84,9 @@ const struct fl_capability fl_node_cdi = {
 
 FL_FACTS_ONCE(mps, fl_gpu_mps_facts, FL_GPU_MPS_FACTS, FL_WHEN_STATE_IS_OURS)
 
-static const struct fl_owner *const mps_owners[] = { &fl_gpu_mps_owner, &fl_gpu_mps_card_owner,
-						     &fl_gpu_mps_node_owner, NULL };
-
 const struct fl_capability fl_node_mps = {
-	.name = "node-mps", .watches = mps_watches, .owners = mps_owners, .once = true,
+	.name = "node-mps", .watches = mps_watches,
+	.owners = FL_OWNERS(&fl_gpu_mps_owner, &fl_gpu_mps_card_owner, &fl_gpu_mps_node_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_mps_facts), .gather = mps_gather, .plan = fl_gpu_mps_plan,
 };
 
@@ -101,9 +95,7 @@ const struct fl_capability fl_node_mps = {
 FL_FACTS_ONCE(look, fl_gpu_host_facts, FL_GPU_HOST_FACTS, { &fl_host_kind, fl_one_key, false },
 	      FL_WHEN_STATE_IS_OURS /* a look installs the hook's program */)
 
-static const struct fl_owner *const look_owners[] = { &fl_gpu_host_owner, NULL };
-
 const struct fl_capability fl_node_host = {
-	.name = "host", .watches = look_watches, .owners = look_owners, .once = true,
+	.name = "host", .watches = look_watches, .owners = FL_OWNERS(&fl_gpu_host_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_host_facts), .gather = look_gather, .plan = fl_gpu_host_plan,
 };

@@ -20,12 +20,10 @@ static bool pods_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	return true;
 }
 
-static const struct fl_owner *const pods_owners[] = { &fl_gpu_book_owner, &fl_gpu_book_memo_owner,
-						      &fl_gpu_refused_owner, &fl_gpu_evict_owner,
-						      &fl_gpu_pod_watch_owner, NULL };
-
 const struct fl_capability fl_node_pods = {
-	.name = "node-pods", .watches = pods_known_watches, .owners = pods_owners, .once = true,
+	.name = "node-pods", .watches = pods_known_watches,
+	.owners = FL_OWNERS(&fl_gpu_book_owner, &fl_gpu_book_memo_owner, &fl_gpu_refused_owner, &fl_gpu_evict_owner,
+			    &fl_gpu_pod_watch_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_pods_facts), .gather = pods_gather, .plan = fl_gpu_pods_plan,
 };
 
@@ -33,10 +31,8 @@ const struct fl_capability fl_node_pods = {
 
 FL_FACTS_ONCE(taint, fl_gpu_taint_facts, FL_GPU_TAINT_FACTS, FL_WHEN_STATE_IS_OURS)
 
-static const struct fl_owner *const taint_owners[] = { &fl_gpu_taint_owner, NULL };
-
 const struct fl_capability fl_node_taint = {
-	.name = "node-taint", .watches = taint_watches, .owners = taint_owners, .once = true,
+	.name = "node-taint", .watches = taint_watches, .owners = FL_OWNERS(&fl_gpu_taint_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_taint_facts), .gather = taint_gather, .plan = fl_gpu_taint_plan,
 };
 
@@ -44,10 +40,8 @@ const struct fl_capability fl_node_taint = {
 
 FL_FACTS_ONCE(links, fl_gpu_links_facts, FL_GPU_LINKS_FACTS, FL_WHEN_STATE_IS_OURS)
 
-static const struct fl_owner *const links_owners[] = { &fl_gpu_links_owner, NULL };
-
 const struct fl_capability fl_node_links = {
-	.name = "node-links", .watches = links_watches, .owners = links_owners, .once = true,
+	.name = "node-links", .watches = links_watches, .owners = FL_OWNERS(&fl_gpu_links_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_links_facts), .gather = links_gather, .plan = fl_gpu_links_plan,
 };
 
@@ -55,10 +49,9 @@ const struct fl_capability fl_node_links = {
 
 FL_FACTS_ONCE(dev_nodes, fl_gpu_dev_nodes_facts, FL_GPU_DEV_NODES_FACTS, FL_WHEN_STATE_IS_OURS)
 
-static const struct fl_owner *const dev_nodes_owners[] = { &fl_gpu_dev_nodes_owner, NULL };
-
 const struct fl_capability fl_node_dev_nodes = {
-	.name = "node-dev-nodes", .watches = dev_nodes_watches, .owners = dev_nodes_owners, .once = true,
+	.name = "node-dev-nodes", .watches = dev_nodes_watches, .owners = FL_OWNERS(&fl_gpu_dev_nodes_owner),
+	.once = true,
 	.facts_size = sizeof(struct fl_gpu_dev_nodes_facts), .gather = dev_nodes_gather, .plan = fl_gpu_dev_nodes_plan,
 };
 
@@ -75,10 +68,8 @@ static bool inside_gather(struct fl_view *view, struct fl_ref key, void *facts_)
 	       facts->driver->version.len;
 }
 
-static const struct fl_owner *const inside_owners[] = { &fl_gpu_inspection_owner, &fl_gpu_finding_owner,
-							&fl_gpu_access_owner, NULL };
-
 const struct fl_capability fl_node_inside = {
-	.name = "node-inside", .watches = inside_known_watches, .owners = inside_owners, .once = true,
+	.name = "node-inside", .watches = inside_known_watches,
+	.owners = FL_OWNERS(&fl_gpu_inspection_owner, &fl_gpu_finding_owner, &fl_gpu_access_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_inside_facts), .gather = inside_gather, .plan = fl_gpu_inside_plan,
 };

@@ -12,10 +12,9 @@ static const struct fl_str operator_name = FL_S_INIT(FL_PAUSE_OPERATOR);
 
 FL_FACTS_ONCE(pause, fl_gpu_pause_facts, FL_GPU_PAUSE_FACTS, { &fl_driver_pause_kind, fl_one_key, false })
 
-static const struct fl_owner *const pause_owners[] = { &fl_gpu_driver_pause_owner, &fl_gpu_pause_owner, NULL };
-
 const struct fl_capability fl_node_pausing = {
-	.name = "pause", .watches = pause_watches, .owners = pause_owners, .once = true,
+	.name = "pause", .watches = pause_watches,
+	.owners = FL_OWNERS(&fl_gpu_driver_pause_owner, &fl_gpu_pause_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_pause_facts), .gather = pause_gather, .plan = fl_gpu_pause_plan,
 };
 

@@ -191,8 +191,9 @@ void fl_pod_events_fault(struct fl_pod_events *events, const struct fl_card_faul
 	xid = fl_xid_find(fault->xid);
 	event.subject = fault->card;
 	event.reason = fl_arena_printf(view.arena, "Xid%lld", (long long)fault->xid);
-	event.message = fl_arena_printf(view.arena, "XID %lld on GPU %.*s: %s: look at the application of this Pod, or of "
-						    "another that shares the GPU; the GPU stays healthy",
+	event.message = fl_arena_printf(view.arena,
+					"XID %lld on GPU %.*s: %s: look at the application of this Pod, or of another "
+					"that shares the GPU; the GPU stays healthy",
 					(long long)fault->xid,
 					FL_ARG(card && card->uuid.len ? card->uuid : fault->card), xid->says);
 	if (event.reason.p && event.message.p)

@@ -5,7 +5,8 @@
  *     FL_FACTS_ONCE(links, fl_gpu_links_facts, FL_GPU_LINKS_FACTS)
  *     const struct fl_capability fl_node_links = {
  *             .name = "node-links", .once = true, .watches = links_watches, .gather = links_gather,
- *             .facts_size = sizeof(struct fl_gpu_links_facts), .plan = fl_gpu_links_plan, .owners = links_owners,
+ *             .facts_size = sizeof(struct fl_gpu_links_facts), .plan = fl_gpu_links_plan,
+ *             .owners = FL_OWNERS(&fl_gpu_links_owner),
  *     };
  *
  * A key each: a change of what SELF and UNDER name makes that key dirty, and any other change all keys, which are the

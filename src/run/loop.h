@@ -76,6 +76,8 @@ struct fl_watched {
 	bool optional;                         /* the capability also works on a server without the kind */
 };
 
+#define FL_OWNERS(...) (const struct fl_owner *const[]){ __VA_ARGS__, NULL }
+
 struct fl_capability {
 	const char *name;                      /* of metrics and explain */
 	const struct fl_watched *watches;      /* the one without a kind ends them */

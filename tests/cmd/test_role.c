@@ -498,7 +498,7 @@ TEST_ONCE(a_kind_in_two_rows_has_two_watches_and_one_cache)
 	OK(fl_metrics_write(f.run.metrics, &text, NULL));
 	CHECK(strstr(text.p, "fairlead_watch_live{kind=\"ConfigMap\",source=\"\"} 1\n"));
 	CHECK(strstr(text.p, "fairlead_watch_live{kind=\"ConfigMap\",source=\"blue\"} 1\n"));
-	CHECK(fl_loop_kind(f.run.loop, 0) == &fl_config_map_kind && !fl_loop_kind(f.run.loop, 1));   /* explained once */
+	CHECK(fl_loop_kind(f.run.loop, 0) == &fl_config_map_kind && !fl_loop_kind(f.run.loop, 1));   /* once */
 }
 
 static const struct {

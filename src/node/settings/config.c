@@ -13,7 +13,7 @@ static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("
 
 /* ---- what was given, as a fact and back ---- */
 
-static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS };
+static const struct fl_option option_rows[] = { FL_SETTINGS_OPTIONS };
 
 /* The texts of an option: none, unless it was given. */
 static struct fl_str_list texts_of(const struct fl_settings_given *of, const struct fl_option *row)
@@ -30,16 +30,16 @@ static struct fl_str_list texts_of(const struct fl_settings_given *of, const str
 static int put_given(struct fl_loop *loop, const struct fl_config_options *options, struct fl_given *given,
 		     struct fl_arena *arena, struct fl_err *err)
 {
-	struct fl_given_option *option = FL_ELEMENTS(given, arena, options, FL_LEN(rows));
+	struct fl_given_option *option = FL_ELEMENTS(given, arena, options, FL_LEN(option_rows));
 
 	if (!option)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the options");
-	for (uint32_t i = 0; i < FL_LEN(rows); i++) {
-		struct fl_str_list texts = texts_of(options->given, &rows[i]);
+	for (uint32_t i = 0; i < FL_LEN(option_rows); i++) {
+		struct fl_str_list texts = texts_of(options->given, &option_rows[i]);
 
 		if (!texts.len)
 			continue;
-		FL_SET(option, name, fl_str(rows[i].name));
+		FL_SET(option, name, fl_str(option_rows[i].name));
 		FL_SET(option, values, texts);
 		option++;
 	}
@@ -53,12 +53,12 @@ static void take_given(const struct fl_given *from, struct fl_settings_given *re
 		const struct fl_given_option *option = &from->options.at[i];
 		const struct fl_str_list *texts = &option->values;
 
-		for (uint32_t j = 0; j < FL_LEN(rows); j++) {
-			void *member = (char *)ret + rows[j].offset;
+		for (uint32_t j = 0; j < FL_LEN(option_rows); j++) {
+			void *member = (char *)ret + option_rows[j].offset;
 
-			if (!fl_str_eq(option->name, fl_str(rows[j].name)))
+			if (!fl_str_eq(option->name, fl_str(option_rows[j].name)))
 				continue;
-			if (rows[j].kind == FL_OPTION_STRS)
+			if (option_rows[j].kind == FL_OPTION_STRS)
 				*(struct fl_strs *)member = (struct fl_strs){ texts->at, texts->len, texts->len };
 			else if (texts->len)
 				*(struct fl_str *)member = texts->at[0];
@@ -74,21 +74,22 @@ static const struct fl_owner owner = {
 static const struct fl_owner memo_owner = {
 	.manager = "fairlead-config", .kind = &fl_memo_kind, .paths = (const char *const[]){ "file", "good", NULL },
 };
-static const struct fl_owner *const owners[] = { &owner, &memo_owner, NULL };
 
 /* ---- the decision ---- */
 
-struct config_facts {
-	const struct fl_given *given;
-	const struct fl_config_file *files;
-	uint32_t file_len;
-	bool node_known;                       /* what its label says; also where nobody could say */
-	bool no_node;                          /* they were read, and ours is not among them */
-	struct fl_str label;
-	bool memo_known;
-	const struct fl_memo *memo;            /* of the files that were chosen and in force last; NULL: none was */
-	const struct fl_settings *before;      /* in force; NULL: none are, or they wait */
-};
+#define CONFIG_FACTS(X) \
+	X(NEED, fl_given, given, "given") \
+	X(ALL, fl_config_file, files, file_len) \
+	X(MAYBE_ONLY, fl_own_node, node) \
+	X(TOLD, fl_own_node, node_told) \
+	X(KNOWN, fl_own_node, served) /* there is an API server that has Nodes */ \
+	X(KNOWN, fl_memo, memo_known) \
+	X(MAYBE_ONE, fl_memo, memo, "config") /* of the files that were chosen and in force last; NULL: none was */ \
+	X(ONE, fl_settings, before, "settings") /* in force; NULL: none are, or they wait */
+/* `node_known`: what its label says; also where nobody could say. A Node that is not there yet, or not any more, says
+ * nothing: neither that it has no label. */
+FL_FACTS(config_facts, CONFIG_FACTS, bool node_known;);
+FL_FACTS_ONCE(config, config_facts, CONFIG_FACTS)
 
 static struct fl_str label_of(const struct fl_own_node *node)
 {
@@ -101,21 +102,10 @@ static struct fl_str label_of(const struct fl_own_node *node)
 static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct config_facts *facts = facts_;
-	const struct fl_own_node *node;
 
-	(void)key;
-	facts->given = fl_view_get(view, &fl_given_kind, FL_S(""), one);
-	if (!facts->given)
+	if (!config_gather(view, key, facts))
 		return false;
-	facts->files = fl_view_array(view, &fl_config_file_kind, &facts->file_len);
-	node = fl_view_get(view, &fl_own_node_kind, FL_S(""), facts->given->node);
-	/* A Node that is not there yet, or not any more, says nothing: neither that it has no label. */
-	facts->node_known = node || fl_view_absent(view, &fl_own_node_kind);
-	facts->no_node = facts->given->node.len && !facts->node_known && !fl_view_awaited(view, &fl_own_node_kind);
-	facts->label = label_of(node);
-	facts->memo_known = !fl_view_absent(view, &fl_memo_kind) && !fl_view_awaited(view, &fl_memo_kind);
-	facts->memo = fl_view_get(view, &fl_memo_kind, FL_S(""), memo_name);
-	facts->before = fl_view_get(view, &fl_settings_kind, FL_S(""), settings_name);
+	facts->node_known = facts->node || (facts->node_told && !facts->served);
 	if (facts->before && facts->before->waits.len)
 		facts->before = NULL;
 	return true;
@@ -142,7 +132,7 @@ static int choose_by_node(const struct config_facts *facts, struct fl_arena *are
 		return fl_fail(err, FL_E_NOMEM, "no memory for the configuration");
 	for (uint32_t i = 0; i < facts->file_len; i++)
 		names[i] = facts->files[i].meta.name;
-	if (fl_settings_choose(names, facts->file_len, facts->label, facts->given->fallback, &at, err) < 0)
+	if (fl_settings_choose(names, facts->file_len, label_of(facts->node), facts->given->fallback, &at, err) < 0)
 		return -(int)err->code;
 	*ret = at == UINT32_MAX ? NULL : &facts->files[at];
 	return 0;
@@ -279,7 +269,7 @@ static void tell_node(struct fl_plan *plan, const struct config_facts *facts, st
 {
 	FL_UNSET(settings, no_node);
 	settings->no_node = FL_S("");
-	if (facts->no_node)
+	if (facts->given->node.len && facts->served && !facts->node)
 		FL_SET(settings, no_node,
 		       fl_plan_printf(plan,
 				      "the API server has no Node '%.*s', so it has no condition: where "
@@ -326,14 +316,9 @@ static void plan(const void *facts_, struct fl_plan *plan)
 					     FL_S("the settings are applied")));
 }
 
-static const struct fl_watched watches[] = {
-	{ &fl_given_kind, fl_one_key, false }, { &fl_config_file_kind, fl_one_key, false },
-	{ &fl_own_node_kind, fl_one_key, true }, { &fl_memo_kind, fl_one_key, true },
-	{ &fl_settings_kind, fl_one_key, false }, { 0 },
-};
-
 const struct fl_capability fl_node_config = {
-	.name = "config", .watches = watches, .owners = owners, .once = true, .facts_size = sizeof(struct config_facts),
+	.name = "config", .watches = config_watches, .owners = FL_OWNERS(&owner, &memo_owner), .once = true,
+	.facts_size = sizeof(struct config_facts),
 	.gather = gather, .plan = plan,
 };
 
