@@ -3,7 +3,8 @@
  *     enum { CALLS, LATENCY, CARDS };
  *     static const struct fl_metric metrics[] = {
  *             [CALLS] = { "fairlead_allocate_total", "Allocate calls.", FL_COUNTER, .labels = { "resource" } },
- *             [LATENCY] = { "fairlead_allocate_seconds", "Duration of these requests.", FL_HISTOGRAM, FL_METRIC_BUCKETS(buckets) },
+ *             [LATENCY] = { "fairlead_allocate_seconds", "Duration of these requests.", FL_HISTOGRAM,
+ *             FL_METRIC_BUCKETS(buckets) },
  *             [CARDS] = { "fairlead_cards", "Cards by state.", FL_GAUGE, .labels = { "state" }, .collect = cards },
  *     };
  *

@@ -35,7 +35,8 @@ int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before
  *
  * 1: something changed; prune, default and check what came out. 0: nothing did, and nothing is to be written.
  * FL_E_CONFLICT: the causes (reason FieldManagerConflict) and the error say with whom: "Apply failed with 1 conflict:
- * ..."; fl_apply_conflict prints the text whole. FL_E_INVALID: the configuration does not fit the schema. FL_E_NOMEM. */
+ * ..."; fl_apply_conflict prints the text whole. FL_E_INVALID: the configuration does not fit the schema.
+ * FL_E_NOMEM. */
 int fl_apply(const struct fl_schema *schema, const struct fl_writer *who, unsigned flags, yyjson_mut_doc *doc,
 	     yyjson_mut_val *live, yyjson_mut_val *config, struct fl_causes *conflicts, struct fl_err *err) FL_MUSTUSE;
 

@@ -1,7 +1,7 @@
 /* schema.h - the schema of a kind: a structural OpenAPI v3 schema as CustomResourceDefinitions carry it.
  *
- * Compiled once, then only read. The root's apiVersion, kind and metadata are the API server's own; what the CRD says of
- * them is ignored. x-kubernetes-validations (CEL) are not evaluated: fl_schema_rules lists them.
+ * Compiled once, then only read. The root's apiVersion, kind and metadata are the API server's own; what the CRD says
+ * of them is ignored. x-kubernetes-validations (CEL) are not evaluated: fl_schema_rules lists them.
  *
  * `pattern` is matched with POSIX extended expressions after a translation (\d, \w, \s, (?:...)). What has no equal
  * there (lazy repeats, \b, \p{...}, flags) is not checked: fl_schema_rules lists it too.

@@ -1,5 +1,5 @@
-/* YAML that is read gives JSON that is read; JSON printed as YAML reads as the same. As in Go, a zero loses its sign when
- * it is printed and read, so what is compared has been through the writer of JSON once. */
+/* YAML that is read gives JSON that is read; JSON printed as YAML reads as the same. As in Go, a zero loses its sign
+ * when it is printed and read, so what is compared has been through the writer of JSON once. */
 #include "base/units.h"
 #include "fuzz.h"
 #include "json/write.h"

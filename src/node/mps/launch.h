@@ -6,9 +6,10 @@
  * to M/R/pipe, a small tmpfs, and to M/shm, and to nothing else.
  *
  * A daemon is found by .daemon, else by its pid file, else among all processes. Pods can take the pid file away, and
- * write another one: the process that it names must run our very program, outside of any container, with this pipe
- * directory. Only if all three find none, START makes directories and tmpfs, removes what an earlier daemon left, and
- * starts one that outlives us; CLEAN fails while one is found.
+ * write another one: the process that it names must run our very program, in our PID namespace, with this pipe
+ * directory. A Pod with hostPID can pass as that, and then has no share of MPS itself. Only if all three find none,
+ * START makes directories and tmpfs, removes what an earlier daemon left, and starts one that outlives us; CLEAN fails
+ * while one is found.
  */
 #pragma once
 #include "base/buf.h"

@@ -17,8 +17,8 @@
 #include "io/journal.h"
 #include "run/loop.h"
 
-/* A daemon that does not answer its clients is a fault within 5 s: probe and deadline together. Its end is reported at
- * once. */
+/* A daemon that does not answer its clients is a fault within 5 s: probe and deadline together; within 12 s where it
+ * had no client at the last probe. Its end is reported at once. */
 #define FL_MPS_PROBE_EVERY (3500 * FL_NS_PER_MS)
 #define FL_MPS_ANSWER_DEADLINE (1500 * FL_NS_PER_MS)
 #define FL_MPS_PROBE_UNUSED (10 * FL_NS_PER_S)     /* of a daemon without clients: nobody waits for it yet */
