@@ -1,13 +1,13 @@
-/* agent.h - all that a GPU node does, on one loop: the feeders and sinks of this folder put together.
+/* agent.h - the agent of a GPU node: connects the feeders and sinks of this folder to one loop.
  *
  *     fl_agent_sources(agent, io, loop, &options, err)    after the loop has been made, before its capabilities
  *     fl_agent_capabilities                               which those are
- *     fl_agent_start(agent, err)                          after them: from here on the node is looked after
- *     fl_agent_end(agent)                                 told to end: until it says true, turn by turn
- *     fl_agent_stop(agent)                                in any case, however far it came; the loop comes after
+ *     fl_agent_start(agent, err)                          after them: the agent now manages the node
+ *     fl_agent_end(agent)                                 orderly end: after each iteration until it returns true
+ *     fl_agent_stop(agent)                                always, however far it came; free the loop after it
  *
- * The order at a start, after a boot too: what is remembered, what the host has, the CDI files, and then the kubelet.
- * An agent that comes while another one is still there waits for its journal, and so takes over when that one ends.
+ * Order at startup, also after a boot: stored state, scan of the host, CDI files, then the kubelet. A second agent
+ * waits for the lock on the journal, and so takes over when the first one ends.
  */
 #pragma once
 #include "io/journal.h"
@@ -26,8 +26,8 @@
 #include "node/pod_events.h"
 #include "run/records.h"
 
-/* At its end: for the kubelet to be told and the children to be gone. Whoever takes over waits for it, and hand-overs
- * are to take 200 ms. */
+/* At its end, to close the kubelet's streams and end the children. The next agent waits for it, and a hand-over should
+ * take 200 ms. */
 #define FL_AGENT_END_WAIT (100 * FL_NS_PER_MS)
 
 struct fl_agent_options {
@@ -38,18 +38,18 @@ struct fl_agent_options {
 	const char *kubelet;                   /* its socket; NULL: kubelet.sock in plugins_dir; "": do not register */
 	const char *cdi_dir;
 	const char *runtime_socket;            /* NULL: the usual places */
-	/* A Pod that holds a card is to be told of its health, the Node of a journal that was spoiled: an Event. NULL:
-	 * there is nobody to send it. */
+	/* Sends an Event: to a Pod about the health of a GPU that it holds, to the Node about a damaged journal. NULL:
+	 * no Event is sent. */
 	void (*event)(void *arg, const struct fl_told_event *event);
 	void *event_arg;
 	struct fl_kube *kube;                  /* borrowed; NULL: there is no API server */
 	struct fl_inside_options inside;       /* the log is taken from below */
-	const char *control;                   /* the socket for the operator's word (node/pausing.h); "": none */
+	const char *control;                   /* the operator's control socket (node/pausing.h); "": none */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };
 
-/* Zeroed before the sources; does not move until the stop. All borrowed in the options outlives it. */
+/* Zeroed before the sources; does not move until the stop. All that the options borrow must outlive it. */
 struct fl_agent {
 	struct fl_io *io;                      /* NULL: not begun */
 	struct fl_loop *loop;
@@ -73,11 +73,11 @@ struct fl_agent {
 
 	/* Private. */
 	struct fl_journal_open open;
-	struct fl_err open_why;                /* why the journal is not open: FL_OK when it is, or is on its way */
+	struct fl_err open_why;                /* why the journal is not open; FL_OK: it is, or the open is in flight */
 	struct fl_timer open_again;
 	uint64_t open_delay;
-	uint64_t wrong_said, untaken_said;     /* digests of what was logged of Settings; 0: nothing was */
-	bool node_missed;                      /* ... and whether the Node was said to be missing */
+	uint64_t wrong_said, untaken_said;     /* digests of what was logged about Settings; 0: nothing */
+	bool node_missed;                      /* a missing Node was logged */
 	bool ends;
 	struct fl_gpu_pause let_go;            /* of the children, at the end */
 	struct fl_timer end_by;
@@ -89,15 +89,17 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		     const struct fl_agent_options *options, struct fl_err *err) FL_MUSTUSE;
 int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
 
-/* The orderly end, when the loop writes no more and before the stop: streams of the kubelet end with a status, and no
- * process that may still have a port of ours is left. True when it is over; to be called after each turn until then,
- * which is FL_AGENT_END_WAIT at the latest. */
+/* The orderly end, after the loop's last write and before the stop: the kubelet's streams end with a status, and no
+ * child process remains that may hold a port of ours. Call it after each iteration until it returns true, which it does
+ * within FL_AGENT_END_WAIT. */
 bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
 
-/* The loop has told of a change: options.event gets it as Events about the Node and Pods. A GPU's health is the Node's
- * and the Pods' that hold it now (node/pod_events.h), and names the GPU; a booking or an eviction is its Pod's. */
+/* Turns a change that the loop reports into Events about the Node and Pods, for options.event. A GPU's health concerns
+ * the Node and the Pods that hold it now (node/pod_events.h), and names the GPU; a booking or an eviction concerns its
+ * Pod. */
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told);
 
-/* What it waits for, for /readyz: true when it waits for nothing; then the words are what else should be mended. */
+/* For /readyz. False: `words` is what the agent waits for. True: it waits for nothing, and `words`, unless empty, is
+ * what else needs repair. */
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words);

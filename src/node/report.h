@@ -1,8 +1,7 @@
-/* report.h - what dashboards are told of a node's cards: health in numbers. */
+/* report.h - metrics of a node's GPUs for dashboards. */
 #pragma once
 #include "base/metrics.h"
 #include "run/loop.h"
 
-/* Each row of the table in report.c: read from the caches when somebody asks. The loop outlives the metrics' last
- * scrape. */
+/* Adds the metrics of the table in report.c. Each scrape reads the caches, so the loop must outlive the last scrape. */
 int fl_report_metrics(struct fl_metrics *metrics, struct fl_loop *loop, struct fl_err *err) FL_MUSTUSE;

@@ -351,7 +351,7 @@ static const struct {
 	  "config.yaml: sharing.timeslicing.resources[0]: replicas is missing" },
 	{ "another version", "", "version: v2", "config.yaml: version: unknown version: v2: write v1" },
 	{ "an empty list of strategies", "", "flags: {plugin: {deviceListStrategy: []}}",
-	  "config.yaml: flags.plugin.deviceListStrategy: an empty list hands out nothing: name a strategy, as cdi-cri, "
+	  "config.yaml: flags.plugin.deviceListStrategy: an empty list allocates nothing: name a strategy, as cdi-cri, "
 	  "or leave it out" },
 	{ "a field twice", "", "{\"version\":\"v1\",\"version\":\"v1\"}",
 	  "config.yaml: version: this name stands here twice; remove one" },

@@ -1,38 +1,38 @@
-/* child.h - what the agent and its GPU children say to each other (io/supervisor.h, io/serve.h), and the child.
+/* child.h - the protocol between the agent and its GPU children (io/supervisor.h, io/serve.h), and the child.
  *
- * What is asked is a few words of text; what is answered is JSON by tables. A child is the same program, so neither
- * side meets another version; but the vendor's library lives in it, so what it says is checked like anything from
- * outside (fl_gpu_take_*) before the agent believes it.
+ * A request is a short text; an answer is JSON, decoded by tables. A child is the same program, so both sides always
+ * have the same version. But NVIDIA's library runs in it, so the agent checks its answers like any outside input
+ * (fl_gpu_take_*).
  */
 #pragma once
 #include "api/node.h"
 #include "base/command.h"
 #include "io/io.h"
 
-/* Requests. Each begins with the path of libnvidia-ml.so.1 and a line's end: a child loads it with the first of them
- * and keeps it, so one can be started before it is known where the driver is. An address is "0000:07:00.0"; several are
- * parted by blanks. */
+/* Requests. Each begins with the path of libnvidia-ml.so.1 and a newline: a child loads the library with the first
+ * request and keeps it, so it can start before the driver is found. An address is "0000:07:00.0"; several are separated
+ * by spaces. */
 enum fl_gpu_ask {
-	FL_GPU_ASK_DRIVER = 1,   /* how many cards are known -> Told: driver; cards, if the driver has more than that */
+	FL_GPU_ASK_DRIVER = 1,   /* number of known GPUs -> Told: driver; cards, if the driver has more than that */
 	FL_GPU_ASK_CARD,         /* an address -> Card, as far as the driver knows it, with `answer` */
-	FL_GPU_ASK_CHECK,        /* an address -> the same, after making a CUDA context, where that was asked for */
+	FL_GPU_ASK_CHECK,        /* an address -> the same, after making a CUDA context if that is enabled */
 	FL_GPU_ASK_LINKS,        /* addresses -> Told: links between them */
-	FL_GPU_ASK_EVENTS,       /* addresses -> Told: cards, which of them report; why; from then on it only waits
-				    and tells */
+	FL_GPU_ASK_EVENTS,       /* addresses -> Told: cards that report, and why others do not; from then on the child
+				    only waits for events and reports them */
 	FL_GPU_ASK_MODE,         /* an address, a blank, a compute mode -> Card, after changing the mode */
 	FL_GPU_ASK_COUNT_
 };
 extern const struct fl_names fl_gpu_ask_names;
 
-/* What it tells unasked. */
+/* Messages without a request. */
 enum fl_gpu_tell {
-	FL_GPU_TELL_FAULT = 1,   /* Fault, without `last`; `count` is how often since it was told last */
-	FL_GPU_TELL_CHANGED,     /* an address: MIG layout or state of this card may be another one; "": of any */
+	FL_GPU_TELL_FAULT = 1,   /* Fault, without `last`; `count`: occurrences since the last such message */
+	FL_GPU_TELL_CHANGED,     /* an address: MIG layout or state of this GPU may have changed; "": of any */
 	FL_GPU_TELL_LISTENS,     /* Told: cards that report now, as after FL_GPU_ASK_EVENTS; why */
 };
 
-/* Refusals are about the driver: FL_E_NOTFOUND no library or no driver, FL_E_UNSUPPORTED library and kernel's part are
- * of two versions, FL_E_DENIED, FL_E_IO. What is wrong with a card stands in its answer. */
+/* A failed request is a failure of the driver: FL_E_NOTFOUND no library or no driver, FL_E_UNSUPPORTED library and
+ * kernel module differ in version, FL_E_DENIED, FL_E_IO. A fault of a GPU is in its answer. */
 
 #define FL_GPU_LINKS_OF(X) \
 	X(STR, card, "card", .required = true, .help = "Address of a GPU.") \
@@ -47,7 +47,7 @@ FL_STRUCT(fl_gpu_links_of, FL_GPU_LINKS_OF);
 	X(STR, why, "why", .help = "Why a GPU does not report that should; it is tried again.")
 FL_STRUCT(fl_gpu_told, FL_GPU_TOLD);
 
-/* What a child said, as far as it makes sense; texts are in the arena. FL_E_INVALID: it makes none. */
+/* Decode and check a child's message; texts are in the arena. FL_E_INVALID: it is malformed. */
 int fl_gpu_take_told(struct fl_str payload, struct fl_arena *arena, struct fl_gpu_told *ret,
 		     struct fl_err *err) FL_MUSTUSE;
 int fl_gpu_take_card(struct fl_str payload, struct fl_arena *arena, struct fl_card *ret,
@@ -58,14 +58,14 @@ int fl_gpu_take_fault(struct fl_str payload, struct fl_arena *arena, struct fl_c
 /* The name of a fault: "<address>/xid79", "<address>/xid79.gi1.ci0", "<address>/ecc". */
 void fl_gpu_fault_name(const struct fl_card_fault *fault, struct fl_buf *ret);
 
-/* The child's life: answers on fd 3 until the other side ends. */
+/* Runs the child: answers on fd 3 until the other side closes it. */
 struct fl_gpu_child_options {
 	const char *proc;        /* "/proc" */
-	bool cuda;               /* a check makes a CUDA context, where libcuda.so.1 lies beside the library */
+	bool cuda;               /* a deep check makes a CUDA context if libcuda.so.1 is beside the library */
 };
 int fl_gpu_child_run(struct fl_io *io, const struct fl_gpu_child_options *options, struct fl_err *err) FL_MUSTUSE;
 
-/* Is something to be done with the card itself? An IMEX domain that is to recover is none of its own troubles. */
+/* Whether the GPU itself needs repair: recovery of an IMEX domain does not concern it. */
 static inline bool fl_gpu_wants_repair(enum fl_recovery recovery)
 {
 	return recovery != FL_RECOVERY_NONE && recovery != FL_RECOVERY_IMEX;

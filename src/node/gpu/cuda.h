@@ -1,9 +1,9 @@
-/* cuda.h - the smallest CUDA context on one card, made and given back: does the card work? For the child that is
- * thrown away after it. */
+/* cuda.h - makes and releases the smallest CUDA context on one GPU, to check that the GPU works. For the child that
+ * ends after it. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 
-/* `folder` holds libcuda.so.1; without it, or where the card is taken by somebody for himself, there is nothing to
- * learn: 0. FL_E_IO with what CUDA says. */
+/* `folder` holds libcuda.so.1. 0 also without that library, or while another process has the GPU exclusively: nothing
+ * can be checked then. FL_E_IO: CUDA failed; the text has its error. */
 int fl_gpu_cuda_check(struct fl_str folder, const char *uuid, struct fl_err *err) FL_MUSTUSE;

@@ -1,14 +1,14 @@
-/* host.h - the driver's files and device nodes: Host, looked at in a worker when the driver or the cards are others.
+/* host.h - the driver's files and device nodes: the sink of Host, which scans them in a worker.
  *
  *     static struct fl_host_sink host = { .io = io };
  *     fl_loop_source(loop, &(struct fl_source){ &fl_host_kind, NULL, &fl_host_sink, &host }, err);
  *
- * The plan wants a Host of this version and layout; the sink looks, and what it has found is what is so. At a start
- * that is once, when the driver has told of all of its cards. A driver that is away, or not yet ready again, changes
- * nothing: containers have what they have. A look that hangs or fails is a write that failed: the Host is
- * then its message and nothing else (fl_gpu_host_failed, plan/gpu/needs.h), and it comes again, every
- * FL_LOCAL_RETRY_LAST at least. The hook's program may be written ahead, and the driver's files be looked for, while
- * the driver is asked: a look within FL_HOST_EARLY takes them as they are.
+ * The plan wants a Host of a driver version and GPU layout; the sink scans, and the result is the observed state. At
+ * startup that is one scan, when the driver has reported all of its GPUs. A driver that is absent or not ready yet
+ * changes nothing: containers keep what they have. A scan that hangs or fails is a failed write: the Host then has only
+ * its message (fl_gpu_host_failed, plan/gpu/needs.h), and the scan is retried, every FL_LOCAL_RETRY_LAST at least.
+ * While the driver answers its first requests, the hook's program may be written and the driver's files found in
+ * advance: a scan within FL_HOST_EARLY uses both.
  */
 #pragma once
 #include "io/io.h"
@@ -18,13 +18,13 @@
 
 #define FL_HOST_DEADLINE (20 * FL_NS_PER_S)      /* a root on a disk that is slow and not dead */
 #define FL_HOST_EARLY (2 * FL_NS_PER_S)          /* the hook's program, just written; a driver may come much later */
-#define FL_HOST_POLL (60 * FL_NS_PER_S)          /* what no directory tells: /proc/devices, files of the driver */
+#define FL_HOST_POLL (60 * FL_NS_PER_S)          /* for changes without a notification: /proc/devices, driver files */
 
 struct fl_host_sink {
 	struct fl_io *io;
 	const char *proc, *sysfs;  /* NULL: "/proc", "/sys" */
-	const char *const *env;    /* borrowed for good: where programs and data are looked for; NULL: empty */
-	const char *source;        /* what carries the hook's program; NULL: "/proc/self/exe" */
+	const char *const *env;    /* borrowed for good: PATH and data directories to search; NULL: empty */
+	const char *source;        /* the file that contains the hook's program; NULL: "/proc/self/exe" */
 
 	/* The sink's. */
 	struct fl_loop *loop;      /* of the first look; NULL: there was none */
@@ -49,9 +49,9 @@ struct fl_host_sink {
 	struct fl_arena arena;
 };
 
-/* A look will need the hook's program there. The look reports what came of it. */
+/* Writes the hook's program in advance; the next scan reports the result. */
 void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path);
-/* A look will need the driver's files under this root, if the driver is of this version. */
+/* Searches this root in advance for the driver's files; used if the driver has this version. */
 void fl_host_files_early(struct fl_host_sink *sink, struct fl_str root, struct fl_str version);
 
 void fl_host_stop(struct fl_host_sink *sink);      /* before the loop is freed; one that never looked is left alone */

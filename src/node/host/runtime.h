@@ -1,12 +1,12 @@
-/* runtime.h - what the container runtime says of itself: Runtime, and with it whether CDI is on.
+/* runtime.h - the container runtime's version and configuration as a feeder of Runtime: mainly whether CDI is enabled.
  *
- * Asked over CRI, at the first of its usual sockets that is there: when the socket is made anew, every
- * FL_RUNTIME_EVERY, and every FL_RUNTIME_RETRY while it does not answer. What it said last stands until it says
- * something else; before it has said anything, the message says why. It is told at once, before anybody has answered,
- * that nothing is known: no device list waits for a runtime that starts after us.
+ * Queried over CRI, at the first of the usual sockets that exists: when the socket is made again, every
+ * FL_RUNTIME_EVERY, and every FL_RUNTIME_RETRY while the runtime does not answer. The last answer applies until another
+ * one comes; before the first, the message gives the reason. The first feed, before any answer, is "not known": no
+ * device list waits for a runtime that starts after the agent.
  *
- * Where CRI-O reads CDI files a newer one says itself; of an older one the configuration files are read, where they can
- * be seen.
+ * A recent CRI-O reports the directories of its CDI files; for an older one the feeder reads its configuration files,
+ * if it can.
  */
 #pragma once
 #include "api/node.h"
@@ -15,8 +15,8 @@
 
 #define FL_RUNTIME_EVERY (300 * FL_NS_PER_S)     /* a configuration that was changed without a restart */
 #define FL_RUNTIME_DEADLINE (5 * FL_NS_PER_S)    /* of one call */
-#define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* it does not answer: it starts after us */
-#define FL_RUNTIME_QUIET (10 * FL_NS_PER_S)      /* for so long that is not told: after a boot it takes seconds */
+#define FL_RUNTIME_RETRY (5 * FL_NS_PER_S)       /* while it does not answer: it may start after the agent */
+#define FL_RUNTIME_QUIET (10 * FL_NS_PER_S)      /* silence is not reported sooner: after a boot it lasts seconds */
 
 struct fl_runtime_feed;
 struct fl_log;
@@ -34,8 +34,8 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime);   /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_runtime, struct fl_runtime_feed *, fl_runtime_free);
 
-/* What a runtime says of its configuration, in JSON: whether CDI is on (CRI-O never does: it always is) and where its
- * files are, as far as it is told; what cannot be understood tells nothing. Texts lie in the arena. FL_E_NOMEM only.
- * For the feed, and for fuzzing. */
+/* Reads a runtime's configuration (JSON): whether CDI is enabled (never given by CRI-O, where it always is) and the
+ * directories of CDI files. Ignores what it cannot read. Texts are in the arena. Fails with FL_E_NOMEM only. For the
+ * feeder, and for fuzzing. */
 int fl_runtime_config(struct fl_str text, struct fl_arena *arena, struct fl_runtime *ret,
 		      struct fl_err *err) FL_MUSTUSE;

@@ -1,9 +1,8 @@
-/* settings.h - how this node hands out its GPUs: the command line, the environment, and NVIDIA's configuration file.
+/* settings.h - the settings of this node: from the command line, the environment and NVIDIA's configuration file.
  *
- * The command line and the environment come before the file, and the file before the defaults, as NVIDIA's plugin has
- * it. Its flags, environment names and file (version v1) are understood; what we do not do is
- * refused or reported by its name, so that nobody believes to have it. Options of ours that NVIDIA does not have are
- * FAIRLEAD_* in the environment.
+ * Precedence as in NVIDIA's plugin: command line, environment, file, defaults. Its flags, environment variables and
+ * file (version v1) are accepted. An unsupported setting is rejected or reported by its name, so that no user relies on
+ * it. Options that NVIDIA's plugin does not have are FAIRLEAD_* in the environment.
  *
  *     struct options { struct fl_settings_given given; ... };       given comes first
  *     static const struct fl_option options[] = { FL_SETTINGS_OPTIONS ... };
@@ -12,7 +11,7 @@
  *                      &settings, err);
  *     fl_feed_put(fl_loop_feed(loop, &fl_settings_kind), &settings, err);
  *
- * Pure: files are read, and labels watched, by whoever calls.
+ * Pure: the caller reads files and watches labels.
  */
 #pragma once
 #include "node/settings/table.h"
@@ -20,35 +19,34 @@
 struct fl_settings_from {
 	const struct fl_settings_given *given; /* NULL: nothing */
 	struct fl_str name, text;              /* of NVIDIA's configuration file; text .p NULL: there is none */
-	struct fl_str path;                    /* as messages call it; empty: by its name */
-	const char *why;                       /* why there is none although one is asked for; NULL: none is */
-	const struct fl_settings *last;        /* the last good ones; NULL: there were none */
-	struct fl_str good_name, good_text;    /* the file that was in force last; .p NULL: none was, or it is gone */
+	struct fl_str path;                    /* its name in messages; empty: `name` */
+	const char *why;                       /* why a requested file is missing; NULL: none is requested */
+	const struct fl_settings *last;        /* the last valid ones; NULL: there were none */
+	struct fl_str good_name, good_text;    /* the file that was applied last; .p NULL: none was, or it is gone */
 	struct fl_str node, boot;              /* the Node's name, the kernel's boot_id */
 };
 
-/* What follows from them, or FL_E_INVALID with the path of what is wrong and what to write instead. Texts lie in the
- * arena or where they came from. After a failure *ret is of no use. */
+/* The resulting settings, or FL_E_INVALID with the path of the invalid field and its remedy. Texts are in the arena or
+ * borrowed from `from`. After a failure *ret is undefined. */
 int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		     struct fl_err *err) FL_MUSTUSE;
 
-/* The same, and a mistake is no end: then the last good ones stay in force, or those of the file that was in force
- * last, or what was given without a file; and their message says what is wrong, and which of them it is. FL_E_NOMEM
+/* The same, but invalid settings do not fail. Instead the last valid ones apply, or those of the file that was applied
+ * last, or those given without a file; their message has the error and which of these apply. Fails with FL_E_NOMEM
  * only. */
 int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena, struct fl_settings *ret,
 		     struct fl_err *err) FL_MUSTUSE;
 
-/* Without anything given: cards by UUID over CDI, damped by 30 s and three looks; nothing is served that nobody asked
- * for. */
+/* The defaults: GPUs by UUID over CDI, recovery after 30 s and three health checks; no resource is served. */
 int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct fl_err *err) FL_MUSTUSE;
 
-/* Which of several named configurations a node has: the one that its label nvidia.com/device-plugin.config names, else
- * `fallback`, else the one that is called default, else the only one. FL_E_NOTFOUND names those that there are; *ret is
- * UINT32_MAX where nothing names one and there are none, which is no mistake. */
+/* Chooses the configuration of a node: the one that its label nvidia.com/device-plugin.config names, else `fallback`,
+ * else the one named default, else the only one. FL_E_NOTFOUND lists the existing ones. *ret is UINT32_MAX, without an
+ * error, if none is named and none exists. */
 #define FL_SETTINGS_LABEL "nvidia.com/device-plugin.config"
 int fl_settings_choose(const struct fl_str *names, uint32_t count, struct fl_str label, struct fl_str fallback,
 		       uint32_t *ret, struct fl_err *err) FL_MUSTUSE;
 
-/* NVIDIA's file alone, laid over what is there; for fl_settings_read, and for fuzzing. */
+/* Applies NVIDIA's file alone to *settings; for fl_settings_read, and for fuzzing. */
 int fl_settings_file(struct fl_str text, struct fl_arena *arena, struct fl_settings *settings,
 		     struct fl_err *err) FL_MUSTUSE;

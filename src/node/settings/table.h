@@ -30,22 +30,22 @@ extern const struct fl_names fl_discovery_names;
 #define FL_TRUTH .bare = true, .value = "true|false"
 
 #define FL_SETTINGS_TABLE(X) \
-	X(STR, mig_strategy, ENUM, mig, "mig-strategy", "How MIG partitions are called: none, single or mixed.", \
+	X(STR, mig_strategy, ENUM, mig, "mig-strategy", "Resource names of MIG devices: none, single or mixed.", \
 	  (.env = "MIG_STRATEGY"), (.file = "flags.migStrategy", .fallback = "none")) \
 	X(STRS, list_strategy, LIST, device_lists, "device-list-strategy", \
 	  "How containers get devices: cdi-cri, cdi-annotations, envvar, volume-mounts, device-specs.", \
 	  (.env = "DEVICE_LIST_STRATEGY"), \
 	  (.file = "flags.plugin.deviceListStrategy", .fallback = "cdi-cri", \
-	   .blank = "an empty list hands out nothing: name a strategy, as cdi-cri, or leave it out")) \
-	X(STR, id_strategy, ENUM, id_by, "device-id-strategy", "What containers are told of a device: uuid or index.", \
+	   .blank = "an empty list allocates nothing: name a strategy, as cdi-cri, or leave it out")) \
+	X(STR, id_strategy, ENUM, id_by, "device-id-strategy", "Name of a device in containers: uuid or index.", \
 	  (.env = "DEVICE_ID_STRATEGY"), (.file = "flags.plugin.deviceIDStrategy", .fallback = "uuid")) \
-	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", "Hand out device nodes too, whatever the strategy.", \
+	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", "Also allocate device nodes, whatever the strategy.", \
 	  (.env = "PASS_DEVICE_SPECS", FL_TRUTH), (.file = "flags.plugin.passDeviceSpecs")) \
 	X(STR, share_policy, ENUM, share_policy, "shared-devices-allocation-policy", \
-	  "Which shares are handed out first: distributed or packed.", (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
+	  "Order in which replicas are preferred: distributed or packed.", (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
 	  (.file = "flags.plugin.sharedDevicesAllocationPolicy", .fallback = "distributed")) \
 	X(STR, annotation_prefix, OWN, annotation_prefix, "cdi-annotation-prefix", \
-	  "Of annotations that name CDI devices.", (.env = "CDI_ANNOTATION_PREFIX"), \
+	  "Prefix of annotations that name CDI devices.", (.env = "CDI_ANNOTATION_PREFIX"), \
 	  (.file = "flags.plugin.cdiAnnotationPrefix", .fallback = "cdi.k8s.io/", .own = fl_settings_own_prefix)) \
 	X(STR, nvidia_hook, OWN, hook, "nvidia-cdi-hook-path", \
 	  "--cdi-hook-path by NVIDIA's name; a path of NVIDIA's own hook is reported and not used.", \
@@ -53,21 +53,21 @@ extern const struct fl_names fl_discovery_names;
 	  (.file = "flags.plugin.nvidiaCDIHookPath", .file_also = "flags.plugin.nvidiaCTKPath", \
 	   .own = fl_settings_own_hook)) \
 	X(STR, hook, OWN, hook, "cdi-hook-path", \
-	  "Where the agent keeps the CDI hook's program, a path of the host too; " \
+	  "Path of the CDI hook's program, in the agent and on the host; " \
 	  "else STATE_DIR/bin/fairlead-cdi-hook; empty: no hook.", (), (.own = fl_settings_own_hook)) \
 	X(STR, hook_usual, LATER, hook, "cdi-hook-default", "The default of --cdi-hook-path.", \
 	  (.hidden = true), ()) \
 	X(STRS, roots, PATH, driver_root, "driver-root", \
-	  "Where the driver may be installed, in order; / and /run/nvidia/driver. One: CDI files name it.", \
+	  "Roots of the driver to try, in order; / and /run/nvidia/driver. One: CDI files name it.", \
 	  (.env = "NVIDIA_DRIVER_ROOT", .also = "nvidia-driver-root"), \
 	  (.file = "flags.nvidiaDriverRoot", .file_also = "flags.driverRoot")) \
 	X(STR, look_root, PATH, look_roots, "driver-root-ctr-path", \
-	  "Where the agent sees the driver's root; CDI files name --driver-root.", \
+	  "Path of the driver's root in the agent; CDI files name --driver-root.", \
 	  (.env = "DRIVER_ROOT_CTR_PATH", .also = "container-driver-root", .env_also = "CONTAINER_DRIVER_ROOT", \
 	   .value = "PATH"), \
 	  (.file = "flags.plugin.driverRootCtrPath", .file_also = "flags.plugin.containerDriverRoot")) \
 	X(STR, dev_root, PATH, dev_root, "dev-root", \
-	  "Where /dev lies on the host; else the driver's root, if it has one.", \
+	  "Directory of the host with /dev; else the driver's root, if it has one.", \
 	  (.env = "NVIDIA_DEV_ROOT", .also = "nvidia-dev-root", .value = "PATH"), \
 	  (.file = "flags.nvidiaDevRoot", .file_also = "flags.devRoot")) \
 	X(STRS, cdi_flags, SET, cdi_flags, "cdi-feature-flags", \
@@ -76,7 +76,7 @@ extern const struct fl_names fl_discovery_names;
 	  (.env = "CDI_FEATURE_FLAGS"), \
 	  (.element = 1 + FL_CDI_COHERENT_ANNOTATIONS, .unsupported = "no device has annotations; leave it out")) \
 	X(STRS, disabled_hooks, SET, disabled_hooks, "cdi-disable-hooks", \
-	  "What the CDI hook leaves out: create-symlinks, enable-cuda-compat, update-ldcache, ...; all.", \
+	  "Skip parts of the CDI hook: create-symlinks, enable-cuda-compat, update-ldcache, ...; all.", \
 	  (.env = "CDI_DISABLE_HOOKS"), ()) \
 	X(STR, without_cdi, ENUM, without_cdi, "without-cdi", \
 	  "What to do where the container runtime has CDI off: device-specs or refuse.", (), \
@@ -87,9 +87,9 @@ extern const struct fl_names fl_discovery_names;
 	X(STRS, pools, LATER, pools, "pool", \
 	  "A resource and its GPUs: gpu.deckhouse.io/train=0,1 or ...=all.", (), ()) \
 	X(STR, pre_start, BOOL, pre_start, "pre-start", \
-	  "Be asked before each start of a container; see the manual first.", (FL_TRUTH), ()) \
+	  "Check GPUs before each container start; while no agent runs, no container restarts.", (FL_TRUTH), ()) \
 	X(STR, disable_health, LATER, ignored, "disable-health-checks", \
-	  "XIDs to be ignored besides those that applications cause; all: no report of a GPU counts.", \
+	  "XIDs to ignore besides those of applications; all: no fault counts.", \
 	  (.env = "DP_DISABLE_HEALTHCHECKS"), ()) \
 	X(STR, enable_health, LATER, ignored, "enable-health-checks", \
 	  "XIDs to count although ignored by default; all: every XID.", \
@@ -101,7 +101,7 @@ extern const struct fl_names fl_discovery_names;
 	  "Minimum time between two GPU recoveries: 30s, up to 1h.", (), \
 	  (.fallback = "30s", .max = FL_SETTINGS_WAIT_MAX, .wanted = "no time from 0s to 1h, as 30s")) \
 	X(STR, recovery_wait_max, DURATION, recovery_wait_max, "recovery-wait-max", \
-	  "Longest time without a fault before a flapping GPU returns, above --recovery-wait and up to 1h: 10m, or " \
+	  "Longest healthy time before a flapping GPU recovers, above --recovery-wait and up to 1h: 10m, or " \
 	  "twice --recovery-wait. 0s: off.", (), \
 	  (.fallback = "10m", .max = FL_SETTINGS_WAIT_MAX, .wanted = "no time from 0s to 1h, as 10m")) \
 	X(STR, recovery_checks, NUMBER, recovery_checks, "recovery-checks", \
@@ -113,13 +113,13 @@ extern const struct fl_names fl_discovery_names;
 	  "Evict Pods this long after their GPU died; 0s: never.", (.value = "DURATION"), \
 	  (.fallback = "0s", .none_at_zero = true, .wanted = "no duration from 0s (never) on, as 5m")) \
 	X(STR, remove_refused, BOOL, remove_refused, "remove-refused-pods", \
-	  "Delete Pods that the kubelet refused for want of a GPU, if they have a controller: false.", (FL_TRUTH), ()) \
+	  "Delete Pods that the kubelet refused for lack of a GPU, if they have a controller: false.", (FL_TRUTH), ()) \
 	X(STR, dev_links, BOOL, dev_links, "dev-char-links", \
 	  "Keep /dev/char links to the GPUs' device nodes, for the systemd cgroup driver: false.", (FL_TRUTH), ()) \
 	X(STR, make_nodes, BOOL, make_nodes, "make-device-nodes", \
 	  "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing: true.", (FL_TRUTH), \
 	  (.fallback = "true")) \
-	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", "Taken, and of no effect: no driver is waited for.", \
+	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", "Accepted without effect: the agent starts without a driver.", \
 	  (.env = "FAIL_ON_INIT_ERROR", .hidden = true, FL_TRUTH), (.file = "flags.failOnInitError")) \
 	X(STR, discovery, ENUM, has, "device-discovery-strategy", "auto or nvml.", \
 	  (.env = "DEVICE_DISCOVERY_STRATEGY", .hidden = true), \
@@ -135,7 +135,7 @@ extern const struct fl_names fl_discovery_names;
 	  (.env = "IMEX_CHANNEL_IDS"), \
 	  (.file = "imex.channelIDs", .element = FL_EXTRA_IMEX, .own = fl_settings_own_channel)) \
 	X(STR, imex_required, BOOL, imex_required, "imex-required", \
-	  "Hand nothing out while the IMEX channel is not there.", (.env = "IMEX_REQUIRED", FL_TRUTH), \
+	  "Advertise no GPU while the IMEX channel is missing.", (.env = "IMEX_REQUIRED", FL_TRUTH), \
 	  (.file = "imex.required")) \
 	X(STR, mps_root, OWN, mps_root, "mps-root", \
 	  "Directory on the host for MPS, as /run/nvidia/mps; sharing.mps of the configuration needs it.", \
