@@ -57,16 +57,10 @@ struct asking {
 	bool answered;
 };
 
-static void done(struct fl_op *op)
-{
-	(void)op;   /* ask() looks */
-}
-
 /* The status, or -code. */
 static int64_t ask(struct asking *a, struct fl_err *err)
 {
-	a->call.op = (struct fl_op){ .done = done, .err = err,
-				     .deadline = fl_now(a->io) + (uint64_t)a->config->timeout };
+	a->call.op = (struct fl_op){ .err = err, .deadline = fl_now(a->io) + (uint64_t)a->config->timeout };
 	a->call.once = true;
 	fl_kube_start(a->kube, &a->call);
 	while (fl_op_busy(&a->call.op))

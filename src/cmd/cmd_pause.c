@@ -23,11 +23,6 @@ static const struct fl_option resume_options[] = { SOCKET_OPTION };
 /* The agent lets go within two seconds, or says why not. */
 #define WAIT (10 * FL_NS_PER_S)
 
-static void done(struct fl_op *op)
-{
-	(void)op;   /* ask() looks */
-}
-
 static int ask(const struct pause *config, const char *what, struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf url = FL_BUF(4096);
@@ -42,7 +37,7 @@ static int ask(const struct pause *config, const char *what, struct fl_err *err)
 	client = fl_http_client_new(io, &(struct fl_http_client_options){ .url = fl_buf_view(&url) }, err);
 	if (!client)
 		return -(int)err->code;
-	call.op = (struct fl_op){ .done = done, .err = err, .deadline = fl_now(io) + WAIT };
+	call.op = (struct fl_op){ .err = err, .deadline = fl_now(io) + WAIT };
 	fl_http_start(client, &call);
 	while (fl_op_busy(&call.op))
 		if (fl_io_turn(io, FL_NEVER, err) < 0)

@@ -116,11 +116,6 @@ static int find(struct fl_io *io, const struct sim *config, struct fl_buf *drive
 
 /* ---- and what it is told ---- */
 
-static void ended(struct fl_op *op)
-{
-	(void)op;   /* run_driver looks at it */
-}
-
 static int await(struct fl_io *io, struct fl_op *op, struct fl_err *err)
 {
 	while (fl_op_busy(op))
@@ -133,8 +128,8 @@ static int run_driver(struct fl_io *io, const char *driver, const char *const *a
 {
 	static const struct fl_fd_map fds[] = { { STDOUT_FILENO, STDOUT_FILENO }, { STDERR_FILENO, STDERR_FILENO } };
 	const struct fl_spawn how = { .path = driver, .argv = argv, .fds = fds, .fd_count = FL_LEN(fds) };
-	struct fl_child_start start = { .op = { .done = ended, .err = err } };
-	struct fl_child_wait wait = { .op = { .done = ended, .err = err } };
+	struct fl_child_start start = { .op = { .err = err } };
+	struct fl_child_wait wait = { .op = { .err = err } };
 	FL_AUTO(fl_child) struct fl_child *child = NULL;
 	int r;
 

@@ -434,18 +434,13 @@ void fl_role_stop(struct fl_running *run)
 	drain(run, run->webhooks ? fl_webhooks_server(run->webhooks) : NULL);
 }
 
-static void released(struct fl_op *op)
-{
-	(void)op;   /* one that was not given back runs out by itself */
-}
-
 /* After each turn: what is awaited may have happened in it. The Lease goes only when no write of ours is left that the
  * next one who leads could meet. */
 static void go_on(struct fl_running *run)
 {
 	if (run->stage == FL_ROLE_WRITES && !fl_loop_writing(run->loop)) {
 		run->stage = FL_ROLE_RELEASES;
-		run->release = (struct fl_op){ .done = released, .deadline = run->deadline };
+		run->release = (struct fl_op){ .deadline = run->deadline };   /* else it runs out by itself */
 		if (run->elector)
 			fl_elector_stop(run->elector, &run->release);
 	}

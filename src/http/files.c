@@ -218,11 +218,6 @@ static void tls_changed(struct fl_files *base, const struct fl_str *texts)
 	tls_failed(base, &err);
 }
 
-static void prepared(struct fl_op *op)
-{
-	(void)op;
-}
-
 int fl_tls_files_start(struct fl_io *io, struct fl_tls_files *files, struct fl_err *err)
 {
 	int r;
@@ -237,7 +232,7 @@ int fl_tls_files_start(struct fl_io *io, struct fl_tls_files *files, struct fl_e
 		return r;
 	/* Runs in the lane of files, behind the first of them: a server has two, so it ends before a context is
 	 * made. */
-	files->prepare = (struct fl_op){ .done = prepared };
+	files->prepare = (struct fl_op){ 0 };
 	fl_tls_prepare(io, &files->prepare, FL_S(""));
 	return 0;
 }

@@ -51,7 +51,8 @@ static void unlink_ended(struct fl_op *op)
 void fl_op_run(struct fl_op *op)
 {
 	unlink_ended(op);
-	op->done(op);
+	if (op->done)
+		op->done(op);
 }
 
 void fl_op_cancel(struct fl_op *op)

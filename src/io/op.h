@@ -22,7 +22,7 @@ struct fl_io;
 
 struct fl_op {
 	/* The caller's, set before the start. */
-	void (*done)(struct fl_op *op);
+	void (*done)(struct fl_op *op);   /* NULL: nothing depends on its end */
 	uint64_t deadline;            /* monotonic ns at which it ends with FL_E_TIMEOUT; 0 or FL_NEVER: none */
 	struct fl_err *err;           /* gets the error of a failure; NULL: not wanted */
 

@@ -382,11 +382,6 @@ static int crd_item(struct fl_kube_call *call, enum fl_item what, yyjson_val *ob
 }
 
 /* Who may not watch definitions goes on asking, only slower. */
-static void crd_done(struct fl_op *op)
-{
-	(void)op;
-}
-
 static void watch_definition(struct fl_watch *watch)
 {
 	static const struct fl_kind crd = { .group = "apiextensions.k8s.io", .version = "v1",
@@ -398,8 +393,7 @@ static void watch_definition(struct fl_watch *watch)
 		return;
 	(void)snprintf(watch->crd_name, sizeof watch->crd_name, "metadata.name=%s.%s", kind->plural, kind->group);
 	watch->crd = (struct fl_kube_call){
-		.op = { .done = crd_done }, .verb = FL_KUBE_WATCH, .kind = &crd, .path = crd_path,
-				.accept = only_metadata,
+		.verb = FL_KUBE_WATCH, .kind = &crd, .path = crd_path, .accept = only_metadata,
 		.fields = fl_str(watch->crd_name), .timeout_s = FL_WATCH_TIMEOUT_S, .once = true, .item = crd_item,
 	};
 	fl_kube_start(watch->kube, &watch->crd);

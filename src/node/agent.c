@@ -498,11 +498,6 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	return agent->plugins ? 0 : -(int)(err ? err->code : FL_E_NOMEM);
 }
 
-static void let_go(struct fl_op *op)
-{
-	(void)op;   /* what is left is killed, and dies when it can */
-}
-
 static void turn(struct fl_timer *timer)
 {
 	(void)timer;
@@ -516,7 +511,7 @@ bool fl_agent_end(struct fl_agent *agent)
 		agent->ends = true;
 		agent->end_by.fire = turn;
 		fl_timer_set(agent->io, &agent->end_by, fl_now(agent->io) + FL_AGENT_END_WAIT);
-		agent->let_go.op = (struct fl_op){ .done = let_go, .deadline = agent->end_by.at };
+		agent->let_go.op = (struct fl_op){ .deadline = agent->end_by.at };   /* what is left is killed */
 		if (agent->gpu)
 			fl_gpu_pause(agent->gpu, &agent->let_go, "the agent ends");
 	}

@@ -305,6 +305,23 @@ static const struct {
 	{ "finish may have it run again", 7, true, 3, 70, NULL },
 };
 
+TEST(one_without_done_ends_and_a_job_without_release_is_freed)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	struct fl_op op = { 0 };
+	struct work *work;
+
+	GOT(io);
+	work = work_new(7, false);
+	GOT(work);
+	work->job.release = NULL;
+	fl_job_start(io, &op, &work->job, FL_LANE_FILES);
+	while (fl_op_busy(&op))
+		OK(fl_io_turn(io, FL_NEVER, NULL));
+	OK((int)op.result);
+	CHECK_INT(op.result, 7);
+}
+
 TEST(jobs_end_operations)
 {
 	EACH_ROW (row, job_rows) {

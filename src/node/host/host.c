@@ -264,11 +264,8 @@ static void finish_files(struct fl_job *job, struct fl_op *op)
 	fl_op_end(op, 0);
 }
 
-static void early_done(struct fl_op *op)
-{
-	(void)op;   /* after a failure the look, in the same lane, tries again and reports it */
-}
-
+/* Nothing depends on it: after a failure the look, in the same lane, tries again and reports it. So it is with the
+ * hook's program. */
 void fl_host_files_early(struct fl_host_sink *sink, struct fl_str root, struct fl_str version)
 {
 	struct fl_host_look *look = fl_op_busy(&sink->files) ? NULL : look_new(sink, root, version, NULL);
@@ -276,7 +273,7 @@ void fl_host_files_early(struct fl_host_sink *sink, struct fl_str root, struct f
 	if (!look)
 		return;
 	look->job = (struct fl_job){ .run = run_files, .finish = finish_files, .release = release };
-	sink->files = (struct fl_op){ .done = early_done, .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
+	sink->files = (struct fl_op){ .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
 	fl_job_start(sink->io, &sink->files, &look->job, FL_LANE_BULK);
 }
 
@@ -321,7 +318,7 @@ void fl_host_hook_early(struct fl_host_sink *sink, struct fl_str path)
 	}
 	early->job = (struct fl_job){ .run = run_early, .finish = finish_early };
 	early->source = source_of(sink);
-	sink->early = (struct fl_op){ .done = early_done, .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
+	sink->early = (struct fl_op){ .deadline = fl_now(sink->io) + FL_HOST_DEADLINE };
 	fl_job_start(sink->io, &sink->early, &early->job, FL_LANE_BULK);
 }
 
