@@ -68,6 +68,37 @@ static void tell_absent(const struct fl_running *run, struct fl_buf *words)
 	}
 }
 
+static const char *remedy(enum fl_code code)
+{
+	return code == FL_E_DENIED ? ": check the token and the permissions of this account" : "";
+}
+
+/* What was told of the kind may be old, or is not there: what goes on without it goes on. */
+static void tell_unread(const struct fl_running *run, struct fl_buf *words)
+{
+	for (uint32_t i = 0; i < run->watches.len; i++) {
+		const struct fl_err *err = fl_watch_info(run->watches.at[i]).err;
+
+		if (!err || err->code != FL_E_DENIED)
+			continue;
+		fl_buf_printf(words, "%sthe API server refuses to read ", words->len ? "\n" : "");
+		put_plural(words, run->role->kinds[i].kind, run->role->kinds[i].source);
+		fl_buf_printf(words, "%s: %s", remedy(err->code), err->text);
+	}
+}
+
+static void tell_refused(const struct fl_running *run, struct fl_buf *words)
+{
+	struct fl_refused refused = fl_loop_refused(run->loop);
+
+	if (!refused.keys)
+		return;
+	fl_buf_printf(words, "%sthe API server refuses to write ", words->len ? "\n" : "");
+	put_plural(words, refused.kind, NULL);
+	fl_buf_printf(words, " for %s (%s; %u in all)%s; see the log", refused.capability,
+		      fl_name(&fl_code_names, (int)refused.code), refused.keys, remedy(refused.code));
+}
+
 bool role_ready(void *run_, struct fl_buf *words)
 {
 	const struct fl_running *run = run_;
@@ -82,5 +113,7 @@ bool role_ready(void *run_, struct fl_buf *words)
 	if (!capabilities_know(run, words) || !webhooks_know(run, words))
 		return false;
 	tell_absent(run, words);
+	tell_unread(run, words);
+	tell_refused(run, words);
 	return true;
 }

@@ -260,6 +260,16 @@ bool fl_feed_known(const struct fl_feed *feed);
 /* The same of this source alone. */
 bool fl_source_known(const struct fl_feed *source);
 
+/* What servers refuse to write (denied, invalid, ...): how many keys that keeps from what they want, and one of them.
+ * keys 0: nothing. For /readyz, which everybody may read: no names of objects. The log has the words. */
+struct fl_refused {
+	uint32_t keys;
+	const char *capability;
+	const struct fl_kind *kind;
+	enum fl_code code;
+};
+struct fl_refused fl_loop_refused(const struct fl_loop *loop);
+
 /* What the plans that spoke last said of an object, what is wanted of it and not so, and what failed: lines for a
  * person. What bears a UUID (an index of that name) is found by it too. FL_E_NOTFOUND when there is no such object and
  * nobody has said anything of it. */

@@ -1,9 +1,9 @@
 /* loop_in.h - the inside of the loop: for the files of this folder only.
  *
  * loop.c has the whole and its turns; feed.c what comes in and what it makes dirty; queue.c the keys and when they are
- * planned; write.c the difference and how it is carried out; overlay.c own writes laid over what is told; contest.c
- * what others take away; await.c keys that wait for news of an object; children.c
- * what a parent has; explain.c and numbers.c what people see.
+ * planned; failing.c what is told of writes that fail; write.c the difference and how it is carried out; overlay.c own
+ * writes laid over what is told; contest.c what others take away; await.c keys that wait for news of an object;
+ * children.c what a parent has; explain.c and numbers.c what people see.
  */
 #pragma once
 #include "run/loop.h"
@@ -110,7 +110,7 @@ struct key {
 	struct said *said;
 	char *why;                     /* the last failure */
 	struct rest *rest;             /* NULL: no server has refused what it wants */
-	const struct fl_kind *about;   /* the kind of what it failed on; NULL: the key itself */
+	struct failing *failing;       /* NULL: no write to a server has failed since all went well */
 	uint32_t space_len, len;
 	char text[];                   /* space, NUL, name */
 };
@@ -122,6 +122,14 @@ struct rest {
 	bool holds;                    /* the last plan wanted some of it */
 	uint32_t len;
 	uint64_t writes[FL_RUN_RESTING];   /* when all are taken, the key's other writes to servers wait too */
+};
+
+/* What was told of a key whose writes to servers fail. */
+struct failing {
+	const struct fl_kind *refused; /* the kind of the last write, if a server refuses it; NULL: it does not */
+	enum fl_code code;
+	uint32_t len;
+	uint64_t told[FL_RUN_RESTING]; /* digests of the failures that were logged */
 };
 
 /* What a plan said for explain: one block, texts behind it. */
@@ -219,6 +227,7 @@ struct fl_loop {
 	struct slot *slots;            /* on their way */
 	struct slot *spare;            /* with a warm arena */
 	uint32_t writing;
+	uint32_t refused;              /* keys with failing->refused */
 	struct fl_hmap contests;
 	struct contest *oldest, *newest;
 	size_t said_bytes;
@@ -331,6 +340,11 @@ void keys_release(struct keys *waiters);
 void keys_free(struct cap *cap);
 struct fl_str key_space(const struct key *key);
 struct fl_str key_name(const struct key *key);
+
+/* ---- failing.c ---- */
+void failing_tell(struct key *key, const struct fl_kind *kind, const struct fl_err *why);
+void failing_over(struct key *key);                /* all is as it is wanted */
+void failing_drop(struct key *key);                /* the same, and nobody is told */
 
 /* ---- write.c ---- */
 bool run_one_key(struct cap *cap);                 /* false: its queue is empty */

@@ -39,6 +39,7 @@ static void key_free(struct key *key)
 	(void)fl_hmap_del(&key->cap->keys, (struct fl_str){ key->text, key->len });
 	fl_timer_stop(key->cap->loop->io, &key->timer);
 	said_drop(key);
+	failing_drop(key);
 	fl_free(key->why);
 	fl_free(key->rest);
 	fl_free(key);
@@ -204,6 +205,7 @@ void key_hurry(struct key *key, uint64_t most)
 void key_forgive(struct key *key)
 {
 	key->failures = 0;
+	failing_over(key);
 	fl_free(key->why);
 	key->why = NULL;
 	fl_free(key->rest);

@@ -732,8 +732,10 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 		      "/" : "",
 		      FL_ARG(write->ref.name));
 	key_fail(slot->key, &err);
-	if (slot->digest && why->code != FL_E_NOMEM)
+	if (slot->digest && why->code != FL_E_NOMEM) {
 		key_rest(slot->key, slot->digest);
+		failing_tell(slot->key, write->ref.kind, &err);
+	}
 	if (slot->feed->source.sink->retry_last)
 		key_hurry(slot->key, slot->feed->source.sink->retry_last);
 	end_slot(slot);

@@ -481,6 +481,85 @@ static bool comes_to(struct fixture *f, struct script *script, const char *words
 	return false;
 }
 
+/* ---- what the API server refuses, of one that goes on ---- */
+
+#define FORBIDDEN 403, "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"no\",\"code\":403}"
+
+static const struct exchange unread[] = {
+	{ WATCH_OF("red"), 200, MAP_NAMED("r") END_OF_LIST, .stay = true },
+	{ WATCH_OF("blue"), FORBIDDEN, .always = true },
+	{ 0 },
+};
+static const struct exchange unwritten[] = {
+	{ WATCH_OF("red"), 200, MAP_NAMED("r") END_OF_LIST, .stay = true },
+	{ WATCH_OF("blue"), 200, END_OF_LIST, .stay = true },
+	{ "/api/v1/namespaces/ns/configmaps/r*", FORBIDDEN, .always = true },
+	{ 0 },
+};
+
+static const struct fl_owner map_owner = {
+	.manager = "maps", .kind = &fl_config_map_kind, .paths = (const char *const[]){ "data[text]", NULL },
+};
+
+static bool gather_all(struct fl_view *view, struct fl_ref key, void *facts)
+{
+	(void)view;
+	(void)key;
+	(void)facts;
+	return true;
+}
+
+static void plan_map(const void *facts, struct fl_plan *plan)
+{
+	struct fl_ref ref = { &fl_config_map_kind, FL_S("ns"), FL_S("r"), FL_S("") };
+	struct fl_pair text = { FL_S("text"), FL_S("x") };
+	struct fl_config_map map = { 0 };
+
+	(void)facts;
+	FL_SET(&map, data, ((struct fl_map){ &text, 1 }));
+	fl_want(plan, &map_owner, ref, &map);
+}
+
+static const struct fl_capability writes_map = {
+	.name = "writer", .watches = maps_watches, .once = true, .facts_size = 1, .gather = gather_all,
+	.owners = (const struct fl_owner *const[]){ &map_owner, NULL }, .plan = plan_map,
+};
+static const struct fl_role goes_on = {
+	.name = "demo", .reports = "test.fairlead.dev/demo", .kinds = two_rows, .alone = true,
+	.capabilities = (const struct fl_capability *const[]){ &maps, NULL },
+};
+static const struct fl_role writer = {
+	.name = "demo", .reports = "test.fairlead.dev/demo", .kinds = two_rows,
+	.capabilities = (const struct fl_capability *const[]){ &writes_map, NULL },
+};
+
+static const struct {
+	const char *says;
+	const struct fl_role *role;
+	const struct exchange *script;
+	const char *words;
+} refusals[] = {
+	{ "a kind that may not be read", &goes_on, unread,
+	  "the API server refuses to read configmaps (blue): check the token and the permissions of this account: no"
+	  "ready" },
+	{ "a write", &writer, unwritten,
+	  "the API server refuses to write configmaps for writer (denied; 1 in all): check the token and the "
+	  "permissions of this account; see the logready" },
+};
+
+/* Real sockets and real time. */
+TEST_ONCE(what_the_api_server_refuses_is_told_by_one_that_is_ready)
+{
+	EACH_ROW (row, refusals) {
+		FL_AUTO(fixture) struct fixture f = { 0 };
+		FL_AUTO(script) struct script script = { 0 };
+
+		OK(script_open(&script, row->script));
+		OK_ERR(begin_on(&f, &script, row->role), &f.err);
+		CHECK(comes_to(&f, &script, row->words, "r"));
+	}
+}
+
 /* Real sockets and real time. */
 TEST_ONCE(a_kind_in_two_rows_has_two_watches_and_one_cache)
 {

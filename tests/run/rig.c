@@ -104,6 +104,22 @@ static bool may_write(void *self)
 	return ((struct rig *)self)->may_write;
 }
 
+static void log_line(void *self, const char *line, size_t len)
+{
+	fl_buf_str(&((struct rig *)self)->lines, (struct fl_str){ line, (uint32_t)len });
+}
+
+static uint64_t log_now(void *self)
+{
+	return fl_clock(((struct rig *)self)->io);
+}
+
+static int64_t log_wall(void *self)
+{
+	(void)self;
+	return 0;
+}
+
 /* ---- the rig ---- */
 
 int rig_init(struct rig *rig, const struct fl_capability *const *capabilities, bool standby)
@@ -122,6 +138,9 @@ int rig_init(struct rig *rig, const struct fl_capability *const *capabilities, b
 	if (!rig->io || !rig->metrics)
 		return -FL_E_NOMEM;
 	options.metrics = rig->metrics;
+	fl_log_init(&rig->log, &(struct fl_log_to){ log_line, log_now, log_wall, rig }, NULL);
+	rig->lines = FL_BUF(64 * FL_KIB);
+	options.log = &rig->log;
 	rig->loop = fl_loop_new(rig->io, &options, &err);
 	if (!rig->loop || fl_loop_source(rig->loop, &source, &err) < 0)
 		return -(int)err.code;
@@ -141,6 +160,7 @@ void rig_free(struct rig *rig)
 		fl_cache_free(&rig->truth);
 	fl_interns_free(&rig->interns);
 	fl_buf_free(&rig->events);
+	fl_buf_free(&rig->lines);
 }
 
 static int keep(struct rig *rig, struct fl_demo *rocket, struct fl_arena *arena)

@@ -14,6 +14,7 @@
  */
 #pragma once
 #include "api/demo.h"
+#include "base/log.h"
 #include "run/loop.h"
 #include "test.h"
 
@@ -38,6 +39,8 @@ struct rig {
 	void (*webhook)(struct fl_demo *rocket);
 	bool may_write;
 	struct fl_buf events;                      /* a line each */
+	struct fl_log log;
+	struct fl_buf lines;                       /* that were logged */
 	uint64_t plans;                            /* count them in your plan, if you like */
 };
 
