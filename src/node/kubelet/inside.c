@@ -43,6 +43,8 @@ static int put(struct fl_feed *feed, struct fl_arena *arena, const struct fl_ins
 	return name.p ? fl_feed_put(feed, &inside, NULL) : -FL_E_NOMEM;
 }
 
+static const char no_openat2[] = "update the kernel to Linux 5.6 or later, until then no lost device is found: ";
+
 /* What has not been told for want of memory is told by the next look: what is gone must not be gone for that. */
 static void tell(struct fl_inside_feeder *feeder, const struct fl_inside_scan *scan, struct fl_op *op)
 {
@@ -69,8 +71,7 @@ static void tell(struct fl_inside_feeder *feeder, const struct fl_inside_scan *s
 		fl_feed_synced(feed);
 	if (scan->unopened)
 		fl_op_fail_sys(op, scan->unopened, "%sopen /dev of a container",
-			       scan->unopened == ENOSYS ? "update the kernel to Linux 5.6 or later (openat2), until then "
-							  "no lost device is found: " : "");
+			       scan->unopened == ENOSYS ? no_openat2 : "");
 	else
 		fl_op_end(op, 0);
 }
