@@ -1,7 +1,7 @@
-/* cache.h - all objects of one kind, packed, found by name or by what they have in common.
+/* cache.h - all objects of one kind, packed, found by name or by an index.
  *
- * An object is one block: its packed form and its links in the indexes. Whoever reads unpacks into an arena of his own.
- * What the API server tells and what a node sees come in by the same two calls; a cache does not know who feeds it.
+ * An object is one block: its packed form and its links in the indexes. A reader unpacks it into its own arena. Objects
+ * from the API server and from a node come in by the same two calls; a cache does not know its feeders.
  *
  *     static const struct fl_index pods_by[] = { { "node", pod_node }, { 0 } };
  *     fl_cache_init(&pods, &fl_pod_kind, pods_by, &interns, seed);
@@ -16,14 +16,14 @@
 #include "json/bind_pack.h"
 
 #define FL_INDEXES 6   /* of one kind: each object has a place in every one */
-#define FL_SOURCES 4            /* of one kind: those who tell of its objects, each of some */
+#define FL_SOURCES 4            /* of one kind: each reports some of its objects */
 
-/* ---- indexes: finding, counting and summing up objects by what they have in common ---- */
+/* ---- indexes: finding, counting and summing up objects by a common value ---- */
 
 struct fl_under;
 
-/* One way of finding objects together. `of` says with FL_UNDER under which values an object stands: none, one or
- * several. A value has the same number of parts throughout an index.
+/* An index. `of` enters an object with FL_UNDER under its values: none, one or several. All values of an index have the
+ * same number of parts.
  *
  *     static void card_pool(const void *object, struct fl_under *under)
  *     {
@@ -42,8 +42,8 @@ struct fl_index {
  * { "controller", fl_by_controller }. */
 void fl_by_controller(const void *object, struct fl_under *under);
 
-/* Under this value, of one part or several; not where all parts are absent (.p NULL). Said twice, it stands there
- * once. */
+/* Enters the object under this value, of one part or several; not if all parts are absent (.p NULL). A repeated value
+ * counts once. */
 #define FL_UNDER(under, ...) FL_UNDER_FOR(under, 0, __VA_ARGS__)
 /* Like FL_UNDER, with an amount for the value's sum. Amounts that one object gives for one value are added, within 32
  * bits. */

@@ -1,18 +1,18 @@
-/* records.h - objects that outlive the process: a kind kept in the journal, as feeder and sink in one.
+/* records.h - objects that outlive the process: feeder and sink of a kind that is stored in the journal.
  *
  *     static struct fl_records *records;
  *     fl_loop_source(loop, &(struct fl_source){ &fl_health_kind, by, &fl_records_sink, &records }, err);
  *     records = fl_records_new(io, loop, &(struct fl_records_options){ .journal = journal,
  *                                                                      .kind = &fl_health_kind }, err);
  *
- * What the journal holds of the kind is fed at the start; each write is on the disk before it is done, unless what is
- * wanted counts in any case (`anyway`): then a disk that refuses holds nothing up, and gets what it lacks when it can.
- * An object is kept as JSON by its table, under "<kind>/<namespace>/<name>"; the record's number of its kind is that of
+ * At startup the stored objects of the kind are fed. A write completes when it is on the disk. With `anyway`, it
+ * completes at once: a failing disk delays nothing, and the missing records are written when the disk works again. An
+ * object is stored as JSON by its table, under "<kind>/<namespace>/<name>"; the record's kind number is the version of
  * this format.
  *
- * One that cannot be read any more (damaged, of another version, over a bound of its table) is not fed: it is set aside
- * under "aside/<kind>/<namespace>/<name>", where it stays as it was until it is replaced by another of its name, and
- * told. Only the first FL_RECORDS_ASIDE_MAX of a kind are kept so; others are told and removed.
+ * An unreadable record (damaged, of another version, over a bound of its table) is not fed. It is reported and set
+ * aside under "aside/<kind>/<namespace>/<name>", unchanged until another one of its name replaces it. Only the first
+ * FL_RECORDS_ASIDE_MAX of a kind are kept; others are reported and removed.
  */
 #pragma once
 #include "io/journal.h"
@@ -27,10 +27,10 @@ struct fl_records_options {
 	struct fl_journal *journal;   /* borrowed; several kinds may share one */
 	const struct fl_kind *kind;
 	struct fl_log *log;           /* NULL: silent */
-	bool anyway;                  /* what a disk refuses is so all the same: bad news must not wait for it */
+	bool anyway;                  /* writes complete even if the disk fails: a fault must not wait for the disk */
 };
 
-/* Make it before the loop turns and free it before loop and journal. */
+/* Make it before the loop's first iteration, and free it before loop and journal. */
 struct fl_records *fl_records_new(struct fl_io *io, struct fl_loop *loop, const struct fl_records_options *options,
 				  struct fl_err *err) FL_MUSTUSE;
 struct fl_records *fl_records_free(struct fl_records *records);    /* NULL-safe, returns NULL */
@@ -38,9 +38,9 @@ FL_DEFINE_AUTO(fl_records, struct fl_records *, fl_records_free);
 
 extern const struct fl_sink fl_records_sink;       /* its self is a struct fl_records **, see above */
 
-/* How many could not be read at the start; of the first one, which and why (*ret, untouched when there is none). For a
- * condition. */
+/* The number of records that were unreadable at startup; *ret: name and cause of the first one, unchanged if there is
+ * none. For a condition. */
 uint32_t fl_records_unread(const struct fl_records *records, struct fl_err *ret);
 
-/* Does the disk lack what counts? Why, then (*ret); what it was last known to refuse for. Only with `anyway`. */
+/* Whether completed writes are missing on the disk; *ret: the last known cause. Only with `anyway`. */
 bool fl_records_behind(const struct fl_records *records, struct fl_err *ret);

@@ -1,4 +1,4 @@
-/* view.h - a read-only look at the caches, for gather, keys and answers; and what a change makes dirty.
+/* view.h - a read-only view of the caches, for gather, keys and answers; and the keys that a change makes dirty.
  *
  *     bool gather(struct fl_view *view, struct fl_ref key, void *facts)
  *     {
@@ -8,9 +8,9 @@
  *             while ((pod = fl_each_next(&each))) ...
  *     }
  *
- * Objects come unpacked, in the view's arena; they and their texts live until the capability has planned. Own writes
- * that are still on their way are laid over what was told. A failure (memory) looks like absence and is remembered:
- * what was gathered is thrown away, and the key comes again.
+ * Objects come unpacked, in the view's arena; they and their texts live until the capability has planned. Own writes in
+ * flight overlay the reported state. A failed allocation looks like absence and sets `failed`: the loop drops what was
+ * gathered and repeats the key.
  */
 #pragma once
 #include "run/cache.h"
@@ -20,7 +20,7 @@ struct fl_loop;
 struct fl_owner;
 struct fl_want;
 
-/* What was looked at; for tests, and for people who ask what a decision rests on. */
+/* One read of a view; for tests, and to explain what a decision depends on. */
 struct fl_read {
 	enum { FL_READ_GET, FL_READ_BY, FL_READ_COUNT, FL_READ_SUM, FL_READ_ALL } how;
 	const struct fl_kind *kind;
@@ -36,10 +36,10 @@ struct fl_view {
 	uint64_t now;                  /* monotonic ns: a fact, and what fl_want_at counts in */
 	int64_t wall;                  /* microseconds since 1970 */
 	bool failed;
-	void (*read)(void *arg, const struct fl_read *read);   /* NULL: nobody asks */
+	void (*read)(void *arg, const struct fl_read *read);   /* called for each read; may be NULL */
 	void *read_arg;
-	bool steady;                   /* the loop's: the caches stand still as long as it is used */
-	struct fl_feed *seen_in;       /* the loop's, when steady: what was got last, and what it unpacked to */
+	bool steady;                   /* the loop's: the caches do not change while the view is used */
+	struct fl_feed *seen_in;       /* the loop's, when steady: the last object read, and its unpacked form */
 	const struct fl_entry *seen;
 	void *seen_object;
 };
@@ -47,17 +47,17 @@ struct fl_view {
 /* The object, a root struct of the kind; NULL: there is none. */
 const void *fl_view_get(struct fl_view *view, const struct fl_kind *kind, struct fl_str space, struct fl_str name);
 
-/* Does the server not have the kind at all? Only of a kind that the capability watches as optional. */
+/* Whether the server does not have the kind. Only for a kind that the capability watches as optional. */
 bool fl_view_absent(struct fl_view *view, const struct fl_kind *kind);
 
-/* Does the server not have what the source of that name (fl_loop_feed_add) tells of? Likewise. */
+/* Whether the server does not have the kind of the source of that name (fl_loop_feed_add). Likewise. */
 bool fl_view_lacks(struct fl_view *view, const struct fl_kind *kind, const char *name);
 
-/* Has nobody told of the kind yet, who is about to (fl_feed_awaited)? Likewise. */
+/* Whether a feeder is about to report the kind and has not yet (fl_feed_awaited). Likewise. */
 bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind);
 
-/* Several: all, or those under a value of an index of the kind's source. In no order that means anything, but the same
- * history gives the same order. Indexes are those of struct fl_source. */
+/* Several objects: all, or those under a value of an index of the kind's source (struct fl_source). The order has no
+ * meaning, but the same history gives the same order. */
 struct fl_each {
 	struct fl_view *view;
 	struct fl_cache *cache;
@@ -68,15 +68,15 @@ struct fl_each {
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind);
 struct fl_each fl_view_by(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
 
-/* Those whose controller has this uid, of a kind whose source has the index fl_by_controller. */
+/* Objects whose controller has this uid, of a kind whose source has the index fl_by_controller. */
 struct fl_each fl_view_children(struct fl_view *view, const struct fl_kind *kind, struct fl_str parent_uid);
 
-/* How many there are under a value, and the sum of what they count for there (FL_UNDER_FOR): looked up, however many
- * there are. A plan that asks for these need not look at the objects. */
+/* The number of objects under a value, and the sum of their amounts there (FL_UNDER_FOR): looked up in O(1), without
+ * reading the objects. */
 uint32_t fl_view_count(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
 int64_t fl_view_sum(struct fl_view *view, const struct fl_kind *kind, const char *index, struct fl_str value);
 
-/* A value of several parts, as the index says them: fl_view_count(view, &kind, "pool", FL_VALUE(view, space, name)). */
+/* A value of several parts, as in the index: fl_view_count(view, &kind, "pool", FL_VALUE(view, space, name)). */
 #define FL_VALUE(view, ...) \
 	fl_view_value((view), (const struct fl_str[]){ __VA_ARGS__ }, FL_LEN(((const struct fl_str[]){ __VA_ARGS__ })))
 struct fl_str fl_view_value(struct fl_view *view, const struct fl_str *parts, uint32_t len);
@@ -84,38 +84,38 @@ struct fl_str fl_view_value(struct fl_view *view, const struct fl_str *parts, ui
 /* The next object, unpacked; NULL at the end. */
 const void *fl_each_next(struct fl_each *each);
 
-/* All that are left as one array of root structs, sorted by namespace and name, for plans that weigh them against each
- * other: how many, and *ret in the view's arena. None, and NULL, also when memory was refused. */
+/* The remaining objects as one array of root structs, sorted by namespace and name, for plans that compare them.
+ * Returns their number; *ret is in the view's arena. 0 and NULL also after a failed allocation. */
 uint32_t fl_each_array(struct fl_each *each, void **ret);
 
-/* Of all of a kind: each; so sorted, as an array; the first that comes, NULL: there is none. */
+/* All objects of a kind: one by one; as an array sorted like that; the first one, NULL: there is none. */
 #define fl_view_each(object_, view_, kind_) \
 	for (struct fl_each each_ = fl_view_all((view_), (kind_)); ((object_) = fl_each_next(&each_));)
 void *fl_view_array(struct fl_view *view, const struct fl_kind *kind, uint32_t *ret_len);
 const void *fl_view_first(struct fl_view *view, const struct fl_kind *kind);
 
-/* What an owner of ours wants of this object and somebody else takes away again and again, in words; .p NULL: nothing.
- * A fact from which a plan may make a condition. It is read with the object, so the keys of the object's kind must name
- * whoever asks; they are asked when it begins and when it ends. */
+/* A text about fields of this object that our owner writes and another writer keeps reverting; .p NULL: none. A fact
+ * from which a plan may make a condition. It is read with the object, so the keys of the object's kind must name the
+ * key that reads it; they run when the contest begins and when it ends. */
 struct fl_str fl_view_contested(struct fl_view *view, const struct fl_owner *owner, struct fl_str space,
 				struct fl_str name);
-/* The same of anything that can be wanted (plan.h): an item of a shared list, the absence of one, that of an object.
- * What, who, where, and of an item what makes it the one that it is, are looked at. */
+/* The same for any want (plan.h): an item of a shared list, the absence of one, that of an object. Compared are what is
+ * wanted, its owner, its object, and of an item its identity. */
 struct fl_str fl_view_contested_want(struct fl_view *view, const struct fl_want *want);
 
-/* Of a kind whose objects stay unpacked (struct fl_source): one, with .object NULL where there is none; or all, sorted
- * by namespace and name. Nothing is unpacked or sorted that was so already, so keys and facts of each of many objects
- * may ask for all pools. They live as long as what fl_view_get gives. */
+/* For a kind whose objects stay unpacked (struct fl_source): one, with .object NULL if there is none; or all, sorted by
+ * namespace and name. Nothing is unpacked or sorted twice, so keys and facts of each of many objects may read all
+ * pools. The results live as long as those of fl_view_get(). */
 struct fl_unpacked fl_view_unpacked(struct fl_view *view, const struct fl_kind *kind, struct fl_str space,
 				    struct fl_str name);
 uint32_t fl_view_all_unpacked(struct fl_view *view, const struct fl_kind *kind, const struct fl_unpacked **ret);
 
-/* Of a child that is wanted: what bears its name and is not the parent's, as "Market fair"; .p NULL: nothing. A fact
- * from which a plan may make a condition. The loop plans the key again when that one changes. */
+/* For a wanted child: the object that has its name and is not the parent's, as "Market fair"; .p NULL: none. A fact
+ * from which a plan may make a condition. The loop plans the key again when that object changes. */
 struct fl_str fl_view_taken(struct fl_view *view, const struct fl_children *children, struct fl_str parent_uid,
 			    struct fl_str space, struct fl_str name);
 
-/* Room in the view's arena, zeroed; NULL: refused, and remembered. */
+/* Zeroed memory in the view's arena; NULL: the allocation failed, and the view is marked as failed. */
 void *fl_view_alloc(struct fl_view *view, size_t count, size_t size) FL_MUSTUSE;
 
 /* ---- keys ---- */
@@ -126,19 +126,19 @@ struct fl_dirty {
 	void (*each)(struct fl_dirty *dirty, const struct fl_kind *kind);
 };
 
-/* This key is to be planned again. Any text may be a key; mostly it is an object's name. */
+/* Marks a key to be planned again. Any text may be a key; mostly it is an object's name. */
 static inline void fl_dirty_key(struct fl_dirty *dirty, struct fl_str space, struct fl_str name)
 {
 	dirty->key(dirty, space, name);
 }
 
-/* The key that is named as the controller of a child, if that is of this kind: what makes a parent's key dirty when its
- * children change. `space` is the child's. */
+/* Marks the controller of a child, if it is of this kind: so a change of children makes the parent's key dirty. `space`
+ * is the child's. */
 void fl_dirty_controller(struct fl_dirty *dirty, const struct fl_kind *parent, struct fl_str space,
 			 const struct fl_owner_ref_list *refs);
 
 /* As if each object of this kind, which the capability watches, had changed: for what all of them depend on. Spread
- * over as many turns as it takes. */
+ * over as many iterations as needed. */
 static inline void fl_dirty_each(struct fl_dirty *dirty, const struct fl_kind *kind)
 {
 	dirty->each(dirty, kind);
