@@ -104,6 +104,20 @@ static bool ended(struct fl_running *run)
 	return fl_agent_end(&((struct running *)run->role->self)->agent);
 }
 
+/* By the watch of our Node. A server that refuses it is there. */
+static enum fl_holders_api api(void *run_)
+{
+	const struct fl_running *run = run_;
+	struct fl_watch_info info;
+
+	if (!run->watches.len)
+		return FL_HOLDERS_API_STARTING;
+	info = fl_watch_info(run->watches.at[0]);
+	if (info.state == FL_WATCH_BROKEN)
+		return info.err && info.err->code == FL_E_DENIED ? FL_HOLDERS_API_THERE : FL_HOLDERS_API_AWAY;
+	return info.state == FL_WATCH_STARTING ? FL_HOLDERS_API_STARTING : FL_HOLDERS_API_THERE;
+}
+
 /* ---- from flags to options ---- */
 
 static int join(char *ret, size_t size, const char *dir, const char *name, struct fl_err *err)
@@ -221,6 +235,8 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	agent.event = tell;
 	agent.event_arg = run;
 	agent.kube = run->kube;
+	agent.api = run->kube ? api : NULL;
+	agent.api_arg = run;
 	r = fl_agent_sources(&running->agent, io, run->loop, &agent, err);
 	if (r == 0)
 		r = fl_role_start(run, err);

@@ -380,7 +380,7 @@ static int start_holders(struct fl_agent *agent, struct fl_err *err)
 {
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_holders_options holders = { options->pods_dir, options->log, options->metrics, looked_who_holds,
-					      agent, options->plugins_dir };
+					      agent, options->plugins_dir, options->api, options->api_arg };
 	struct fl_pod_events_options news = { .log = options->log, .tell = options->event, .arg = options->event_arg };
 
 	agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);

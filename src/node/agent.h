@@ -43,6 +43,8 @@ struct fl_agent_options {
 	void (*event)(void *arg, const struct fl_told_event *event);
 	void *event_arg;
 	struct fl_kube *kube;                  /* borrowed; NULL: there is no API server */
+	enum fl_holders_api (*api)(void *arg); /* is it there now? NULL with `kube` */
+	void *api_arg;
 	struct fl_inside_options inside;       /* the log is taken from below */
 	const char *control;                   /* the operator's control socket (node/pausing.h); "": none */
 	struct fl_log *log;

@@ -27,6 +27,7 @@ struct world {
 	struct fl_pod_events *news;
 	struct fl_buf told;        /* "space/pod reason " */
 	struct kubelet kubelet;
+	enum fl_holders_api api;   /* is the API server there? From the start on it is */
 	struct fl_buf text;
 	struct fl_err err;
 };
@@ -156,10 +157,15 @@ static void looked(void *w_)
 		fl_pod_events_looked(w->news);
 }
 
+static enum fl_holders_api api(void *w)
+{
+	return ((struct world *)w)->api;
+}
+
 static int world_start(struct world *w)
 {
 	const struct fl_holders_options options = { .dir = "/pods", .looked = looked, .arg = w,
-						    .plugins_dir = "/plugins" };
+						    .plugins_dir = "/plugins", .api = api, .api_arg = w };
 	static const struct fl_kind *const kinds[] = { &fl_holder_kind, &fl_active_kind, &fl_card_kind,
 						       &fl_health_kind, &fl_settings_kind, &fl_booking_kind,
 						       &fl_memo_kind };
@@ -292,6 +298,39 @@ TEST_ONCE(who_has_ended_is_known_although_the_clock_was_set_back)
 	w.kubelet.entries = NULL;
 	pass(&w, FL_HOLDERS_GRACE - 3 * FL_NS_PER_S);
 	CHECK_STR(known(&w), KNOWN_A);
+	CHECK(comes(&w, "", FL_HOLDERS_EVERY + 5 * FL_NS_PER_S));
+}
+
+TEST_ONCE(a_kubelet_that_starts_without_the_api_server_is_believed_a_minute_after_it_is_back)
+{
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, 2 * FL_HOLDERS_GRACE);
+	w.api = FL_HOLDERS_API_AWAY;
+	pass(&w, 2 * FL_HOLDERS_EVERY);
+	CHECK_STR(known(&w), KNOWN_A);
+	kubelet_stop(&w);
+	w.kubelet.entries = NULL;
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, 600 * FL_NS_PER_S);
+	CHECK_STR(known(&w), KNOWN_A);
+	w.api = FL_HOLDERS_API_THERE;
+	pass(&w, FL_HOLDERS_API_GRACE - 5 * FL_NS_PER_S);
+	CHECK_STR(known(&w), KNOWN_A);
+	CHECK(comes(&w, "", 10 * FL_NS_PER_S));
+}
+
+TEST_ONCE(a_kubelet_that_knew_its_pods_is_believed_while_the_api_server_is_away)
+{
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	pass(&w, 2 * FL_HOLDERS_GRACE);
+	w.api = FL_HOLDERS_API_AWAY;
+	w.kubelet.entries = NULL;
 	CHECK(comes(&w, "", FL_HOLDERS_EVERY + 5 * FL_NS_PER_S));
 }
 

@@ -42,6 +42,8 @@ struct fl_holders {
 	uint64_t made;                    /* when the socket was made, by the wall's clock; 0: it is not there */
 	uint64_t known_made;              /* the same of the kubelet that answered last ... */
 	uint64_t since;                   /* ... and when it answered first */
+	uint64_t believed_made;           /* ... of the last one that knew all of its Pods */
+	uint64_t api_away_at;             /* when the API server was seen to be away last; 0: never */
 	uint64_t asked_at, as_of;         /* the look that is under way; the one that is known */
 	uint64_t delay;                   /* after the last failure; 0: none since it went well */
 	uint64_t seed[2], chances;
@@ -77,14 +79,42 @@ static uint64_t jitter(struct fl_holders *holders, uint64_t delay)
 	return fl_spread(delay, fl_siphash13(holders->seed, &chance, sizeof chance));
 }
 
-/* Until the kubelet may be believed when it does not tell of somebody; 0: it may. */
-static uint64_t grace_left(const struct fl_holders *holders)
+/* Until a kubelet of this age knows its Pods; 0: it does. */
+static uint64_t young_for(const struct fl_holders *holders)
 {
 	int64_t age = fl_wall(holders->io) - (int64_t)holders->made;
 
 	if (age < 0)
 		age = (int64_t)(fl_now(holders->io) - holders->since);   /* the wall's clock was set back */
 	return (uint64_t)age < FL_HOLDERS_GRACE ? FL_HOLDERS_GRACE - (uint64_t)age : 0;
+}
+
+/* Until the API server has told a kubelet that asks it; 0: it has. */
+static uint64_t untold_for(struct fl_holders *holders)
+{
+	uint64_t now = fl_now(holders->io), until;
+
+	switch (holders->options.api ? holders->options.api(holders->options.api_arg) : FL_HOLDERS_API_THERE) {
+	case FL_HOLDERS_API_STARTING:
+		return FL_HOLDERS_API_SOON;
+	case FL_HOLDERS_API_AWAY:
+		holders->api_away_at = now;
+		return FL_HOLDERS_API_GRACE;
+	case FL_HOLDERS_API_THERE:
+		break;
+	}
+	until = holders->api_away_at ? holders->api_away_at + FL_HOLDERS_API_GRACE : 0;
+	return now < until ? until - now : 0;
+}
+
+/* Until the kubelet may be believed when it does not tell of somebody; 0: it may. */
+static uint64_t grace_left(struct fl_holders *holders)
+{
+	uint64_t young = young_for(holders), untold = untold_for(holders);
+
+	if (holders->told_all && holders->believed_made == holders->made)
+		return 0;
+	return young > untold ? young : untold;
 }
 
 static void count(const struct fl_holders *holders, const char *outcome)
@@ -292,6 +322,8 @@ static void told(struct fl_holders *holders)
 		fl_feed_synced(holders->feed);
 	holders->synced |= !grace;
 	holders->told_all |= !grace;
+	if (!grace)
+		holders->believed_made = holders->made;
 	count(holders, "told");
 	holders->why = (struct fl_err){ .code = FL_OK };
 	holders->delay = 0;

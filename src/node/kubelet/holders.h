@@ -12,6 +12,10 @@
  * a kubelet with a checkpoint knows nothing of those whom another plugin has served: the full state waits for a kubelet
  * that knows all of its Pods, up to FL_GPU_HOLDERS_PATIENCE.
  *
+ * A kubelet that starts while the API server is away knows its static Pods only, however old it grows: its API Pods
+ * come FL_HOLDERS_API_GRACE after the server's return at the latest. One that knew all of its Pods once is believed
+ * from then on.
+ *
  * The same resource in several entries (one a NUMA node) is one Holder, no device twice. Claims are ignored: they
  * belong to no device plugin.
  */
@@ -24,10 +28,15 @@
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it finds Pods that ran before it started */
+/* A kubelet asks a server that was away again with a delay of 30 s at most, and as much again by chance (client-go). */
+#define FL_HOLDERS_API_GRACE (60 * FL_NS_PER_S)
+#define FL_HOLDERS_API_SOON (500 * FL_NS_PER_MS)     /* whether the API server is there is found out at our start */
 #define FL_HOLDERS_TIMEOUT (10 * FL_NS_PER_S)        /* of one List, of thousands of containers */
 
 struct fl_holders;
 struct fl_log;
+
+enum fl_holders_api { FL_HOLDERS_API_THERE, FL_HOLDERS_API_STARTING /* not known yet */, FL_HOLDERS_API_AWAY };
 
 struct fl_holders_options {
 	const char *dir;              /* of the kubelet's socket, borrowed; NULL: /var/lib/kubelet/pod-resources */
@@ -36,6 +45,8 @@ struct fl_holders_options {
 	void (*looked)(void *arg);    /* called when the cache has the kubelet's answer; may be NULL */
 	void *arg;
 	const char *plugins_dir;      /* of the kubelet's checkpoint of devices, borrowed; NULL: it is not looked for */
+	enum fl_holders_api (*api)(void *arg);   /* is the API server there? NULL: we have none */
+	void *api_arg;
 };
 
 /* The loop must have sources for fl_holder_kind and fl_active_kind: one answer feeds both. */
