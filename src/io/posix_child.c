@@ -169,13 +169,18 @@ static size_t text_size(const char *text)
 	return text ? strlen(text) + 1 : 0;
 }
 
-static size_t list_size(const char *const *list)
-{
-	size_t size = 0;
+struct room {
+	size_t pointers, texts;          /* bytes */
+};
 
-	for (; list && *list; list++)
-		size += sizeof *list + text_size(*list);
-	return list ? size + sizeof *list : 0;
+static void add_list(struct room *room, const char *const *list)
+{
+	for (size_t i = 0; list; i++) {
+		room->pointers += sizeof *list;
+		room->texts += text_size(list[i]);
+		if (!list[i])
+			break;
+	}
 }
 
 static const char *copy_text(char **texts, const char *text)
@@ -199,34 +204,26 @@ static const char *const *copy_list(const char ***pointers, char **texts, const 
 	return copy;
 }
 
-static size_t pointers_size(const char *const *list)
-{
-	size_t len = 0;
-
-	while (list && list[len])
-		len++;
-	return list ? (len + 1) * sizeof *list : 0;
-}
-
 /* A mapping of its own: that of a child which hangs is left behind. */
 static struct fl_posix_launch *launch_new(const struct fl_spawn *how)
 {
-	size_t pointers_len = pointers_size(how->argv) + pointers_size(how->env);
-	size_t fds_len = how->fd_count * sizeof *how->fds;
-	size_t size = sizeof(struct fl_posix_launch) + fds_len + list_size(how->argv) + list_size(how->env) +
-		      text_size(how->path) + text_size(how->dir);
-	struct fl_posix_launch *launch =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct room room = { .texts = text_size(how->path) + text_size(how->dir) };
+	size_t fds_len = how->fd_count * sizeof *how->fds, size;
+	struct fl_posix_launch *launch;
 	const char **pointers;
 	char *texts;
 
+	add_list(&room, how->argv);
+	add_list(&room, how->env);
+	size = sizeof *launch + room.pointers + fds_len + room.texts;
+	launch = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (launch == MAP_FAILED)
 		return NULL;
 	launch->size = size;
 	pointers = launch->pointers;
-	texts = (char *)pointers + pointers_len + fds_len;
+	texts = (char *)pointers + room.pointers + fds_len;
 	launch->how = *how;
-	launch->how.fds = fds_len ? memcpy((char *)pointers + pointers_len, how->fds, fds_len) : NULL;
+	launch->how.fds = fds_len ? memcpy((char *)pointers + room.pointers, how->fds, fds_len) : NULL;
 	launch->how.path = copy_text(&texts, how->path);
 	launch->how.dir = copy_text(&texts, how->dir);
 	launch->how.argv = copy_list(&pointers, &texts, how->argv);
