@@ -5,6 +5,8 @@
 #include "test_io.h"
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -290,11 +292,37 @@ static int hanging_program(const char *path)
 	return fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? fd : -1;
 }
 
+/* Children before their exec see what we map now, unless they have a copy of our memory. -1: it cannot be told here. */
+static int children_that_share(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	FILE *children = fopen("/proc/thread-self/children", "re");
+	char start[32], path[64], line[512];
+	int pid, count = children ? 0 : -1;
+
+	(void)snprintf(start, sizeof start, "%lx-", (unsigned long)(uintptr_t)page);
+	while (children && fscanf(children, "%d", &pid) == 1) {
+		FILE *maps;
+
+		(void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
+		maps = fopen(path, "re");
+		while (maps && fgets(line, sizeof line, maps))
+			count += strncmp(line, start, strlen(start)) == 0;
+		if (maps)
+			(void)fclose(maps);
+	}
+	if (children)
+		(void)fclose(children);
+	(void)munmap(page, 4096);
+	return count;
+}
+
+/* The first one may share our memory: what it needs of that is kept until its exec. Later ones must not need it. */
 TEST_ONCE(an_exec_that_hangs_holds_up_nobody)
 {
 	FL_AUTO(fl_io) struct fl_io *io = test_io();
-	FL_AUTO(child) struct fl_child *hanging = NULL, *other = NULL;
-	struct fl_child_start first = { .op.done = test_op_done };
+	FL_AUTO(child) struct fl_child *hanging = NULL, *too = NULL, *other = NULL;
+	struct fl_child_start first = { .op.done = test_op_done }, second = { .op.done = test_op_done };
 	struct fl_exit end;
 	const char *path = test_path(test_dir(), "hanging");
 	int lease = hanging_program(path);
@@ -302,19 +330,85 @@ TEST_ONCE(an_exec_that_hangs_holds_up_nobody)
 	GOT(io);
 	CHECK(lease >= 0);
 	fl_child_start(io, &first, &(struct fl_spawn){ .path = path, .argv = (const char *const[]){ path, NULL } });
+	fl_child_start(io, &second, &(struct fl_spawn){ .path = path, .argv = (const char *const[]){ path, NULL } });
 	for (int i = 0; i < 3; i++) {
 		OK(start(io, &(struct fl_spawn){ .path = "/bin/sh", .argv = SH("exit 7") }, &other, NULL));
 		OK(wait_for(io, other, &end));
 		CHECK_INT(end.code, 7);
 		other = fl_child_free(other);
 	}
-	CHECK(fl_op_busy(&first.op));
+	CHECK(fl_op_busy(&first.op) && fl_op_busy(&second.op));
+	CHECK(children_that_share() <= 1);
 	CHECK(fcntl(lease, F_SETLEASE, F_UNLCK) == 0);
 	OK(test_op(io, &first.op));
+	OK(test_op(io, &second.op));
 	hanging = first.child;
+	too = second.child;
 	OK(wait_for(io, hanging, &end));
 	CHECK_INT(end.code, 3);
+	OK(wait_for(io, too, &end));
+	CHECK_INT(end.code, 3);
 	(void)close(lease);
+}
+
+/* ---- no memory for a copy of what a child needs ---- */
+
+enum { TEXTS = 128 };
+
+/* Of a MiB each; texts of that size cost the test nothing, as they are one and the same. */
+static const char **long_list(const char *text)
+{
+	static const char *list[TEXTS + 1];
+
+	for (int i = 0; i < TEXTS; i++)
+		list[i] = text;
+	return list;
+}
+
+/* What is mapped from now on may have so much together. */
+static bool limit_memory(size_t more, struct rlimit *ret_before)
+{
+	FILE *statm = fopen("/proc/self/statm", "re");
+	struct rlimit limit;
+	unsigned long pages = 0;
+	bool known = statm && fscanf(statm, "%lu", &pages) == 1 && getrlimit(RLIMIT_AS, ret_before) == 0;
+
+	if (statm)
+		(void)fclose(statm);
+	limit = *ret_before;
+	limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + more;
+	return known && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+TEST_ONCE(a_child_without_memory_for_its_arguments_or_environment_is_refused)
+{
+	FL_AUTO(fl_io) struct fl_io *io = test_io();
+	FL_AUTO(child) struct fl_child *child = NULL;
+	FL_AUTO(fl_mem) char *text = fl_zalloc(FL_MIB);
+	struct rlimit before;
+	struct fl_exit end;
+
+	GOT(io);
+	GOT(text);
+	memset(text, 'x', FL_MIB - 1);
+	for (int env = 0; env < 2; env++) {
+		const char *const *list = long_list(text);
+		struct fl_spawn how = { .path = "/bin/sh", .argv = env ? SH("exit 7") : list,
+					.env = env ? list : NULL };
+		struct fl_err err = { 0 };
+		int r;
+
+		CHECK(limit_memory(TEXTS / 2 * FL_MIB, &before));
+		r = start(io, &how, &child, &err);
+		CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+		REFUSED(r, FL_E_NOMEM);
+		CHECK(!child);
+	}
+	OK(start(io, &(struct fl_spawn){ .path = "/bin/sh", .argv = SH("exit 7") }, &child, NULL));
+	OK(wait_for(io, child, &end));
+	CHECK_INT(end.code, 7);
+	child = fl_child_free(child);
+	CHECK_INT(test_io_open_fds(io), 0);
 }
 
 /* ---- signals ---- */
