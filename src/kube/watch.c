@@ -292,7 +292,9 @@ static void went_quiet(struct fl_timer *timer)
 
 static struct fl_str list_version(const struct fl_watch *watch)
 {
-	if (watch->newest)
+	const struct fl_watch_to *to = watch->options.to;
+
+	if (watch->newest || (to->ahead && to->ahead(watch->options.arg)))
 		return (struct fl_str){ 0 };
 	if (watch->seen_len)
 		return (struct fl_str){ watch->version, watch->seen_len };

@@ -10,8 +10,8 @@
  *
  * The snapshot comes as a stream of initial events if the server supports that (WatchList), else as a list. Lack of
  * support is assumed for FL_WATCH_NO_STREAM, and not on a new connection, which may be to another server. A list comes
- * from the server's cache, not older than the last reported version. The first list, and one after a version that no
- * server knows, is the newest state.
+ * from the server's cache, not older than the last reported version. The first list, one after a version that no
+ * server knows, and one for a consumer with writes that it was not told of yet, is the newest state.
  *
  * fl_watch_next() maps each outcome to the next step: pure, and a table in the tests.
  */
@@ -52,6 +52,9 @@ struct fl_watch_to {
 	/* True if the consumer has this object at this version: the object is then not decoded, and this call replaces
 	 * its put(). May be NULL. */
 	bool (*same)(void *to, struct fl_str space, struct fl_str name, struct fl_str uid, struct fl_str version);
+	/* Has the consumer answers to writes of its own of which it was not told yet? Then a list is the newest state:
+	 * an older one would take them back. May be NULL. */
+	bool (*ahead)(void *to);
 };
 
 enum fl_watch_state {

@@ -418,6 +418,11 @@ void fl_feed_asked(struct fl_feed *source)
 	source->asking = true;
 }
 
+bool fl_feed_ahead(const struct fl_feed *source)
+{
+	return source->first->overlays.len > 0;
+}
+
 void fl_feed_begin(struct fl_feed *source)
 {
 	if (!source->asking)

@@ -37,8 +37,13 @@ static bool feed_same(void *feed, struct fl_str space, struct fl_str name, struc
 	return fl_feed_same(feed, space, name, uid, version);
 }
 
+static bool feed_ahead(void *feed)
+{
+	return fl_feed_ahead(feed);
+}
+
 const struct fl_watch_to fl_feed_watch = {
-	feed_begin, feed_put, feed_gone, feed_synced, feed_absent, feed_asked, feed_same,
+	feed_begin, feed_put, feed_gone, feed_synced, feed_absent, feed_asked, feed_same, feed_ahead,
 };
 
 /* ---- sink ---- */

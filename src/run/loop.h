@@ -226,6 +226,9 @@ struct fl_feed *fl_loop_feed_add(struct fl_loop *loop, const struct fl_kind *kin
 /* A full state is asked for: it will tell of all that has been done by now. For who is told long after he asks; who
  * does not call it asks when he begins. */
 void fl_feed_asked(struct fl_feed *feed);
+/* Are there own writes of the kind of whose results no feeder has told yet? A full state that is asked for now and is
+ * older than their answers takes them back, and they are written again. */
+bool fl_feed_ahead(const struct fl_feed *feed);
 /* A full state comes; what is not put until it is over, this source has no more. May begin anew before it is over. */
 void fl_feed_begin(struct fl_feed *feed);
 /* Is the object shown just as it is at this version? Then it is as if it had been put, and nobody needs to read it: the

@@ -30,6 +30,7 @@ struct told {
 	char line[400];
 	int refuse;                /* so many puts are refused */
 	bool knows;                /* a at version 1; and asks are in the line, too */
+	bool ahead;                /* of what was told */
 };
 
 static void add(struct told *told, const char *what, struct fl_str name)
@@ -89,6 +90,11 @@ static bool on_same(void *to, struct fl_str space, struct fl_str name, struct fl
 	return true;
 }
 
+static bool on_ahead(void *to)
+{
+	return ((const struct told *)to)->ahead;
+}
+
 static const struct {
 	const char *says;
 	struct exchange script[8];
@@ -98,7 +104,7 @@ static const struct {
 	bool no_stream, any_first;
 	const char *fields, *since;
 	int refuse;
-	bool knows;
+	bool knows, ahead;
 	const struct fl_kind *kind;            /* NULL: ConfigMap */
 } rows[] = {
 	{ "the state as a stream, and then its changes",
@@ -192,6 +198,11 @@ static const struct {
 	{ "nor is the first where one was told before",
 	  { { LIST_FROM("7"), 200, LIST("9", "", "") }, { AFTER("9"), 200, "", .stay = true } },
 	  "begin synced", FL_WATCH_LIVE, "9", .no_stream = true, .any_first = true, .since = "7" },
+	{ "but whoever has written what was not told yet reads the newest state",
+	  { { MAPS "?limit=500", 200, LIST("9", "", "") }, { AFTER("9"), 410, "{}" },
+	    { MAPS "?limit=500", 200, LIST("10", "", "") }, { AFTER("10"), 200, "", .stay = true } },
+	  "begin synced begin synced", FL_WATCH_LIVE, "10", .no_stream = true, .any_first = true, .since = "7",
+	  .ahead = true },
 	{ "where the server has not seen that, its newest state is read, as far as it goes",
 	  { { MAPS "?limit=500", 200, LIST("7", "", "") }, { AFTER("7"), 410, "{}" }, { LIST_FROM("7"), 504, BEHIND },
 	    { MAPS "?limit=500", 200, LIST("3", "", "") }, { AFTER("3"), 410, "{}" },
@@ -221,7 +232,8 @@ static const struct {
 	  "asked begin +b asked begin synced", FL_WATCH_LIVE, "9", .knows = true },
 };
 
-static const struct fl_watch_to consumer = { on_begin, on_put, on_gone, on_synced, on_absent, on_asked, on_same };
+static const struct fl_watch_to consumer = { on_begin, on_put, on_gone, on_synced, on_absent, on_asked, on_same,
+					     on_ahead };
 
 /* Turns until the script is over and all is told; whoever waits between steps is told not to. */
 static int turns(struct script *script, struct fl_watch *watch, const struct told *told, const char *want)
@@ -246,7 +258,7 @@ static void part(size_t from)
 	for (__typeof__(&rows[0]) row = rows + from; row < rows + FL_LEN(rows); row += PARTS) {
 		FL_AUTO(script) struct script script = { 0 };
 		FL_AUTO(fl_watch) struct fl_watch *watch = NULL;
-		struct told told = { .refuse = row->refuse, .knows = row->knows };
+		struct told told = { .refuse = row->refuse, .knows = row->knows, .ahead = row->ahead };
 		struct fl_watch_info info;
 
 		test_row(row->says);

@@ -30,6 +30,7 @@ struct row {
 	const char *more;          /* what comes all the same, MORE_AFTER_S from the start; NULL: nothing */
 	const char *told, *later;  /* by then, and when it was asked again */
 	const char *version;
+	unsigned more_at;          /* in s from the start, and the watch stays open so long; 0: MORE_AFTER_S */
 };
 
 static const struct row rows[] = {
@@ -141,7 +142,8 @@ static int boot(struct sim_process *process)
 {
 	struct house *house = sim_arg(process);
 	struct fl_watch_options options = { .kind = house->kind ? house->kind : &fl_config_map_kind, .to = &consumer,
-					    .arg = house, .log = &house->log };
+					    .arg = house, .log = &house->log,
+					    .timeout_s = 2 * house->row->more_at };
 
 	fl_log_init(&house->log, &(struct fl_log_to){ on_line, no_clock, no_wall, house }, "test");
 	sim_own(process, house, house_gone);
@@ -151,7 +153,8 @@ static int boot(struct sim_process *process)
 	house->more.fire = send_more;
 	if (house->row->more)
 		fl_timer_set(house->script.io, &house->more,
-			     fl_now(house->script.io) + MORE_AFTER_S * FL_NS_PER_S);
+			     fl_now(house->script.io) +
+				     (house->row->more_at ? house->row->more_at : MORE_AFTER_S) * FL_NS_PER_S);
 	house->watch = fl_watch_new(house->script.kube, &options, &house->script.err);
 	return house->watch ? 0 : -FL_E_NOMEM;
 }
@@ -213,6 +216,35 @@ TEST_ONCE(a_watch_that_is_silent_for_200_s_is_asked_again)
 		CHECK_STR(fl_watch_info(town.house.watch).version, row->version);
 		CHECK_INT(fl_watch_info(town.house.watch).full_states, 1);
 		CHECK_STR(fl_str(town.house.script.wrong), "");
+	}
+}
+
+/* ---- a server that knew no initial events ---- */
+
+#define EXPIRED "{\"type\":\"ERROR\",\"object\":{\"code\":410,\"reason\":\"Expired\"}}\n"
+#define LISTED(query) { MAPS query, 200, "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[]}" }
+#define NO_STREAM { STREAM, 422, "{}" }, LISTED("?limit=500"), { AFTER("7"), 200, "", .stay = true }
+
+static const struct row streams[] = {
+	{ "is not asked for them again within the hour",
+	  { NO_STREAM, LISTED("?resourceVersion=7*"), { AFTER("7"), 200, "", .stay = true } }, 5, EXPIRED,
+	  .more_at = 3500 },
+	{ "is asked for them after it", { NO_STREAM, { STREAM, 200, END_OF_STATE("9"), .stay = true } }, 4, EXPIRED,
+	  .more_at = 3700 },
+};
+
+TEST_ONCE(a_server_without_initial_events_is_asked_for_them_again_after_an_hour)
+{
+	EACH_ROW (row, streams) {
+		FL_AUTO(town) struct town town = { .house.row = row };
+		struct sim_config config = { .seed = test_random() };
+
+		town.world = sim_world_new(&config);
+		(void)sim_host_new(town.world, "node", boot, &town.house);
+		CHECK(sim_run_until(town.world, (row->more_at + 60) * FL_NS_PER_S, is_asked, &town));
+		PASS(FL_NS_PER_S);
+		CHECK_STR(fl_str(town.house.script.wrong), "");
+		CHECK_STATE(FL_WATCH_LIVE);
 	}
 }
 

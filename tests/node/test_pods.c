@@ -19,6 +19,15 @@
 	"\"resourceVersion\":\"3\"},\"status\":{\"phase\":\"Running\"}}}\n" \
 	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"5\",\"annotations\":" \
 	"{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
+#define NO_STREAM { "/api/v1/pods?watch=true*", 422, "{\"reason\":\"Invalid\"}" }
+#define PODS_FROM(fields, version) \
+	"/api/v1/pods?fieldSelector=spec.nodeName%3Dn1" fields "&resourceVersion=" version "&*"
+#define POD_LIST(version, items) \
+	"{\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
+#define POD_OBJECT \
+	"{\"metadata\":{\"namespace\":\"t\",\"name\":\"p\",\"uid\":\"u1\",\"resourceVersion\":\"3\"}," \
+	"\"status\":{\"phase\":\"Running\"}}"
+#define PODS_GO_ON { "/api/v1/pods?watch=true*", 200, "", .stay = true }
 #define DELETED \
 	"{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"namespace\":\"t\",\"name\":\"p\",\"uid\":\"u1\"," \
 	"\"resourceVersion\":\"6\"}}}\n"
@@ -42,6 +51,7 @@ static const struct row {
 	const char *more;          /* what the watch tells then; NULL: nothing */
 	unsigned later;            /* asked within a minute */
 	const char *told;          /* about the Pod */
+	bool dies_later;           /* instead of `more` */
 } rows[] = {
 	{ "only those that Failed are asked for where some may have been refused", false, true,
 	  { WATCH("%2Cstatus.phase%3DFailed") }, 1, NULL, 1, "" },
@@ -53,6 +63,10 @@ static const struct row {
 	{ "a conflict is asked again at once", true, false, { WATCH(""), CONFLICT, GRANTED }, 3, NULL, 3, "GPUDead\n" },
 	{ "a Pod that changes on and on is asked for again later", true, false,
 	  { WATCH(""), CONFLICT, CONFLICT, GRANTED }, 3, NULL, 4, "GPUDead\n" },
+	{ "a list for a second watch is not older than what the first one told", false, true,
+	  { NO_STREAM, { PODS_FROM("%2Cstatus.phase%3DFailed", "0"), 200, POD_LIST("7", "") }, PODS_GO_ON, NO_STREAM,
+	    { PODS_FROM("", "7"), 200, POD_LIST("8", POD_OBJECT) }, GRANTED, PODS_GO_ON }, 3, NULL, 7, "GPUDead\n",
+	  .dies_later = true },
 	{ "one that is another by now is forgotten when the watch tells", true, false,
 	  { WATCH(""), CONFLICT, CONFLICT }, 3, DELETED, 3, "" },
 };
@@ -114,7 +128,10 @@ static void send_more(struct fl_timer *timer)
 {
 	struct house *house = fl_container(timer, struct house, more);
 
-	script_more(&house->script, house->row->more);
+	if (house->row->dies_later)
+		(void)put(house->loop, &fl_health_kind, FL_S(DEAD));
+	else
+		script_more(&house->script, house->row->more);
 }
 
 static int add_sources(struct house *house)
@@ -190,7 +207,7 @@ static int boot(struct sim_process *process)
 	house->pods.event = heard;
 	house->pods.event_arg = house;
 	fl_pods_begin(&house->pods, house->script.io, house->loop, house->script.kube, FL_S("n1"), NULL);
-	if (house->row->more)
+	if (house->row->more || house->row->dies_later)
 		fl_timer_set(house->script.io, &house->more, fl_now(house->script.io) + 4 * FL_NS_PER_S);
 	return add_facts(house);
 }

@@ -103,6 +103,7 @@ TEST(a_full_state_that_was_asked_for_before_an_answer_need_not_show_the_write)
 	fl_feed_asked(rig.rockets);
 	rig.version += 100;
 	OK(rig_serve(&rig));
+	SURE(fl_feed_ahead(rig.rockets));
 	rig.version = 1;   /* what the server had when it was asked */
 	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":3},\"status\":{}}"));
 	OK(rig_tell_all(&rig));

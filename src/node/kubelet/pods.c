@@ -14,7 +14,8 @@ static int open_watch(struct fl_pods *pods, bool failed_only, struct fl_err *err
 	struct fl_watch_options options = { .kind = &fl_own_pod_kind,
 					    .fields = failed_only ? pods->failed : pods->fields, .to = &fl_feed_watch,
 					    .arg = fl_loop_feed(pods->loop, &fl_own_pod_kind), .log = pods->log,
-					    .any_first = true, .since = fl_str(pods->seen) };
+					    .any_first = !pods->ahead,
+					    .since = pods->ahead ? FL_S("") : fl_str(pods->seen) };
 
 	if (pods->watch || !pods->kube)
 		return 0;
@@ -35,6 +36,7 @@ static void close_watch(struct fl_pods *pods)
 		pods->seen[version.len] = '\0';
 	}
 	pods->watch = fl_watch_free(pods->watch);
+	pods->ahead = fl_feed_ahead(fl_loop_feed(pods->loop, &fl_own_pod_kind));
 	fl_feed_absent(fl_loop_feed(pods->loop, &fl_own_pod_kind));
 }
 

@@ -48,6 +48,7 @@ struct fl_pods {
 	char seen[64];                 /* the version that the last watch ended at: the next one begins no earlier */
 	struct fl_pods_refusal refused[FL_EVICT_REFUSED];
 	uint32_t refused_next;
+	bool ahead;                    /* it ended before it told of all that we had written */
 	bool failed_only;              /* it tells only of those that Failed */
 	char fields[sizeof "spec.nodeName=" + 256], failed[sizeof "spec.nodeName=,status.phase=Failed" + 256];
 };
