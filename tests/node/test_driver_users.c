@@ -112,7 +112,9 @@ static const struct {
 	{ "devices of a driver container", "dcgm\n", "0::/", "/run/nvidia/driver/dev/nvidia-caps/nvidia-cap1",
 	  "dcgm (pid 812)" },
 	{ "what a process calls itself does not break the line", "a\nb\x1b[0m\n", "0::/", "/dev/nvidia0",
-	  "a?b?[0m (pid 812)" },
+	  "a?b??0m (pid 812)" },
+	{ "nor pose as another process or Pod, nor as a command", "a, b (pid 1, '`)", "0::/", "/dev/nvidia0",
+	  "a??b??pid?1????? (pid 812)" },
 	{ "other files are not the driver's", "vim\n", "0::/", "/home/me/dev/nvidia0", "" },
 };
 

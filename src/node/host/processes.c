@@ -12,6 +12,14 @@ struct fl_str fl_process_text(const struct fl_fs *fs, int proc, const char *path
 	return fl_str_trim((struct fl_str){ buf, len > 0 ? (uint32_t)len : 0 });
 }
 
+/* A process calls itself as it likes, and its name stands in texts for people between our own words: it has no sign
+ * that could end it there, or begin something else, in a text or in a shell. */
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._-+:/@", c));
+}
+
 void fl_process_name(const struct fl_fs *fs, int proc, const char *pid, char ret[static FL_PROCESS_NAME])
 {
 	char path[64], comm[FL_PROCESS_NAME];
@@ -19,8 +27,8 @@ void fl_process_name(const struct fl_fs *fs, int proc, const char *pid, char ret
 
 	(void)snprintf(path, sizeof path, "%.20s/comm", pid);
 	name = fl_process_text(fs, proc, path, comm, sizeof comm - 1);
-	for (uint32_t i = 0; i < name.len; i++)   /* a process calls itself as it likes */
-		ret[i] = name.p[i] > ' ' && name.p[i] <= '~' ? name.p[i] : '?';
+	for (uint32_t i = 0; i < name.len; i++)
+		ret[i] = is_plain(name.p[i]) ? name.p[i] : '?';
 	ret[name.len] = '\0';
 }
 

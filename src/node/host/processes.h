@@ -14,7 +14,7 @@
 /* The text of a small file below /proc, without blanks at its ends; in `buf`. */
 struct fl_str fl_process_text(const struct fl_fs *fs, int proc, const char *path, char *buf, size_t size);
 
-/* What it calls itself, as one word that breaks no line; `pid` is its directory's name. */
+/* What it calls itself, as one word of letters, digits and ._-+:/@ ('?' for others); `pid` is its directory's name. */
 void fl_process_name(const struct fl_fs *fs, int proc, const char *pid, char ret[static FL_PROCESS_NAME]);
 
 /* The UID of the Pod that a process belongs to, by its /proc/PID/cgroup, written with '-'; false: no Pod's. */
