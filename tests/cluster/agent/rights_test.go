@@ -148,6 +148,27 @@ func (r *rig) keepsToItsNode(account string) {
 			}
 		}
 	}
+	r.isKeptByPolicy(account, func() error { return patches("status")(r.as(account, here), there) })
+}
+
+// isKeptByPolicy takes the policy's binding away: what was refused is allowed then, so nothing else had refused it.
+func (r *rig) isKeptByPolicy(policy string, ask func() error) {
+	r.Helper()
+	bindings := r.c.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	binding, err := bindings.Get(r.Context(), policy, metav1.GetOptions{})
+	r.must(err)
+	r.must(bindings.Delete(r.Context(), policy, metav1.DeleteOptions{}))
+	until(r, "without the policy it is allowed", func() (bool, string) {
+		err := ask()
+		return err == nil, errorText(err)
+	})
+	binding.ObjectMeta = metav1.ObjectMeta{Name: policy}
+	_, err = bindings.Create(r.Context(), binding, metav1.CreateOptions{})
+	r.must(err)
+	until(r, "with the policy it is refused again", func() (bool, string) {
+		err := ask()
+		return apierrors.IsForbidden(err), errorText(err)
+	})
 }
 
 func errorText(err error) string {
