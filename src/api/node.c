@@ -29,6 +29,8 @@ FL_NAMES(fl_hook_part_names, FL_HOOK_COUNT_, [FL_HOOK_SYMLINKS] = "create-symlin
 	 [FL_HOOK_CUDA_COMPAT] = "enable-cuda-compat", [FL_HOOK_LDCACHE] = "update-ldcache",
 	 [FL_HOOK_NO_NODE_CHANGES] = "disable-device-node-modification",
 	 [FL_HOOK_APPLICATION_PROFILE] = "update-application-profile", [FL_HOOK_CHMOD] = "chmod");
+FL_NAMES(fl_labels_output_names, FL_LABELS_OUTPUT_COUNT_, [FL_LABELS_NODE_FEATURE] = "node-feature",
+	 [FL_LABELS_NONE] = "none");
 FL_NAMES(fl_id_by_names, FL_ID_BY_COUNT_, [FL_ID_UUID] = "uuid", [FL_ID_INDEX] = "index");
 FL_NAMES(fl_share_policy_names, FL_SHARE_POLICY_COUNT_, [FL_SHARE_DISTRIBUTED] = "distributed",
 	 [FL_SHARE_PACKED] = "packed");
@@ -42,6 +44,7 @@ FL_NAMES(fl_health_state_names, FL_HEALTH_STATE_COUNT_, [FL_HEALTHY] = "Healthy"
 
 FL_BIND(fl_local_meta, FL_LOCAL_META)
 FL_BIND(fl_driver, FL_DRIVER)
+FL_BIND(fl_part_attributes, FL_PART_ATTRIBUTES)
 FL_BIND(fl_partition, FL_PARTITION)
 FL_BIND(fl_card_link, FL_CARD_LINK)
 FL_BIND(fl_fabric, FL_FABRIC)

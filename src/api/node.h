@@ -94,6 +94,17 @@ enum fl_recovery { FL_RECOVERY_NONE, FL_RECOVERY_RESET, FL_RECOVERY_REBOOT, FL_R
 		   FL_RECOVERY_DRAIN_RESET, FL_RECOVERY_IMEX, FL_RECOVERY_COUNT_ };
 extern const struct fl_names fl_recovery_names;
 
+#define FL_PART_ATTRIBUTES(X) \
+	X(I32, multiprocessors, "multiprocessors", .help = "Streaming multiprocessors.") \
+	X(I32, gi_slices, "giSlices", .help = "Slices of the GPU instance.") \
+	X(I32, ci_slices, "ciSlices", .help = "Slices of the compute instance.") \
+	X(I32, copy_engines, "copyEngines", .help = "Copy engines.") \
+	X(I32, decoders, "decoders", .help = "Video decoders.") \
+	X(I32, encoders, "encoders", .help = "Video encoders.") \
+	X(I32, jpegs, "jpegs", .help = "JPEG engines.") \
+	X(I32, ofas, "ofas", .help = "Optical flow engines.")
+FL_STRUCT(fl_part_attributes, FL_PART_ATTRIBUTES);
+
 #define FL_PARTITION(X) \
 	X(STR, uuid, "uuid", .required = true, .help = "MIG-...") \
 	X(I32, index, "index", .help = "Its index on the GPU, as in 0:1.") \
@@ -101,6 +112,7 @@ extern const struct fl_names fl_recovery_names;
 	X(I32, ci, "ci", .required = true, .help = "Compute instance.") \
 	X(STR, profile, "profile", .required = true, .interned = true, .help = "1g.10gb, 1g.10gb+me, 1c.3g.40gb") \
 	X(I64, memory, "memoryMiB", .help = "Its memory, MiB.") \
+	X(OBJ(fl_part_attributes), attributes, "attributes", .help = "Its shares of the GPU; absent: not known.") \
 	X(I32, gi_cap, "giCap", .help = "Minor number of the GPU instance's capability device; absent: not known.") \
 	X(I32, ci_cap, "ciCap", .help = "The compute instance's.")
 FL_STRUCT(fl_partition, FL_PARTITION);
@@ -132,6 +144,9 @@ FL_STRUCT(fl_fabric, FL_FABRIC);
 	X(I32, numa, "numaNode", .help = "Absent: none.") \
 	X(STR, bus, "bus", .help = "The bridges above it, from the root on: pci0000:00/0000:00:01.0/0000:01:00.0.") \
 	X(STRS, dri, "dri", .help = "Its nodes under /dev/dri: card1, renderD128.") \
+	X(BOOL, vgpu, "vgpu", .help = "Is it a vGPU, made by a hypervisor?") \
+	X(STR, vgpu_version, "vgpuHostVersion", .help = "Driver version of the hypervisor.") \
+	X(STR, vgpu_branch, "vgpuHostBranch", .help = "Driver branch of the hypervisor.") \
 	X(ENUM(fl_card_answer), answer, "answer", .required = true, .help = "Does the driver answer for it?") \
 	X(STR, message, "message", .help = "Why it does not answer.") \
 	X(STR, uuid, "uuid", .help = "GPU-...") \
@@ -437,6 +452,10 @@ extern const struct fl_names fl_unit_kind_names;
 	X(I32, slices, "slicesPerUnit", BETWEEN(1, 64), DEFAULT(1), .help = "Replicas of each unit.")
 FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 
+/* Where the labels of the GPUs are written. */
+enum fl_labels_output { FL_LABELS_NODE_FEATURE, FL_LABELS_NONE, FL_LABELS_OUTPUT_COUNT_ };
+extern const struct fl_names fl_labels_output_names;
+
 #define FL_SETTINGS(X) \
 	FL_LOCAL(X) \
 	FL_SETTINGS_OWN(X)
@@ -481,6 +500,9 @@ FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 	X(I64, evict_after, "evictAfter", .help = "Evict Pods this long after their GPU failed, ns; absent: never.") \
 	X(BOOL, remove_refused, "removeRefusedPods", .help = "Delete refused Pods that have a controller?") \
 	X(BOOL, make_nodes, "makeDeviceNodes", .help = "Make missing device nodes of unified memory?") \
+	X(ENUM(fl_labels_output), labels, "labels", .help = "Where the labels of the GPUs are written.") \
+	X(BOOL, no_timestamp, "noTimestamp", .help = "Leave out the label nvidia.com/gfd.timestamp?") \
+	X(BOOL, present_label, "gpuPresentLabel", .help = "Write the label nvidia.com/gpu.present?") \
 	X(BOOL, dev_links, "devCharLinks", .help = "Keep links in /dev/char to the driver's device nodes?") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, waits, "waits", .help = "What must be known before serving; absent: nothing.") \
@@ -501,6 +523,8 @@ FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
 	FL_LOCAL(X) \
 	X(STR, node, "node", .help = "Name of this Node.") \
 	X(STR, boot, "boot", .help = "The kernel's boot_id.") \
+	X(STR, space, "namespace", .help = "Namespace of the agent's own objects; absent: no API server.") \
+	X(STR, machine, "machine", .help = "Type of the machine; absent: unknown.") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, file, "file", \
 	  .help = "The only configuration file; absent: the Node's label selects one of the directory.") \

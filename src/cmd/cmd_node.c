@@ -1,11 +1,13 @@
 /* The agent of a GPU node. */
 #include "api/core.h"
+#include "api/nfd.h"
 #include "base/units.h"
 #include "cmd/program.h"
 #include "cmd/role.h"
 #include "json/name.h"
 #include "node/agent.h"
 #include "plan/gpu/lists.h"
+#include "plan/labels/labels.h"
 #include "run/kube.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@ struct node {
 	struct fl_role_flags role;
 	struct fl_str name, fallback;
 	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *kubelet, *cdi_dir, *runtime, *control;
-	const char *sysfs, *proc;
+	const char *sysfs, *proc, *machine;
 	int64_t look_every;
 	bool cuda;
 };
@@ -49,6 +51,9 @@ static const struct fl_option options[] = {
 		    .fallback = "/run/fairlead/node.sock"),
 	FL_OPT_PATH(struct node, state_dir, "state-dir", "Directory for the state that outlives the agent.",
 		    .fallback = "/var/lib/fairlead"),
+	FL_OPT_PATH(struct node, machine, "machine-type-file", "File with the type of the machine, for the label "
+		    "nvidia.com/gpu.machine.", .env = "GFD_MACHINE_TYPE_FILE",
+		    .fallback = "/sys/class/dmi/id/product_name"),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "Try a CUDA context on a GPU whose calls hung before it is used.",
 		    .fallback = "true"),
 	FL_OPT_DURATION(struct node, look_every, "look-every", "Time between two health checks of an idle GPU.",
@@ -59,13 +64,13 @@ static const struct fl_option options[] = {
 /* What lives as long as the agent and does not move. */
 struct running {
 	struct fl_role role;
-	struct fl_role_kind kinds[3];
+	struct fl_role_kind kinds[4];
 	struct fl_running run;
 	struct fl_agent agent;
 	struct fl_settings_given given;        /* with the hook's usual path */
 	char hook[FL_GPU_PATH_MAX];
 	char program[FL_GPU_PATH_MAX], plugins[FL_GPU_PATH_MAX], pods[FL_GPU_PATH_MAX];
-	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16];
+	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16], feature[FL_ROLE_NAME + 48];
 	const char *roots[FL_GPU_ROOTS_MAX + 1], *look_dev;
 	struct fl_arena arena;                 /* of the roots */
 };
@@ -194,6 +199,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	agent->config.file = config->config_file;
 	agent->config.dir = config->config_dir;
 	agent->config.fallback = config->fallback;
+	agent->config.machine = config->machine;
 	agent->gpu = (struct fl_gpu_options){ .program = running->program, .roots = running->roots,
 					      .dev_root = running->look_dev, .sysfs = config->sysfs,
 					      .proc = config->proc, .env = (const char *const *)environ,
@@ -210,6 +216,9 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	(void)snprintf(running->fields, sizeof running->fields, "metadata.name=%.*s", FL_ARG(agent->config.node));
 	running->kinds[0] = (struct fl_role_kind){ .kind = &fl_own_node_kind, .fields = running->fields };
 	running->kinds[1] = (struct fl_role_kind){ .kind = &fl_device_class_kind, .any_first = true };
+	(void)snprintf(running->feature, sizeof running->feature, "metadata.name=" FL_LABELS_OBJECT,
+		       FL_ARG(agent->config.node));
+	running->kinds[2] = (struct fl_role_kind){ .kind = &fl_node_feature_kind, .fields = running->feature };
 	running->role = (struct fl_role){ .name = "node", .program = &fl_program,
 					  .reports = "gpu.deckhouse.io/fairlead-node",
 					  .kinds = running->kinds, .capabilities = fl_agent_capabilities,
@@ -217,6 +226,19 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 					  .ended = ended,
 					  .self = running };
 	return 0;
+}
+
+/* Of GPU feature discovery; its other names are those of options. */
+static void log_unused(struct fl_running *run)
+{
+	static const char *const unused[] = { "GFD_ONESHOT=", "GFD_SLEEP_INTERVAL=", "GFD_OUTPUT_FILE=" };
+
+	for (char **at = environ; *at; at++)
+		for (size_t i = 0; i < FL_LEN(unused); i++)
+			if (strncmp(*at, unused[i], strlen(unused[i])) == 0)
+				fl_log(&run->log, FL_WARN,
+				       "environment variable not used: labels are kept up to date as NodeFeature",
+				       FL_KV_STR("name", fl_str_sub(fl_str(*at), 0, (uint32_t)strlen(unused[i]) - 1)));
 }
 
 static int run_all(struct running *running, struct fl_io *io, const struct node *config, struct fl_err *err)
@@ -230,6 +252,9 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	if (r < 0)
 		return r;
 	agent = running->agent.options;
+	log_unused(run);
+	if (run->config)
+		running->kinds[2].space = (agent.config.space = run->config->space).p;
 	agent.log = &run->log;
 	agent.metrics = run->metrics;
 	agent.event = tell;

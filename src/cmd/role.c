@@ -304,7 +304,8 @@ static int watch_all(struct fl_running *run, struct fl_err *err)
 {
 	for (uint32_t i = 0; run->role->kinds[i].kind; i++) {
 		const struct fl_role_kind *kind = &run->role->kinds[i];
-		struct fl_watch_options options = { .kind = kind->kind, .labels = kind->labels, .fields = kind->fields,
+		struct fl_watch_options options = { .kind = kind->kind, .space = kind->space,
+						    .labels = kind->labels, .fields = kind->fields,
 						    .any_first = kind->any_first, .to = &fl_feed_watch,
 						    .arg = run->feeds[i], .log = &run->log };
 		struct fl_watch *watch = fl_watch_new(run->kube, &options, err);

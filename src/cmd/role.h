@@ -47,6 +47,7 @@ struct fl_role_kind {
 	const struct fl_kind *kind;
 	const struct fl_index *by;             /* ends with a row without a name; NULL: none */
 	const char *labels, *fields;           /* selectors of its watch; NULL: all */
+	const char *space;                     /* the one namespace that is watched; NULL: all */
 	bool any_first;                        /* as in struct fl_watch_options */
 	const struct fl_make *unpacked;        /* as in struct fl_source */
 	/* Of this row, beside others of its kind: for /readyz, metrics and fl_view_lacks. NULL: it is the first. */

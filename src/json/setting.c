@@ -328,10 +328,15 @@ static int read_set(struct fl_setting_in *in, const struct fl_setting *row, cons
 
 /* ---- one value ---- */
 
+int fl_setting_bool(const struct fl_setting_in *in, const struct fl_setting_value *value, bool *ret)
+{
+	return read_bool(in, value, value->text, ret);
+}
+
 static int read_bool_into(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value)
 {
 	bool is = false;
-	int r = read_bool(in, value, value->text, &is);
+	int r = fl_setting_bool(in, value, &is);
 
 	if (r < 0)
 		return r;

@@ -94,6 +94,7 @@ int fl_setting_object(const struct fl_setting_in *in, const struct fl_setting *r
 
 /* For readers of a row's own. The text of a value, wherever it stands; FL_E_INVALID where the file has no text. */
 int fl_setting_text(struct fl_setting_in *in, const struct fl_setting_value *value, struct fl_str *ret) FL_MUSTUSE;
+int fl_setting_bool(const struct fl_setting_in *in, const struct fl_setting_value *value, bool *ret) FL_MUSTUSE;
 int fl_setting_refuse(const struct fl_setting_in *in, const struct fl_setting_value *value, const char *fmt, ...)
 	FL_PRINTF(3, 4);
 /* "'text' is no name": the text is cut where it is long. And "a number is wanted, found a list". */

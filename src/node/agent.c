@@ -7,6 +7,7 @@
 #include "io/child.h"
 #include "node/decide.h"
 #include "node/decide_pods.h"
+#include "node/decide_labels.h"
 #include "node/host/dir_trouble.h"
 #include "node/report.h"
 #include "plan/gpu/needs.h"
@@ -21,7 +22,8 @@
 
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
-	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside, NULL,
+	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside,
+	&fl_node_labels, NULL,
 };
 
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */

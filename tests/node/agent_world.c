@@ -1,5 +1,6 @@
 #include "agent_world.h"
 #include "ahead.h"
+#include "api/nfd.h"
 #include "grpc/kubelet.h"
 #include "grpc/podresources.pb-c.h"
 #include "run/memory.h"
@@ -87,7 +88,7 @@ static int tell_node(struct world *w)
 
 static int sources(struct world *w, const struct fl_agent_options *options)
 {
-	const struct fl_kind *const theirs[] = { &fl_own_node_kind, &fl_device_class_kind };
+	const struct fl_kind *const theirs[] = { &fl_own_node_kind, &fl_device_class_kind, &fl_node_feature_kind };
 
 	for (uint32_t i = 0; i < FL_LEN(theirs); i++)
 		if (fl_loop_source(w->loop,

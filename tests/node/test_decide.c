@@ -1,8 +1,10 @@
 /* The node's capabilities look again at whatever they have read, and go round in the loop. */
 #include "api/cdi.h"
+#include "api/nfd.h"
 #include "keys_check.h"
 #include "node/agent.h"
 #include "node/decide.h"
+#include "node/decide_labels.h"
 #include "node/decide_pods.h"
 #include "rig.h"
 #include "plan/gpu_facts.h"
@@ -26,7 +28,8 @@ static const struct {
 	  "paths: [{what: Library, path: /usr/lib/libcuda.so.5,\n"
 	  "         links: [{name: libcuda.so.1, target: libcuda.so.550}]}]\n" },
 	{ &fl_card_kind, fl_node_card_by, true,
-	  "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 1\nclean: 2\nboundTo: nvidia\n" },
+	  "metadata: {name: " A "}\nanswer: Answers\nuuid: GPU-1\nindex: 0\nminor: 1\nclean: 2\nboundTo: nvidia\n"
+	  "product: X\n" },
 	{ &fl_card_fault_kind, fl_node_fault_by, true,
 	  "metadata: {name: f}\ncard: " A "\nwhat: Xid\nxid: 79\ncount: 1\nlast: 1\n" },
 	{ &fl_health_kind, fl_node_health_by, true,
@@ -45,7 +48,7 @@ static const struct {
 	{ &fl_readiness_kind, NULL, true, "metadata: {name: gpus}\nblocked: false\n" },
 	{ &fl_mps_kind, NULL, true, "metadata: {name: nvidia.com/gpu}\nphase: Stopped\nmarked: [" A "]\n" },
 	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
-	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1}\n" },
+	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1, uid: u1}\n" },
 	{ &fl_active_kind, NULL, false, "metadata: {name: active}\ncontainers: [t/p/c]\nsince: 1\nsettled: true\n" },
 	{ &fl_booking_kind, NULL, true,
 	  "metadata: {name: h}\nresource: nvidia.com/gpu\ndevices: [GPU-1]\npodNamespace: t\npod: p\ncontainer: c\n"
@@ -58,6 +61,9 @@ static const struct {
 	{ &fl_inside_kind, NULL, false,
 	  "metadata: {name: t/p}\npodNamespace: t\npod: p\nlibrary: libcuda.so.4\ndenied: /dev/nvidia0\n" },
 	{ &fl_pod_finding_kind, NULL, true, "metadata: {name: t/q}\npodNamespace: t\npod: q\n" },
+	{ &fl_given_kind, NULL, false, "metadata: {name: given}\nnamespace: fairlead\nmachine: x\n" },
+	{ &fl_node_feature_kind, NULL, true,
+	  "metadata: {name: nvidia-features-for-n1-fairlead, namespace: fairlead}\nspec: {labels: {a: b}}\n" },
 	{ &fl_memo_kind, NULL, true, "metadata: {name: claims}\nclaimed: [other.io/gpu]\n" },
 };
 
@@ -106,7 +112,8 @@ static int world_init(struct world *w, bool begun)
 	    fl_loop_capability(w->loop, &fl_node_pods, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_taint, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_links, NULL) < 0 ||
-	    fl_loop_capability(w->loop, &fl_node_inside, NULL) < 0)
+	    fl_loop_capability(w->loop, &fl_node_inside, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_labels, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
 		const void *object = facts_object(&arena, facts[i].kind->root(), fl_str(facts[i].text));
@@ -133,6 +140,7 @@ TEST(no_change_is_missed)
 	OK(keys_check(w.loop, &fl_node_taint, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_links, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_inside, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_labels, FL_S(""), FL_S(""), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }
 
@@ -233,6 +241,7 @@ TEST(facts_become_plans)
 		{ "a Pod with another driver's library is told", &fl_node_inside, "", "DriverChanged", false },
 		{ "the file has the GPU", &fl_node_cdi, "", "libcuda.so.1", false },
 		{ "a GPU that nobody holds has its health too", &fl_node_health, "0000:01:00.0", "\"state\":", true },
+		{ "a driver of an odd version is told", &fl_node_labels, "", "NotLabelled", false },
 		{ "a list waits for its parts", &fl_node_lists, "", "Waits", true },
 		{ "the file comes first", &fl_node_cdi, "", "libcuda.so.1", true },
 	};

@@ -244,6 +244,10 @@ TEST_ONCE(partitions_are_told_with_profiles_and_capabilities)
 		CHECK(fl_str_starts(part->uuid, FL_S("MIG-")));
 		CHECK(part->has.gi_cap && part->has.ci_cap);
 		CHECK(part->gi_cap != part->ci_cap);
+		CHECK(part->has.attributes && part->attributes.copy_engines > 0);
+		CHECK(part->attributes.multiprocessors > 0);
+		CHECK_INT(part->attributes.gi_slices, fl_str_eq(part->profile, FL_S("1c.3g.40gb")) ? 3 : 1);
+		CHECK_INT(part->attributes.ci_slices, 1);
 		CHECK(fl_str_eq(part->profile, FL_S("1c.3g.40gb")) || fl_str_eq(part->profile, FL_S("1g.10gb")) ||
 		      fl_str_eq(part->profile, FL_S("1g.10gb+me")));
 	}

@@ -101,6 +101,49 @@ TEST(cards_are_known_without_a_driver)
 	CHECK(test_tortured() || pci->len == 3);
 }
 
+/* ---- vGPU ---- */
+
+#define CAP(at, ...) [at] = __VA_ARGS__
+#define HAS_CAPS [0x06] = 0x10, [0x34] = 0x40
+#define MARKED(at, next, len) CAP(at, 9, next, len, 'V', 'F')
+
+static const struct {
+	const char *says;
+	uint8_t config[256];
+	size_t len;
+	bool vgpu;
+	const char *version, *branch;
+} vgpus[] = {
+	{ "no capabilities", { [0x40] = 9, 0, 40, 'V', 'F' }, 256, false, "", "" },
+	{ "no vendor-specific one", { HAS_CAPS, CAP(0x40, 5, 0) }, 256, false, "", "" },
+	{ "one with another mark", { HAS_CAPS, CAP(0x40, 9, 0, 40, 'V', 'G') }, 256, false, "", "" },
+	{ "a vGPU with the host's version", { HAS_CAPS, MARKED(0x40, 0, 27), 0, 22,
+	  '5', '5', '0', '.', '9', '0', 0, 0, 0, 0, 'r', '5', '5', '0', '_', '9', '0' },
+	  256, true, "550.90", "r550_90" },
+	{ "behind another capability and another record",
+	  { HAS_CAPS, CAP(0x40, 5, 0x60), MARKED(0x60, 0, 31), 7, 4, 1, 2, 0, 22,
+	    '5', '5', '0', '.', '1', '2', '3', '4', '5', '6', 'r', '5' }, 256, true, "550.123456", "r5" },
+	{ "without a record", { HAS_CAPS, MARKED(0x40, 0, 5) }, 256, true, "", "" },
+	{ "a record of no length ends the search", { HAS_CAPS, MARKED(0x40, 0, 40), 7, 0 }, 256, true, "", "" },
+	{ "a record that is cut off", { HAS_CAPS, MARKED(0x40, 0, 20), 0, 22, '5' }, 256, true, "", "" },
+	{ "text that is no text", { HAS_CAPS, MARKED(0x40, 0, 27), 0, 22, '5', 0xff, '5' }, 256, true, "5", "" },
+	{ "a list that leads in a circle", { HAS_CAPS, CAP(0x40, 5, 0x50), CAP(0x50, 5, 0x40) }, 256, false, "", "" },
+	{ "a list that leads out", { HAS_CAPS, CAP(0x40, 5, 0xfc) }, 256, false, "", "" },
+	{ "64 bytes, for a reader without rights", { HAS_CAPS, MARKED(0x40, 0, 27) }, 64, false, "", "" },
+	{ "nothing", { 0 }, 0, false, "", "" },
+};
+
+TEST(a_vgpu_names_the_driver_of_its_hypervisor)
+{
+	EACH_ROW (row, vgpus) {
+		char version[FL_PCI_VGPU_TEXT], branch[FL_PCI_VGPU_TEXT];
+
+		CHECK(fl_pci_vgpu(row->config, row->len, version, branch) == row->vgpu);
+		CHECK_STR(fl_str(version), row->version);
+		CHECK_STR(fl_str(branch), row->branch);
+	}
+}
+
 TEST(where_a_card_is_on_the_bus)
 {
 	static const struct {

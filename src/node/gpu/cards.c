@@ -19,6 +19,11 @@ static int set_bus(struct fl_gpu *gpu, struct fl_card *card, const struct fl_pci
 	FL_SET(card, pci_class, fl_str(bus->class));
 	FL_UNSET(card, numa);
 	FL_UNSET(card, dri);
+	FL_UNSET(card, vgpu);
+	if (bus->vgpu)
+		FL_SET(card, vgpu, true);
+	FL_SET_TEXT(card, vgpu_version, fl_str(bus->vgpu_version));
+	FL_SET_TEXT(card, vgpu_branch, fl_str(bus->vgpu_branch));
 	FL_SET_TEXT(card, bound, fl_str(bus->bound));
 	if (bus->numa >= 0)
 		FL_SET(card, numa, bus->numa);
@@ -42,6 +47,9 @@ static void keep_ours(struct fl_card *card, const struct fl_card *old)
 	KEEP(card, old, numa);
 	KEEP(card, old, bus);
 	KEEP(card, old, dri);
+	KEEP(card, old, vgpu);
+	KEEP(card, old, vgpu_version);
+	KEEP(card, old, vgpu_branch);
 	KEEP(card, old, links);
 }
 

@@ -114,6 +114,76 @@ static void read_path(const struct fl_fs *fs, int bus, const char *name, struct 
 		memcpy(card->path, from + 1, strlen(from + 1));
 }
 
+/* ---- vGPU: a vendor-specific capability of the configuration space ---- */
+
+enum {
+	PCI_STATUS = 0x06, PCI_STATUS_CAPS = 0x10, PCI_CAPS = 0x34, PCI_CONFIG = 256,
+	PCI_CAP_LEN = 2, PCI_CAP_VENDOR = 0x09,
+	VGPU_MARK = 3, VGPU_RECORDS = 5, VGPU_TEXT = FL_PCI_VGPU_TEXT - 1,
+};
+
+/* The capability whose mark is "VF"; NULL: there is none. Its list is bounded, as it may lead in a circle. */
+static const uint8_t *vgpu_capability(const uint8_t *config, size_t len, size_t *ret_len)
+{
+	size_t at;
+
+	if (len <= PCI_CAPS || !(config[PCI_STATUS] & PCI_STATUS_CAPS))
+		return NULL;
+	at = config[PCI_CAPS] & ~3u;
+	for (int steps = 0; at && at + VGPU_RECORDS <= len && steps < PCI_CONFIG / 4; steps++) {
+		const uint8_t *cap = config + at;
+
+		if (cap[0] == PCI_CAP_VENDOR && cap[VGPU_MARK] == 'V' && cap[VGPU_MARK + 1] == 'F') {
+			*ret_len = at + cap[PCI_CAP_LEN] <= len ? cap[PCI_CAP_LEN] : len - at;
+			return cap;
+		}
+		at = cap[1] & ~3u;
+	}
+	return NULL;
+}
+
+static void vgpu_text(const uint8_t *from, char ret[FL_PCI_VGPU_TEXT])
+{
+	for (int i = 0; i < VGPU_TEXT && from[i] > ' ' && from[i] <= '~'; i++)
+		ret[i] = (char)from[i];
+}
+
+/* Records of the capability: a number, their length, and content. Number 0 has the host's version and branch. */
+bool fl_pci_vgpu(const uint8_t *config, size_t len, char ret_version[FL_PCI_VGPU_TEXT],
+		 char ret_branch[FL_PCI_VGPU_TEXT])
+{
+	size_t cap_len = 0, at = VGPU_RECORDS;
+	const uint8_t *cap = vgpu_capability(config, len, &cap_len);
+
+	memset(ret_version, 0, FL_PCI_VGPU_TEXT);
+	memset(ret_branch, 0, FL_PCI_VGPU_TEXT);
+	while (cap && at + 1 < cap_len && cap[at] != 0 && cap[at + 1] != 0)
+		at += cap[at + 1];
+	if (!cap || at + 2 + 2 * (size_t)VGPU_TEXT > cap_len || cap[at] != 0)
+		return cap != NULL;
+	vgpu_text(cap + at + 2, ret_version);
+	vgpu_text(cap + at + 2 + VGPU_TEXT, ret_branch);
+	return true;
+}
+
+/* Once for each GPU: reading wakes one that sleeps, and what a GPU is does not change. */
+static void read_vgpu(const struct fl_fs *fs, int bus, const char *name, struct fl_pci_card *card, int *error)
+{
+	char path[FL_PCI_ADDRESS + sizeof "/config"];
+	uint8_t config[PCI_CONFIG];
+	int64_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%s/config", name);
+	fd = open_there(fs, bus, path, O_RDONLY, error);
+	if (fd < 0)
+		return;
+	n = fl_fs_read_all(fs, fd, config, sizeof config);
+	fs->close(fs, fd);
+	if (n > 0)
+		card->vgpu = fl_pci_vgpu(config, (size_t)n, card->vgpu_version, card->vgpu_branch);
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -197,6 +267,7 @@ static int64_t walk(const struct fl_fs *fs, int bus, uint64_t *ret_names, struct
 			if (!pci || !read_card(fs, bus, name, &card, &error))
 				continue;
 			read_path(fs, bus, name, &card);
+			read_vgpu(fs, bus, name, &card, &error);
 			if (pci->len < FL_GPU_CARDS_MAX)
 				pci->at[pci->len++] = card;
 			else
@@ -213,13 +284,15 @@ static bool again(const struct fl_fs *fs, int bus, struct fl_pci *pci)
 	int error = 0;
 
 	for (uint32_t i = 0; i < pci->len; i++) {
-		char name[FL_PCI_ADDRESS], path[FL_PCI_PATH_MAX];
+		const struct fl_pci_card was = pci->at[i];
+		struct fl_pci_card *card = &pci->at[i];
 
-		memcpy(name, pci->at[i].address, sizeof name);
-		memcpy(path, pci->at[i].path, sizeof path);   /* what has moved has another name */
-		if (!read_card(fs, bus, name, &pci->at[i], &error) || error)
+		if (!read_card(fs, bus, was.address, card, &error) || error)
 			return false;
-		memcpy(pci->at[i].path, path, sizeof path);
+		memcpy(card->path, was.path, sizeof card->path);   /* what has moved has another name */
+		card->vgpu = was.vgpu;
+		memcpy(card->vgpu_version, was.vgpu_version, sizeof card->vgpu_version);
+		memcpy(card->vgpu_branch, was.vgpu_branch, sizeof card->vgpu_branch);
 	}
 	return true;
 }

@@ -10,6 +10,8 @@
 
 #define FL_PCI_PATH_MAX 256          /* of a card on the bus, each bridge 13 bytes: three switches in a row are 9 */
 
+#define FL_PCI_VGPU_TEXT 11          /* ten bytes in the configuration space, and the NUL */
+
 #define FL_PCI_ADDRESS 13                    /* "0000:07:00.0" and the NUL */
 
 struct fl_pci_card {
@@ -21,6 +23,8 @@ struct fl_pci_card {
 	 * "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0"; "": not told, or deeper than any that
 	 * is. */
 	char path[FL_PCI_PATH_MAX];
+	bool vgpu;
+	char vgpu_version[FL_PCI_VGPU_TEXT], vgpu_branch[FL_PCI_VGPU_TEXT];   /* the hypervisor's; "": not told */
 	uint32_t dri_len;
 	char dri[4][16];                         /* "card1", "renderD128", sorted */
 };
@@ -39,6 +43,11 @@ void fl_pci_look(const struct fl_fs *fs, const char *sysfs, struct fl_pci *pci);
 
 /* A digest of all that was found. */
 uint64_t fl_pci_digest(const struct fl_pci *pci);
+
+/* Is it a vGPU, by `len` bytes of its configuration space? The texts are the version and branch of the hypervisor's
+ * driver, empty where they are not told. */
+bool fl_pci_vgpu(const uint8_t *config, size_t len, char ret_version[FL_PCI_VGPU_TEXT],
+		 char ret_branch[FL_PCI_VGPU_TEXT]);
 
 /* "00000000:07:00.0" or "0000:07:00.0", in any case, to the latter in lower case; false: it is neither. */
 bool fl_pci_address(struct fl_str text, char ret[FL_PCI_ADDRESS]);

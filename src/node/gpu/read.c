@@ -386,6 +386,18 @@ static void set_caps(struct reading *r, struct fl_partition *p)
 	reader->has_caps = gi >= 0 && ci >= 0;   /* else it is another table by now, perhaps */
 }
 
+static void set_attributes(struct fl_part_attributes *to, const struct fl_nv_attributes *from)
+{
+	FL_SET(to, multiprocessors, (int32_t)from->multiprocessors);
+	FL_SET(to, gi_slices, (int32_t)from->gi_slices);
+	FL_SET(to, ci_slices, (int32_t)from->ci_slices);
+	FL_SET(to, copy_engines, (int32_t)from->copy_engines);
+	FL_SET(to, decoders, (int32_t)from->decoders);
+	FL_SET(to, encoders, (int32_t)from->encoders);
+	FL_SET(to, jpegs, (int32_t)from->jpegs);
+	FL_SET(to, ofas, (int32_t)from->ofas);
+}
+
 /* false: there is no partition in this slot. */
 static bool read_part(struct reading *r, uint32_t index, struct fl_partition *p)
 {
@@ -407,8 +419,10 @@ static bool read_part(struct reading *r, uint32_t index, struct fl_partition *p)
 	FL_SET(p, ci, (int32_t)ci);
 	FL_SET(p, profile, fl_arena_str(r->arena, fl_buf_view(&name)));
 	r->nomem |= !p->profile.p;
-	if (ASK(r, attributes, mig, &attributes))
+	if (ASK(r, attributes, mig, &attributes)) {
 		FL_SET(p, memory, (int64_t)(attributes.memory_mib & INT64_MAX));
+		set_attributes(FL_IN(p, attributes), &attributes);
+	}
 	set_caps(r, p);
 	return true;
 }

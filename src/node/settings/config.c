@@ -3,10 +3,13 @@
 #include "io/fs.h"
 #include "run/facts.h"
 #include "run/memory.h"
+#include <errno.h>
 
 /* From a change of configuration files until it is followed: who edits saves twice, and each change that is followed is
  * two writes and a list for the kubelet. */
 #define FL_CONFIG_SETTLE (250 * FL_NS_PER_MS)
+
+#define FL_CONFIG_MACHINE_MAX 256   /* of a machine's type: a label has 63 at most */
 
 static const struct fl_str one = FL_S_INIT("given"), settings_name = FL_S_INIT("settings"),
 			   memo_name = FL_S_INIT("config");
@@ -379,6 +382,20 @@ static int boot_id(struct fl_io *io, char *buf, size_t size, struct fl_str *ret,
 	return 0;
 }
 
+/* One that cannot be read is unknown; of a long one the beginning counts. */
+static void read_machine(struct fl_io *io, const char *path, char *buf, size_t size, struct fl_given *given)
+{
+	const struct fl_fs *fs = fl_io_fs(io);
+	int fd = path ? fs->open(fs, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -ENOENT;
+	int64_t len = fd < 0 ? fd : fl_fs_read_all(fs, fd, buf, size);
+	struct fl_str text = { buf, len < 0 ? 0 : (uint32_t)len };
+
+	if (fd >= 0)
+		fs->close(fs, fd);
+	if (len >= 0 && fl_str_utf8(text))
+		FL_SET(given, machine, fl_str_trim(text));
+}
+
 int fl_config_start(struct fl_config *config, struct fl_io *io, struct fl_loop *loop,
 		    const struct fl_config_options *options, struct fl_err *err)
 {
@@ -387,13 +404,16 @@ int fl_config_start(struct fl_config *config, struct fl_io *io, struct fl_loop *
 	struct fl_settings settings = { 0 };
 	struct fl_given given = { 0 };
 	struct fl_str boot;
-	char text[64];
+	char text[64], machine[FL_CONFIG_MACHINE_MAX];
 
 	if (boot_id(io, text, sizeof text, &boot, err) < 0 || fl_settings_read(&from, &arena, &settings, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	FL_SET(FL_IN(&given, meta), name, one);
 	FL_SET(&given, node, options->node);
 	FL_SET(&given, boot, boot);
+	if (options->space.len)
+		FL_SET(&given, space, options->space);
+	read_machine(io, options->machine, machine, sizeof machine, &given);
 	FL_SET(&given, started, (int64_t)fl_now(io));
 	FL_SET_TEXT(&given, fallback, options->fallback);
 	if (options->dir)

@@ -18,6 +18,8 @@ struct fl_config_options {
 	const char *dir;              /* or a folder of several, one a name; NULL: none */
 	struct fl_str fallback;       /* the one for a Node without the label */
 	struct fl_str node;           /* our Node's name */
+	struct fl_str space;          /* namespace of our own objects; empty: there is no API server */
+	const char *machine;          /* file with the machine's type; NULL: not read */
 };
 
 /* Zeroed before the start; does not move. */

@@ -104,6 +104,18 @@ int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_va
 	return fl_setting_element(in, value->row, on);
 }
 
+/* GFD's other output is a file of NFD's. */
+int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value)
+{
+	bool on = false;
+	int r = fl_setting_bool(in, value, &on);
+
+	if (r < 0 || on)
+		return r;
+	return fl_setting_warn(in, value, "is not taken: labels are written as NodeFeature objects only; --labels=none "
+					  "writes none");
+}
+
 /* ---- sharing ---- */
 
 /* Of `sharing`: resources and how they are shared, in place of what was there. */
@@ -312,12 +324,10 @@ static const struct fl_setting rows[] = {
 	NO_FIELD("flags.kubeletSocket", "--kubelet-socket or KUBELET_SOCKET"),
 	PATTERNS("resources.gpus"),
 	PATTERNS("resources.mig"),
-	{ .file = "flags.useNodeFeatureAPI", .kind = FL_SETTING_BOOL },
 	{ .file = "flags.gfd.oneshot", .kind = FL_SETTING_BOOL },
-	{ .file = "flags.gfd.noTimestamp", .kind = FL_SETTING_BOOL },
 	{ .file = "flags.gfd.sleepInterval", .kind = FL_SETTING_ANY },
 	{ .file = "flags.gfd.outputFile", .kind = FL_SETTING_TEXT },
-	{ .file = "flags.gfd.machineTypeFile", .kind = FL_SETTING_TEXT },
+	NO_FIELD("flags.gfd.machineTypeFile", "--machine-type-file or GFD_MACHINE_TYPE_FILE"),
 };
 
 struct fl_setting_in fl_settings_in(struct fl_settings *settings, struct fl_arena *arena, struct fl_err *err)

@@ -23,6 +23,7 @@
 int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting_value *value);
+int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_value *value);
 extern const struct fl_names fl_discovery_names;
 
@@ -31,7 +32,7 @@ extern const struct fl_names fl_discovery_names;
 
 #define FL_SETTINGS_TABLE(X) \
 	X(STR, mig_strategy, ENUM, mig, "mig-strategy", "Resource names of MIG devices: none, single or mixed.", \
-	  (.env = "MIG_STRATEGY"), (.file = "flags.migStrategy", .fallback = "none")) \
+	  (.env = "MIG_STRATEGY", .env_also = "GFD_MIG_STRATEGY"), (.file = "flags.migStrategy", .fallback = "none")) \
 	X(STRS, list_strategy, LIST, device_lists, "device-list-strategy", \
 	  "How containers get devices: cdi-cri, cdi-annotations, envvar, volume-mounts, device-specs.", \
 	  (.env = "DEVICE_LIST_STRATEGY"), \
@@ -119,10 +120,24 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, make_nodes, BOOL, make_nodes, "make-device-nodes", \
 	  "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing: true.", (FL_TRUTH), \
 	  (.fallback = "true")) \
-	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", "Accepted without effect: the agent starts without a driver.", \
-	  (.env = "FAIL_ON_INIT_ERROR", .hidden = true, FL_TRUTH), (.file = "flags.failOnInitError")) \
+	X(STR, labels, ENUM, labels, "labels", \
+	  "Where to write the labels of the GPUs: node-feature (an object of node feature discovery) or none.", (), \
+	  (.fallback = "node-feature")) \
+	X(STR, no_timestamp, BOOL, no_timestamp, "without-timestamp", \
+	  "Leave out the label nvidia.com/gfd.timestamp.", (.env = "GFD_NO_TIMESTAMP", FL_TRUTH), \
+	  (.file = "flags.gfd.noTimestamp")) \
+	X(STR, present_label, BOOL, present_label, "gpu-present-label", \
+	  "Write the label nvidia.com/gpu.present, as the GPU Operator does.", (FL_TRUTH), ()) \
+	X(STR, node_feature, OWN, has, "use-node-feature-api", "true: NodeFeature objects; the only output.", \
+	  (.env = "GFD_USE_NODE_FEATURE_API", .env_also = "USE_NODE_FEATURE_API", .hidden = true, FL_TRUTH), \
+	  (.file = "flags.useNodeFeatureAPI", .own = fl_settings_own_node_feature)) \
+	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", \
+	  "Accepted without effect: the agent starts without a driver.", \
+	  (.env = "FAIL_ON_INIT_ERROR", .env_also = "GFD_FAIL_ON_INIT_ERROR", .hidden = true, FL_TRUTH), \
+	  (.file = "flags.failOnInitError")) \
 	X(STR, discovery, ENUM, has, "device-discovery-strategy", "auto or nvml.", \
-	  (.env = "DEVICE_DISCOVERY_STRATEGY", .hidden = true), \
+	  (.env = "DEVICE_DISCOVERY_STRATEGY", .env_also = "GFD_DEVICE_DISCOVERY_STRATEGY", \
+	   .hidden = true), \
 	  (.file = "flags.deviceDiscoveryStrategy", .names = &fl_discovery_names, \
 	   .wanted = "not supported (Tegra, WSL and vfio are not): write auto or nvml")) \
 	X(STR, gdrcopy, ELEMENT, extras, "gdrcopy-enabled", "Give containers GDRCopy's device beside their GPUs.", \

@@ -192,6 +192,7 @@ rules:
 - {apiGroups: [""], resources: [pods], verbs: [list, watch, delete]}
 - {apiGroups: [""], resources: [pods/eviction], verbs: [create]}
 - {apiGroups: [resource.k8s.io], resources: [deviceclasses], verbs: [get, list, watch]}
+- {apiGroups: [nfd.k8s-sigs.io], resources: [nodefeatures], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 - {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
 - {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]}
