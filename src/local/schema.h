@@ -20,7 +20,8 @@ struct fl_schema;
 /* From openAPIV3Schema, which may go afterwards. FL_E_INVALID names the path of what is no structural schema. */
 int fl_schema_compile(yyjson_val *openapi, unsigned flags, struct fl_schema **ret, struct fl_err *err) FL_MUSTUSE;
 /* From the table of a kind of ours. */
-int fl_schema_of_kind(const struct fl_kind *kind, unsigned flags, struct fl_schema **ret, struct fl_err *err) FL_MUSTUSE;
+int fl_schema_of_kind(const struct fl_kind *kind, unsigned flags, struct fl_schema **ret,
+		      struct fl_err *err) FL_MUSTUSE;
 void fl_schema_free(struct fl_schema *schema);   /* NULL-safe */
 
 /* What the schema asks for and this code does not check. */

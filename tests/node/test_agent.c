@@ -16,12 +16,12 @@
 static const struct {
 	const char *says, *key, *told;
 } olds[] = {
-	{ "a GPU's health", "Health//0000:99:00.0", "the stored health of a GPU cannot be read, counts as absent and "
-	  "is set aside: Health//0000:99:00.0: it is kept in format 0, this program knows 1" },
-	{ "the book of allocations", "Booking//t/p/c/" GPU, "the stored allocation of a container cannot be read, counts "
-	  "as absent and is set aside: Booking//t/p/c/" GPU ": it is kept in format 0, this program knows 1" },
-	{ "an answer of the API server", "Memo//config", "the stored answer of the API server cannot be read, counts as "
-	  "absent and is set aside: Memo//config: it is kept in format 0, this program knows 1" },
+	{ "a GPU's health", "Health//0000:99:00.0", "the stored health of a GPU cannot be read, counts as absent "
+	  "and is set aside: Health//0000:99:00.0: it is kept in format 0, this program knows 1" },
+	{ "the book of allocations", "Booking//t/p/c/" GPU, "the stored allocation of a container cannot be read, "
+	  "counts as absent and is set aside: Booking//t/p/c/" GPU ": it is kept in format 0, this program knows 1" },
+	{ "an answer of the API server", "Memo//config", "the stored answer of the API server cannot be read, "
+	  "counts as absent and is set aside: Memo//config: it is kept in format 0, this program knows 1" },
 	{ "an MPS daemon", "mps/" GPU, "the record of an MPS daemon cannot be read, counts as absent and is set aside: "
 	  "mps/" GPU ": it is kept in format 0, this program knows 2" },
 };

@@ -40,7 +40,8 @@ static const struct {
 	const char *active;                    /* what the kubelet has told; NULL: all; "": nothing yet */
 } rows[] = {
 	{ "nobody has looked at the host yet: nothing", PLAIN, READY, "", ONE, "", "", "" },
-	{ "the driver is not ready: what was written stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
+	{ "the driver is not ready: what was written stays", PLAIN,
+	  "metadata: {name: d}\nstate: Absent\n", HOST, "", "",
 	  OLD, "" },
 	{ "a look is on its way: what was written stays", PLAIN, READY,
 	  "metadata: {name: host}\nversion: '550'\nlayout: a\n", ONE, "", OLD, "" },
@@ -190,7 +191,8 @@ static const struct {
 	  "metadata: {name: x.io-gds}\ncdiVersion: 0.3.0\nkind: x.io/gds\n"
 	  "devices: [{name: all, containerEdits: {}}]\n",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },
-	{ "while the driver is not ready it stays", PLAIN, "metadata: {name: d}\nstate: Absent\n", HOST, "", "", GDS, "" },
+	{ "while the driver is not ready it stays", PLAIN,
+	  "metadata: {name: d}\nstate: Absent\n", HOST, "", "", GDS, "" },
 	{ "one whose nodes are gone stays while it is switched on", PLAIN "extras: [gds]\n", READY, HOST, OTHER, "",
 	  GDS,
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: *\n" },

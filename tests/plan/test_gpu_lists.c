@@ -359,9 +359,8 @@ static const struct {
 	{ "I1: a GPU that is held whole is not shared meanwhile",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 4}]\n",
 	  TWO, WELL2, HOLD("nvidia.com/gpu", "GPU-1"), SERVED(U("1") "," U("2")), SPEC, "", READY,
-	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: a Pod holds it as it was allocated before; it is over when t/j "
-	    "has "
-	  "ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
+	  "nvidia.com/gpu cdi-cri: GPU-1 (GPU-1) leaving: a Pod holds it as it was allocated before; "
+	  "it is over when t/j has ended GPU-2 x4 (GPU-2)\nGPUsReady: True Ready: 2 GPUs, 1 resource\n" },
 	{ "a share that is held is listed, though there are fewer now",
 	  ON "sharing: [{resource: nvidia.com/gpu, replicas: 2}]\n", CARD("1", ""), WELL2,
 	  HOLD("nvidia.com/gpu", "'GPU-1::3'"), "", SPEC, "", READY,

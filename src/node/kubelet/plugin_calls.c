@@ -87,7 +87,8 @@ int plugin_check_list(const struct fl_resource *resource, struct fl_err *err)
 		bytes += (uint64_t)shares(&resource->units.at[i]) * (resource->units.at[i].id.len + SHARE_BYTES);
 	if (bytes <= FL_PLUGIN_LIST_MAX)
 		return 0;
-	return fl_fail(err, FL_E_TOOBIG, "a device list of %llu bytes, the kubelet accepts %zu: use fewer replicas per GPU",
+	return fl_fail(err, FL_E_TOOBIG,
+		       "a device list of %llu bytes, the kubelet accepts %zu: use fewer replicas per GPU",
 		       (unsigned long long)bytes, (size_t)FL_PLUGIN_LIST_MAX);
 }
 

@@ -40,10 +40,12 @@ extern const struct fl_names fl_discovery_names;
 	   .blank = "an empty list allocates nothing: name a strategy, as cdi-cri, or leave it out")) \
 	X(STR, id_strategy, ENUM, id_by, "device-id-strategy", "Name of a device in containers: uuid or index.", \
 	  (.env = "DEVICE_ID_STRATEGY"), (.file = "flags.plugin.deviceIDStrategy", .fallback = "uuid")) \
-	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", "Also allocate device nodes, whatever the strategy.", \
+	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", \
+	  "Also allocate device nodes, whatever the strategy.", \
 	  (.env = "PASS_DEVICE_SPECS", FL_TRUTH), (.file = "flags.plugin.passDeviceSpecs")) \
 	X(STR, share_policy, ENUM, share_policy, "shared-devices-allocation-policy", \
-	  "Order in which replicas are preferred: distributed or packed.", (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
+	  "Order in which replicas are preferred: distributed or packed.", \
+	  (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
 	  (.file = "flags.plugin.sharedDevicesAllocationPolicy", .fallback = "distributed")) \
 	X(STR, annotation_prefix, OWN, annotation_prefix, "cdi-annotation-prefix", \
 	  "Prefix of annotations that name CDI devices.", (.env = "CDI_ANNOTATION_PREFIX"), \

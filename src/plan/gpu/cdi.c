@@ -69,7 +69,8 @@ static bool device_edits(struct cdi *c, const struct fl_card *card, const struct
 
 	*ret = (struct fl_cdi_edits){ 0 };
 	if (missing.len) {
-		fl_say(c->plan, FL_REF(&fl_card_kind, card), "NoCDI", "%.*s is missing: %.*s is left out of the CDI file",
+		fl_say(c->plan, FL_REF(&fl_card_kind, card), "NoCDI",
+		       "%.*s is missing: %.*s is left out of the CDI file",
 		       FL_ARG(missing), FL_ARG(part ? part->uuid : card->uuid));
 		return false;
 	}

@@ -630,7 +630,8 @@ static void plan_missing(const struct fl_gpu_health_facts *facts, struct fl_plan
 	bool asked = facts->driver->state == FL_DRIVER_READY && facts->card &&
 		     facts->card->answer == FL_CARD_ANSWERS;
 	const struct verdict gone = { .grade = SURE, .cause = FL_S("Gone"), .says = FL_S("it is not there any more"),
-				      .remedy = "delete the Pods that hold it; if it should be there, reboot the node" };
+				      .remedy = "delete the Pods that hold it; if it should be there, "
+						"reboot the node" };
 
 	for (uint32_t i = 0; i < facts->before_len; i++) {
 		const struct fl_health *before = &facts->before[i];

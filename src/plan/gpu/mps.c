@@ -202,8 +202,8 @@ static void stop(struct mps *m, struct fl_str name, bool forget)
 				FL_ARG(holder->pod_space), FL_ARG(holder->pod));
 		else
 			problem(m, false, "MPSStops",
-				"the MPS daemon of %.*s stops when no Pod holds a share: the kubelet has not listed yet "
-				"who does",
+				"the MPS daemon of %.*s stops when no Pod holds a share: the kubelet has not listed "
+				"yet who does",
 				FL_ARG(name));
 		unhealthy(&d, FL_S("its MPS daemon stops when no Pod holds a share any more"));
 	} else {

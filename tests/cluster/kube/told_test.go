@@ -152,6 +152,13 @@ func TestWhatAPersonIsTold(t *testing.T) {
 				cluster.Must(t, c.Client.CoreV1().Namespaces().Delete(t.Context(), "told-going", metav1.DeleteOptions{}))
 			}
 			last, _ := call(t, c, c.Kubeconfig(), args...)
+			// An API server whose deadline falls into an answer that it has begun resets the stream instead.
+			for range 20 {
+				if !strings.Contains(row.args, "timeout=1us") || !strings.Contains(last, "has reset the stream") {
+					break
+				}
+				last, _ = call(t, c, c.Kubeconfig(), args...)
+			}
 			if !strings.HasPrefix(last, row.last) {
 				t.Errorf("said %q, want %q", last, row.last)
 			}
