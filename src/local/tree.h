@@ -23,6 +23,19 @@ bool fl_tree_put(yyjson_mut_doc *doc, yyjson_mut_val *object, struct fl_str name
 /* Remove the member, if it is there. */
 void fl_tree_remove(yyjson_mut_val *object, struct fl_str name);
 
+/* The members of one object by name, for many look-ups: quick for objects of any size. The object must not change. */
+struct fl_tree_names {
+	yyjson_mut_obj_iter iter;
+	yyjson_mut_val **keys;   /* sorted; NULL: the object has few */
+	size_t len;
+};
+void fl_tree_names_init(struct fl_tree_names *names, yyjson_mut_val *object);
+yyjson_mut_val *fl_tree_names_get(struct fl_tree_names *names, struct fl_str name);
+static inline void fl_tree_names_auto_(struct fl_tree_names *names)
+{
+	fl_free(names->keys);
+}
+
 /* The same value? The order of members does not count; 1 and 1.0 differ. */
 bool fl_tree_equal(yyjson_mut_val *a, yyjson_mut_val *b);
 
