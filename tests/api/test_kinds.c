@@ -2,7 +2,7 @@
 #include "api/coordination.h"
 #include "api/core.h"
 #include "api/cdi.h"
-#include "api/gpu.h"
+#include "api/pools.h"
 #include "api/kinds.h"
 #include "api/nfd.h"
 #include "api/walk.h"
@@ -12,7 +12,6 @@
 TEST(the_tables_hold_together)
 {
 	static const struct fl_kind *const ours[] = {
-		&fl_test_device_kind, &fl_test_node_state_kind, &fl_test_pool_kind, &fl_test_cluster_pool_kind,
 		&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_holder_kind, &fl_host_kind, &fl_runtime_kind,
 		&fl_plugin_socket_kind, &fl_settings_kind, &fl_resource_kind, &fl_health_kind, &fl_own_node_kind,
 		&fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_given_kind, &fl_config_file_kind,
@@ -67,11 +66,11 @@ static const struct {
 	  "\"pods\","
 	  "\"causes\":[{\"reason\":\"FieldManagerConflict\",\"message\":\"c\",\"field\":\".spec\"}],"
 	  "\"retryAfterSeconds\":1},\"code\":409}", NULL },
-	{ "R24: a GPUDevice's spec is empty, and no telemetry is kept", fl_test_device_bind,
+	{ "R24: a GPUDevice's spec is empty, and no telemetry is kept", fl_gpu_device_bind,
 	  "{\"spec\":{\"x\":1},\"status\":{\"state\":\"Ready\",\"hardware\":{\"memoryMiB\":81920,\"product\":\"A100\"}"
 	  "}}",
 	  "{\"spec\":{},\"status\":{\"state\":\"Ready\",\"hardware\":{\"product\":\"A100\"}}}" },
-	{ "R25: a GPUNodeState has a node name and conditions", fl_test_node_state_bind,
+	{ "R25: a GPUNodeState has a node name and conditions", fl_gpu_node_state_bind,
 	  "{\"spec\":{\"nodeName\":\"n\"},\"status\":{\"hw\":{\"present\":true},\"conditions\":[]}}",
 	  "{\"spec\":{\"nodeName\":\"n\"},\"status\":{\"conditions\":[]}}" },
 };
@@ -94,16 +93,16 @@ TEST(a_pool_has_its_defaults)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_fault_list faults;
-	struct fl_test_pool pool;
+	struct fl_gpu_pool pool;
 
-	OK(test_read(fl_test_pool_bind(), "{\"spec\":{\"resource\":{\"unit\":\"Card\"}}}", FL_DECODE_STRICT, &arena,
+	OK(test_read(fl_gpu_pool_bind(), "{\"spec\":{\"resource\":{\"unit\":\"Card\"}}}", FL_DECODE_STRICT, &arena,
 		     &pool, NULL));
-	CHECK(pool.spec.backend == FL_TEST_DEVICE_PLUGIN && pool.spec.provider == FL_TEST_NVIDIA);
+	CHECK(pool.spec.backend == FL_BACKEND_DEVICE_PLUGIN && pool.spec.provider == FL_PROVIDER_NVIDIA);
 	CHECK_INT(pool.spec.resource.slices_per_unit, 1);
 	CHECK(pool.spec.assignment.require_annotation && pool.spec.scheduling.taints_enabled);
-	CHECK(pool.spec.scheduling.strategy == FL_TEST_SPREAD);
+	CHECK(pool.spec.scheduling.strategy == FL_STRATEGY_SPREAD);
 	CHECK_STR(pool.spec.scheduling.topology_key, "topology.kubernetes.io/zone");
-	OK(fl_check(fl_test_pool_bind(), NULL, &pool, &arena, &faults, NULL));
+	OK(fl_check(fl_gpu_pool_bind(), NULL, &pool, &arena, &faults, NULL));
 	CHECK_INT(faults.len, 0);
 }
 
@@ -111,6 +110,14 @@ static const struct {
 	const char *says, *old, *now, *fault;
 } pool_rows[] = {
 	{ "R26: a resource is required", NULL, "{\"spec\":{}}", "spec.resource" },
+	{ "R27: a profile may be in upper case", NULL,
+	  "{\"spec\":{\"resource\":{\"unit\":\"MIG\",\"migProfile\":\"1G.10GB\"}}}", NULL },
+	{ "at least one GPU of a node", NULL,
+	  "{\"spec\":{\"resource\":{\"unit\":\"Card\",\"maxDevicesPerNode\":0}}}",
+	  "spec.resource.maxDevicesPerNode" },
+	{ "a taint's key is a label's", NULL,
+	  "{\"spec\":{\"resource\":{\"unit\":\"Card\"},\"scheduling\":{\"taints\":[{\"key\":\" a\"}]}}}",
+	  "spec.scheduling.taints[0].key" },
 	{ "R27: a profile has its form", NULL,
 	  "{\"spec\":{\"resource\":{\"unit\":\"MIG\",\"migProfile\":\"1c.3g.20gb\"}}}",
 	  "spec.resource.migProfile" },
@@ -132,13 +139,13 @@ TEST(a_pool_has_its_bounds)
 {
 	EACH_ROW (row, pool_rows) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-		struct fl_test_pool old, now;
+		struct fl_gpu_pool old, now;
 		struct fl_fault_list faults;
 
-		OK(test_read(fl_test_pool_bind(), row->now, 0, &arena, &now, NULL));
+		OK(test_read(fl_gpu_pool_bind(), row->now, 0, &arena, &now, NULL));
 		if (row->old)
-			OK(test_read(fl_test_pool_bind(), row->old, 0, &arena, &old, NULL));
-		OK(fl_check(fl_test_pool_bind(), row->old ? &old : NULL, &now, &arena, &faults, NULL));
+			OK(test_read(fl_gpu_pool_bind(), row->old, 0, &arena, &old, NULL));
+		OK(fl_check(fl_gpu_pool_bind(), row->old ? &old : NULL, &now, &arena, &faults, NULL));
 		CHECK_INT(faults.len, row->fault != NULL);
 		if (row->fault)
 			CHECK_STR(faults.at[0].path, row->fault);

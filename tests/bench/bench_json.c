@@ -1,6 +1,6 @@
 /* Floor 3: a list as the API server sends it, split, parsed, bound and packed; what it costs in time and memory. */
 #include "api/core.h"
-#include "api/gpu.h"
+#include "api/pools.h"
 #include "base/units.h"
 #include "json/bind_pack.h"
 #include "json/split.h"
@@ -162,7 +162,7 @@ static void read_list(struct fl_str list, struct cache *cache)
 	FL_AUTO(fl_json_space) struct fl_json_space space = { 0 };
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	FL_AUTO(fl_buf) struct fl_buf scratch = FL_BUF(FL_JSON_ITEM_MAX);
-	struct fl_test_device device;
+	struct fl_gpu_device device;
 	struct fl_str item;
 	struct fl_err err;
 	yyjson_doc *doc;
@@ -175,10 +175,10 @@ static void read_list(struct fl_str list, struct cache *cache)
 			fl_json_space_reset(&space);
 			fl_arena_reset(&arena);
 			must(fl_json_read(&space, item, 0, &doc, &err), &err);
-			must(fl_decode(fl_test_device_bind(), yyjson_doc_get_root(doc), &arena, FL_DECODE_BORROW,
+			must(fl_decode(fl_gpu_device_bind(), yyjson_doc_get_root(doc), &arena, FL_DECODE_BORROW,
 				       &device, &err),
 			     &err);
-			keep(cache, fl_test_device_bind(), &device, &scratch);
+			keep(cache, fl_gpu_device_bind(), &device, &scratch);
 		}
 		must(r, &err);
 	}
@@ -236,14 +236,14 @@ static void bench_list(void)
 	row("a cached GPUDevice of 2.8 KB", (double)cache.bytes / DEVICES, "B", "<=", 614);
 
 	for (int i = 0; i < ROUNDS; i++) {
-		drop(&cache, fl_test_device_bind());
+		drop(&cache, fl_gpu_device_bind());
 		start = now();
 		read_list(fl_buf_view(&text), &cache);
 		if (now() - start < best)
 			best = now() - start;
 	}
 	row("list of 20 MB split, parsed, bound and packed, one core", mb / ((double)best / 1e9), "MB/s", ">=", 300);
-	drop(&cache, fl_test_device_bind());
+	drop(&cache, fl_gpu_device_bind());
 	fl_interns_free(&cache.interns);
 	fl_free(cache.at);
 }
