@@ -1,0 +1,3 @@
+module fairlead/tests/conformance
+
+go 1.24
