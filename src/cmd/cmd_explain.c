@@ -8,7 +8,7 @@
 #include "kube/client.h"
 #include "serve/guard.h"
 #include "serve/pages.h"
-#include "serve/query.h"
+#include "http/query.h"
 #include <unistd.h>
 
 struct explain {

@@ -1,6 +1,6 @@
 #include "serve/pages.h"
 #include "json/write.h"
-#include "serve/query.h"
+#include "http/query.h"
 #include "serve/scrape.h"
 #include <assert.h>
 

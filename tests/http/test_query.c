@@ -1,4 +1,4 @@
-#include "serve/query.h"
+#include "http/query.h"
 #include "test.h"
 
 static const struct {
