@@ -1,0 +1,303 @@
+#include "local/api_in.h"
+
+/* ---- the server ---- */
+
+static void changed(void *arg, const struct fl_change *change)
+{
+	fl_watch_changed(arg, change);
+}
+
+/* The namespaces that every cluster has. */
+static int add_namespace(struct fl_api *api, const char *name)
+{
+	static const char post[] = "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}";
+	char body[200];
+	struct fl_ask ask = { .method = FL_S("POST"), .path = FL_S("/api/v1/namespaces"), .now = api->now,
+			      .agent = FL_S("fairlead") };
+	struct fl_buf buf = FL_BUF_IN(body);
+	struct fl_call *call;
+	int r;
+
+	fl_buf_printf(&buf, post, name);
+	ask.body = fl_buf_view(&buf);
+	call = fl_api_call(api, &ask);
+	r = call && call->status == 201 ? 0 : -FL_E_NOMEM;
+	fl_call_free(call);
+	return r;
+}
+
+struct fl_api *fl_api_new(const struct fl_api_options *options, int64_t now, struct fl_err *err)
+{
+	static const char *const spaces[] = { "default", "kube-system", "kube-public", "kube-node-lease" };
+	FL_AUTO(fl_api) struct fl_api *api = fl_zalloc(sizeof *api);
+	int r;
+
+	if (!api)
+		return fl_null(err, FL_E_NOMEM, "no memory for an API server");
+	api->options = *options;
+	api->chores_last = &api->chores;
+	api->now = now;
+	api->discovery = 1;
+	fl_hmap_init(&api->owned, fl_collect_key, options->seed);
+	r = fl_store_init(&api->store, options->window, err);
+	if (r == 0)
+		r = fl_resources_init(&api->resources, options->seed, err);
+	if (r < 0)
+		return NULL;
+	api->store.changed = changed;
+	api->store.arg = api;
+	for (size_t i = 0; i < FL_LEN(spaces); i++) {
+		if (add_namespace(api, spaces[i]) < 0)
+			return fl_null(err, FL_E_NOMEM, "no memory for the namespaces of an API server");
+	}
+	return fl_steal(&api);
+}
+
+static void destroy(struct fl_call *call)
+{
+	if (!call)
+		return;
+	fl_buf_free(&call->body);
+	fl_json_space_free(&call->space);
+	fl_arena_free(&call->arena);
+	fl_free(call);
+}
+
+void fl_api_free(struct fl_api *api)
+{
+	if (!api)
+		return;
+	while (api->chores) {
+		struct fl_chore *chore = api->chores;
+
+		api->chores = chore->next;
+		fl_chore_free(chore);
+	}
+	destroy(api->spare);
+	fl_peek_free(&api->peek);
+	fl_peek_free(&api->peek_before);
+	fl_collect_free(api);
+	if (api->store.ring)
+		fl_store_free(&api->store);
+	fl_resources_free(&api->resources);
+	fl_free(api);
+}
+
+uint64_t fl_api_version(const struct fl_api *api)
+{
+	return api->store.version;
+}
+
+void fl_api_compact(struct fl_api *api)
+{
+	fl_store_forget(&api->store, api->store.version);
+}
+
+void fl_api_throttle(struct fl_api *api, uint32_t count, uint32_t seconds)
+{
+	api->throttled = count;
+	api->throttle_seconds = seconds;
+}
+
+void fl_api_count(const struct fl_api *api, uint64_t *ret_objects, uint64_t *ret_bytes)
+{
+	*ret_objects = *ret_bytes = 0;
+	fl_vec_each (resource, &api->resources.list) {
+		*ret_objects += (*resource)->shelf.objects.len;
+		*ret_bytes += (*resource)->shelf.bytes;
+	}
+}
+
+bool fl_api_knows(const struct fl_api *api, struct fl_str group, struct fl_str version)
+{
+	fl_vec_each (resource, &api->resources.list) {
+		if (fl_str_eq((*resource)->group, group) && !(*resource)->gone && fl_served_find(*resource, version))
+			return true;
+	}
+	return false;
+}
+
+/* ---- uids and names: out of the seed, so that a simulation repeats itself ---- */
+
+static uint64_t draw(struct fl_api *api)
+{
+	api->uids++;
+	return fl_siphash13(api->options.seed, &api->uids, sizeof api->uids);
+}
+
+void fl_api_uid(struct fl_api *api, char text[FL_UID_TEXT])
+{
+	uint64_t high = (draw(api) & ~0xf000ull) | 0x4000, low = (draw(api) >> 2) | 1ull << 63;
+	struct fl_buf buf = { .p = text, .cap = FL_UID_TEXT, .max = FL_UID_TEXT - 1 };
+
+	fl_buf_printf(&buf, "%08llx-%04llx-%04llx-%04llx-%012llx", (unsigned long long)(high >> 32),
+		      (unsigned long long)(high >> 16 & 0xffff), (unsigned long long)(high & 0xffff),
+		      (unsigned long long)(low >> 48), (unsigned long long)(low & 0xffffffffffff));
+}
+
+void fl_api_suffix(struct fl_api *api, char text[6])
+{
+	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";   /* no vowels: no words */
+	uint64_t drawn = draw(api);
+
+	for (unsigned i = 0; i < 5; i++) {
+		text[i] = letters[drawn % (sizeof letters - 1)];
+		drawn /= sizeof letters - 1;
+	}
+	text[5] = '\0';
+}
+
+/* ---- calls ---- */
+
+static struct fl_call *begin(struct fl_api *api)
+{
+	struct fl_call *call = api->spare;
+	yyjson_alc alc;
+
+	if (call)
+		api->spare = NULL;
+	else
+		call = fl_zalloc(sizeof *call);
+	if (!call)
+		return NULL;
+	call->api = api;
+	call->body.max = FL_API_ANSWER_MAX;
+	alc = fl_json_alc(&call->space);
+	call->doc = yyjson_mut_doc_new(&alc);
+	if (!call->doc) {
+		destroy(call);
+		return NULL;
+	}
+	return call;
+}
+
+void fl_call_free(struct fl_call *call)
+{
+	struct fl_api *api;
+	struct fl_call fresh = { 0 };
+
+	if (!call)
+		return;
+	api = call->api;
+	if (call->watch)
+		fl_watch_leave(call->watch);
+	for (uint32_t i = call->at; i < call->len && call->states; i++)
+		fl_state_drop(call->states[i]);
+	fl_state_drop(call->before);
+	if (api->spare || call->body.cap > FL_MIB) {
+		destroy(call);
+		return;
+	}
+	fl_arena_reset(&call->arena);
+	fl_json_space_reset(&call->space);
+	fl_buf_clear(&call->body);
+	fresh.arena = call->arena;
+	fresh.space = call->space;
+	fresh.body = call->body;
+	*call = fresh;
+	api->spare = call;
+}
+
+struct fl_call *fl_call_inner(struct fl_api *api, struct fl_resource *resource, const struct fl_state *state)
+{
+	FL_AUTO(fl_call) struct fl_call *call = begin(api);
+
+	if (!call)
+		return NULL;
+	call->ask.now = api->now;
+	call->resource = resource;
+	call->version = fl_served_stored(resource)->name;
+	call->served = (struct fl_served *)(uintptr_t)fl_served_stored(resource);
+	call->space_name = fl_arena_str(&call->arena, fl_state_space(state));
+	call->name = fl_arena_str(&call->arena, fl_state_name(state));
+	return call->space_name.p && call->name.p ? fl_steal(&call) : NULL;
+}
+
+static int run_verb(struct fl_call *call)
+{
+	switch (call->verb) {
+	case FL_VERB_GET:
+		return fl_call_get(call);
+	case FL_VERB_LIST:
+		return fl_call_list(call);
+	case FL_VERB_WATCH:
+		return fl_call_watch(call);
+	case FL_VERB_CREATE:
+	case FL_VERB_UPDATE:
+	case FL_VERB_PATCH:
+		return fl_call_write(call);
+	case FL_VERB_DELETE:
+		return fl_call_delete(call);
+	case FL_VERB_DELETE_ALL:
+		return fl_call_delete_all(call);
+	case FL_VERB_COUNT_:
+		break;
+	}
+	return 0;
+}
+
+static int throttle(struct fl_call *call)
+{
+	struct fl_api *api = call->api;
+
+	if (!api->throttled)
+		return 0;
+	api->throttled--;
+	return fl_refuse(call, &(struct fl_refusal){ .code = 429, .reason = "TooManyRequests",
+						     .retry = api->throttle_seconds },
+			 "the server has received too many requests and has asked us to try again later");
+}
+
+static int run(struct fl_call *call)
+{
+	bool mine = false;
+	int r = throttle(call);
+
+	if (r == 0)
+		r = fl_call_discovery(call, &mine);
+	if (r < 0 || mine)
+		return r;
+	r = fl_call_route(call);
+	if (r == 0)
+		r = fl_call_wish(call);
+	if (r == 0 && call->served->deprecated.len)
+		fl_call_warn(call, "%.*s", FL_ARG(call->served->deprecated));
+	return r < 0 ? r : run_verb(call);
+}
+
+struct fl_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask)
+{
+	struct fl_call *call = begin(api);
+	int r;
+
+	if (!call)
+		return NULL;
+	api->now = ask->now;
+	call->ask = *ask;
+	r = run(call);
+	if (r == -FL_E_NOMEM) {
+		fl_call_free(call);
+		return NULL;
+	}
+	return call;
+}
+
+enum fl_outcome fl_call_outcome(const struct fl_call *call)
+{
+	return call->outcome;
+}
+
+int fl_call_status(const struct fl_call *call)
+{
+	return call->status;
+}
+
+struct fl_str fl_call_body(const struct fl_call *call)
+{
+	return fl_buf_view(&call->body);
+}
+
+struct fl_headers fl_call_headers(const struct fl_call *call)
+{
+	return (struct fl_headers){ call->headers, call->header_count };
+}

@@ -1,0 +1,239 @@
+#include "local/api_in.h"
+
+#define ORPHAN FL_S_INIT("orphan")
+#define FOREGROUND FL_S_INIT("foregroundDeletion")
+static const struct fl_str orphan = ORPHAN, foreground = FOREGROUND;
+
+/* ---- the options of a body ---- */
+
+static int read_precondition(struct fl_call *call, yyjson_val *options)
+{
+	yyjson_val *must = fl_json_get(options, FL_S("preconditions"));
+
+	(void)fl_json_str(fl_json_get(must, FL_S("uid")), &call->wish.uid);
+	(void)fl_json_str(fl_json_get(must, FL_S("resourceVersion")), &call->wish.if_version);
+	return 0;
+}
+
+static int read_spread(struct fl_call *call, yyjson_val *options)
+{
+	yyjson_val *val = fl_json_get(options, FL_S("propagationPolicy"));
+	yyjson_val *old = fl_json_get(options, FL_S("orphanDependents"));
+	struct fl_str text;
+
+	if (val && !yyjson_is_null(val) && old && !yyjson_is_null(old))
+		return fl_refuse_options(call, "DeleteOptions", "propagationPolicy", "FieldValueInvalid",
+					 "Invalid value: orphanDependents and deletionPropagation cannot be both set");
+	if (yyjson_is_bool(old))
+		call->wish.spread = yyjson_get_bool(old) ? FL_SPREAD_ORPHAN : FL_SPREAD_BACKGROUND;
+	if (!fl_json_str(val, &text))
+		return 0;
+	for (unsigned i = 1; i < FL_SPREAD_COUNT_; i++) {
+		if (fl_str_eq(text, fl_str(fl_spread_names.at[i]))) {
+			call->wish.spread = i;
+			return 0;
+		}
+	}
+	return fl_refuse_options(call, "DeleteOptions", "propagationPolicy", "FieldValueNotSupported",
+				 "Unsupported value: \"%.*s\": supported values: \"Background\", \"Foreground\", "
+				 "\"Orphan\", \"nil\"",
+				 FL_ARG(text));
+}
+
+static int read_options(struct fl_call *call)
+{
+	yyjson_val *options, *dry;
+	struct fl_str text;
+	int r;
+
+	if (!fl_str_trim(call->ask.body).len)
+		return 0;
+	r = fl_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &options);
+	if (r < 0)
+		return r;
+	if (fl_json_i64(fl_json_get(options, FL_S("gracePeriodSeconds")), &call->wish.grace))
+		call->wish.grace_set = true;
+	dry = yyjson_arr_get_first(fl_json_get(options, FL_S("dryRun")));
+	if (dry && (!fl_json_str(dry, &text) || !fl_str_eq(text, FL_S("All"))))
+		return fl_refuse_options(call, "DeleteOptions", "dryRun", "FieldValueNotSupported",
+					 "Unsupported value: supported values: \"All\"");
+	call->wish.dry |= dry != NULL;
+	r = read_precondition(call, options);
+	return r < 0 ? r : read_spread(call, options);
+}
+
+static int check_precondition(struct fl_call *call)
+{
+	struct fl_str uid = fl_tree_str(fl_tree_get(fl_meta(call->old), FL_S("uid")));
+	uint64_t version;
+
+	if (call->wish.uid.p && !fl_str_eq(call->wish.uid, uid))
+		return fl_refuse_conflict(call, "the UID in the precondition (%.*s) does not match the UID in "
+						"record (%.*s). "
+						"The object might have been deleted and then recreated",
+					  FL_ARG(call->wish.uid), FL_ARG(uid));
+	if (call->wish.if_version.p &&
+	    (!fl_str_u64(call->wish.if_version, &version) || version != call->before->version))
+		return fl_refuse_conflict(call, "the ResourceVersion in the precondition (%.*s) does not match the "
+						"ResourceVersion in record (%llu). The object might have been modified",
+					  FL_ARG(call->wish.if_version), (unsigned long long)call->before->version);
+	return 0;
+}
+
+/* ---- what a delete makes of the object ---- */
+
+/* The finalizers that stand for the chosen propagation. */
+static int set_spread(struct fl_call *call)
+{
+	yyjson_mut_val *meta = fl_meta(call->object), *list = fl_tree_get(meta, FL_S("finalizers"));
+
+	if (call->wish.spread == FL_SPREAD_DEFAULT)
+		return 0;
+	if (call->wish.spread != FL_SPREAD_ORPHAN)
+		fl_list_remove(list, orphan);
+	if (call->wish.spread != FL_SPREAD_FOREGROUND)
+		fl_list_remove(list, foreground);
+	if (call->wish.spread == FL_SPREAD_BACKGROUND)
+		return 0;
+	list = fl_tree_list(call->doc, meta, "finalizers");
+	return list && fl_list_add(call->doc, list, call->wish.spread == FL_SPREAD_ORPHAN ? orphan : foreground)
+		? 0 : -FL_E_NOMEM;
+}
+
+/* Seconds that a Pod's containers get; 0 for everything else, and for a Pod that no kubelet runs. */
+static int64_t grace_of(const struct fl_call *call)
+{
+	struct fl_str phase = fl_tree_str(fl_tree_at(call->object, FL_S("status.phase")));
+	int64_t grace = 30;
+
+	if (!(call->resource->traits & FL_TRAIT_GRACE))
+		return 0;
+	if (!fl_tree_str(fl_tree_at(call->object, FL_S("spec.nodeName"))).len || fl_str_eq(phase, FL_S("Succeeded")) ||
+	    fl_str_eq(phase, FL_S("Failed")))
+		return 0;
+	if (call->wish.grace_set)
+		return call->wish.grace > 0 ? call->wish.grace : 0;
+	(void)fl_tree_i64(fl_tree_at(call->object, FL_S("spec.terminationGracePeriodSeconds")), &grace);
+	return grace;
+}
+
+static int set_going(struct fl_call *call, int64_t grace)
+{
+	yyjson_mut_val *meta = fl_meta(call->object);
+	bool going = fl_tree_get(meta, FL_S("deletionTimestamp")) != NULL;
+	int64_t had = 0;
+
+	if (going) {
+		(void)fl_tree_i64(fl_tree_get(meta, FL_S("deletionGracePeriodSeconds")), &had);
+		if (grace >= had)
+			return 0;   /* it may only become shorter */
+	}
+	if (!fl_tree_set_time(call->doc, meta, "deletionTimestamp", call->api->now + grace * 1000000) ||
+	    !fl_tree_set_int(call->doc, meta, "deletionGracePeriodSeconds", grace))
+		return -FL_E_NOMEM;
+	if (!going && fl_tree_get(meta, FL_S("generation")))
+		return fl_object_raise(call, call->object);
+	return 0;
+}
+
+/* 1: it is gone; 0: it is going. The call has `before` and `old`. */
+int fl_delete(struct fl_call *call, struct fl_state **ret_after)
+{
+	int64_t grace;
+	int r;
+
+	call->object = fl_tree_copy(call->doc, call->old);
+	if (!call->object)
+		return -FL_E_NOMEM;
+	r = set_spread(call);
+	if (r == 0)
+		r = fl_builtin_delete(call);
+	if (r < 0)
+		return r;
+	grace = grace_of(call);
+	if (!grace && !fl_object_kept(call))
+		return (r = fl_commit_gone(call, ret_after)) < 0 ? r : 1;
+	r = set_going(call, grace);
+	return r < 0 ? r : fl_commit(call, ret_after);
+}
+
+/* ---- the verbs ---- */
+
+int fl_call_load(struct fl_call *call)
+{
+	struct fl_str key = fl_call_key(call);
+
+	if (!key.p)
+		return -FL_E_NOMEM;
+	fl_state_drop(call->before);
+	call->before = fl_index_get(&call->resource->shelf.objects, key);
+	call->old = NULL;
+	if (!call->before)
+		return 0;
+	fl_state_hold(call->before);
+	call->old = fl_call_tree(call, call->before);
+	return call->old ? 0 : -FL_E_NOMEM;
+}
+
+static int answer_gone(struct fl_call *call)
+{
+	struct fl_refusal done = fl_refusal(call, 200, NULL);
+
+	done.uid = fl_tree_str(fl_tree_get(fl_meta(call->old), FL_S("uid")));
+	return fl_answer_status(call, 200, &done);
+}
+
+int fl_call_delete(struct fl_call *call)
+{
+	FL_AUTO(fl_state) struct fl_state *after = NULL;
+	int r = read_options(call);
+
+	if (r == 0)
+		r = fl_call_load(call);
+	if (r == 0 && !call->before)
+		r = fl_refuse_not_found(call);
+	if (r == 0)
+		r = check_precondition(call);
+	if (r == 0)
+		r = fl_delete(call, &after);
+	if (r < 0)
+		return r;
+	if (r > 0 && !(call->resource->traits & FL_TRAIT_SHOWN))
+		return answer_gone(call);
+	if (call->wish.dry)
+		return fl_answer_tree(call, 200, call->object, call->before->version);
+	return fl_answer_state(call, 200, after);
+}
+
+/* One of a collection, in a call of its own. */
+static int delete_one(struct fl_call *call, struct fl_state *state)
+{
+	FL_AUTO(fl_call) struct fl_call *one = fl_call_inner(call->api, call->resource, state);
+	FL_AUTO(fl_state) struct fl_state *after = NULL;
+	int r = one ? 0 : -FL_E_NOMEM;
+
+	if (r == 0) {
+		one->wish = call->wish;
+		r = fl_call_load(one);
+	}
+	if (r == 0 && one->before)
+		r = fl_delete(one, &after);
+	return r < 0 ? -FL_E_NOMEM : 0;
+}
+
+int fl_call_delete_all(struct fl_call *call)
+{
+	int r = read_options(call);
+
+	if (r == 0)
+		r = fl_call_list(call);
+	for (uint32_t i = 0; r == 0 && i < call->len; i++) {
+		int one = call->filters ? fl_filter_match(&call->filter, call->states[i], &call->api->peek) : 1;
+
+		if (one > 0)
+			one = delete_one(call, call->states[i]);
+		fl_peek_reset(&call->api->peek);
+		r = one < 0 ? one : 0;
+	}
+	return r;
+}

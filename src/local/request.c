@@ -1,0 +1,411 @@
+#include "http/query.h"
+#include "local/api_in.h"
+
+FL_NAMES(fl_verb_names, FL_VERB_COUNT_, [FL_VERB_GET] = "get", [FL_VERB_LIST] = "list", [FL_VERB_WATCH] = "watch",
+	 [FL_VERB_CREATE] = "create", [FL_VERB_UPDATE] = "update", [FL_VERB_PATCH] = "patch",
+	 [FL_VERB_DELETE] = "delete", [FL_VERB_DELETE_ALL] = "deletecollection");
+FL_NAMES(fl_validation_names, FL_VALIDATION_COUNT_, [FL_VALIDATION_WARN] = "Warn", [FL_VALIDATION_IGNORE] = "Ignore",
+	 [FL_VALIDATION_STRICT] = "Strict");
+FL_NAMES(fl_match_names, FL_MATCH_COUNT_, [FL_MATCH_NONE] = "", [FL_MATCH_NOT_OLDER] = "NotOlderThan",
+	 [FL_MATCH_EXACT] = "Exact");
+FL_NAMES(fl_spread_names, FL_SPREAD_COUNT_, [FL_SPREAD_DEFAULT] = "", [FL_SPREAD_ORPHAN] = "Orphan",
+	 [FL_SPREAD_BACKGROUND] = "Background", [FL_SPREAD_FOREGROUND] = "Foreground");
+
+/* ---- the path ---- */
+
+/* /api/VERSION/... or /apis/GROUP/VERSION/...; what follows as parts. */
+#define PARTS_MAX 8
+
+static uint32_t split_path(struct fl_str path, struct fl_str parts[PARTS_MAX])
+{
+	uint32_t count = 0;
+	struct fl_str part;
+
+	path = fl_str_sub(path, 1, path.len);
+	while (path.p && fl_str_split(&path, '/', &part)) {
+		if (count == PARTS_MAX)
+			return 0;
+		if (part.len)
+			parts[count++] = part;
+	}
+	return count;
+}
+
+static int refuse_path(struct fl_call *call)
+{
+	return fl_refuse(call, &(struct fl_refusal){ .code = 404, .reason = "NotFound" },
+			 "the server could not find the requested resource");
+}
+
+/* A part of a path, decoded. */
+static int decode(struct fl_call *call, struct fl_str *part)
+{
+	char query[1024];
+	struct fl_buf text = FL_BUF_IN(query), value = FL_BUF(FL_KIB);
+	struct fl_err err;
+	int r;
+
+	if (fl_str_find(*part, '%') < 0)
+		return 0;
+	fl_buf_str(&text, FL_S("x="));
+	for (uint32_t i = 0; i < part->len; i++)
+		fl_buf_str(&text, part->p[i] == '+' ? FL_S("%2B") : fl_str_sub(*part, i, 1));
+	if (text.failed)
+		return refuse_path(call);
+	r = fl_query_get(fl_buf_view(&text), "x", &value, &err);
+	if (r > 0)
+		*part = fl_arena_str(&call->arena, fl_buf_view(&value));
+	fl_buf_free(&value);
+	if (r == -FL_E_NOMEM || !part->p)
+		return -FL_E_NOMEM;
+	return r < 0 ? refuse_path(call) : 0;
+}
+
+static int set_verb(struct fl_call *call)
+{
+	struct fl_str method = call->ask.method;
+	bool one = call->name.len > 0;
+
+	if (fl_str_eq(method, FL_S("GET")) || fl_str_eq(method, FL_S("HEAD")))
+		call->verb = one ? FL_VERB_GET : FL_VERB_LIST;
+	else if (fl_str_eq(method, FL_S("POST")))
+		call->verb = FL_VERB_CREATE;
+	else if (fl_str_eq(method, FL_S("PUT")))
+		call->verb = FL_VERB_UPDATE;
+	else if (fl_str_eq(method, FL_S("PATCH")))
+		call->verb = FL_VERB_PATCH;
+	else if (fl_str_eq(method, FL_S("DELETE")))
+		call->verb = one ? FL_VERB_DELETE : FL_VERB_DELETE_ALL;
+	else
+		return -1;
+	if (call->sub.len)
+		return call->verb == FL_VERB_DELETE ? -1 : 0;
+	if (call->verb == FL_VERB_CREATE)
+		return one || (!call->resource->cluster && !call->space_name.len) ? -1 : 0;
+	if (call->verb == FL_VERB_DELETE_ALL && !call->resource->cluster && !call->space_name.len)
+		return -1;
+	return (call->verb == FL_VERB_UPDATE || call->verb == FL_VERB_PATCH) && !one ? -1 : 0;
+}
+
+static bool has_sub(const struct fl_call *call)
+{
+	struct fl_str sub = call->sub;
+
+	if (fl_str_eq(sub, FL_S("status")))
+		return call->served->status;
+	if (fl_str_eq(sub, FL_S("scale")))
+		return call->served->scale;
+	if (!call->resource->builtin)
+		return false;
+	if (fl_str_eq(sub, FL_S("finalize")))
+		return fl_str_eq(call->resource->key, FL_S("namespaces"));
+	if (fl_str_eq(sub, FL_S("binding")) || fl_str_eq(sub, FL_S("eviction")))
+		return fl_str_eq(call->resource->key, FL_S("pods"));
+	return false;
+}
+
+int fl_call_route(struct fl_call *call)
+{
+	struct fl_str parts[PARTS_MAX], group = FL_S("");
+	uint32_t count = split_path(call->ask.path, parts), at = 2;
+	bool core = count > 1 && fl_str_eq(parts[0], FL_S("api"));
+
+	if (count < 3 || (!core && (count < 4 || !fl_str_eq(parts[0], FL_S("apis")))))
+		return fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
+	for (uint32_t i = 1; i < count; i++) {
+		int r = decode(call, &parts[i]);
+
+		if (r < 0)
+			return r;
+	}
+	call->version = parts[1];
+	if (!core) {
+		group = parts[1];
+		call->version = parts[2];
+		at = 3;
+	}
+	/* .../namespaces/NS/RESOURCE, but not .../namespaces/NAME/status */
+	if (count > at + 2 && fl_str_eq(parts[at], FL_S("namespaces")) &&
+	    !(core && (fl_str_eq(parts[at + 2], FL_S("status")) || fl_str_eq(parts[at + 2], FL_S("finalize"))))) {
+		call->space_name = parts[at + 1];
+		at += 2;
+	}
+	call->resource = fl_resource_find(&call->api->resources, group, parts[at]);
+	call->served = call->resource ? fl_served_find(call->resource, call->version) : NULL;
+	call->name = at + 1 < count ? parts[at + 1] : FL_S("");
+	call->sub = at + 2 < count ? parts[at + 2] : FL_S("");
+	if (!call->served || call->resource->gone || at + 3 < count ||
+	    (call->space_name.len && call->resource->cluster) ||
+	    (call->name.len && !call->resource->cluster && !call->space_name.len))
+		return fl_api_knows(call->api, group, call->version)
+			? refuse_path(call)
+			: fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
+	if (call->sub.len && !has_sub(call))
+		return refuse_path(call);
+	if (set_verb(call) < 0)
+		return fl_refuse(call, &(struct fl_refusal){ .code = 405, .reason = "MethodNotAllowed" },
+				 "the server does not allow this method on the requested resource");
+	return 0;
+}
+
+/* ---- the query ---- */
+
+/* 1 and the text of a parameter; 0 when there is none. */
+static int param(struct fl_call *call, const char *name, struct fl_str *ret)
+{
+	FL_AUTO(fl_buf) struct fl_buf value = FL_BUF(FL_API_BODY_MAX);
+	struct fl_err err;
+	int r;
+
+	if (!call->ask.query.len)
+		return 0;
+	r = fl_query_get(call->ask.query, name, &value, &err);
+	if (r <= 0)
+		return r < 0 ? fl_refuse_as(call, &err) : 0;
+	*ret = fl_arena_str(&call->arena, fl_buf_view(&value));
+	return ret->p ? 1 : -FL_E_NOMEM;
+}
+
+static int param_bool(struct fl_call *call, const char *name, bool *ret)
+{
+	struct fl_str text;
+	int r = param(call, name, &text);
+
+	if (r <= 0)
+		return r;
+	*ret = !fl_str_eq(text, FL_S("false")) && !fl_str_eq(text, FL_S("0"));
+	return 1;
+}
+
+static int param_int(struct fl_call *call, const char *name, int64_t *ret)
+{
+	struct fl_str text;
+	int r = param(call, name, &text);
+
+	if (r <= 0 || !text.len)
+		return r < 0 ? r : 0;
+	if (!fl_str_i64(text, ret))
+		return fl_refuse_bad(call, "strconv.ParseInt: parsing \"%.*s\": invalid syntax", FL_ARG(text));
+	return 1;
+}
+
+static int param_name(struct fl_call *call, const char *name, const struct fl_names *names, unsigned *ret,
+		      struct fl_str *ret_text)
+{
+	int r = param(call, name, ret_text);
+
+	if (r <= 0)
+		return r;
+	for (unsigned i = 0; i < names->len; i++) {
+		if (fl_str_eq(*ret_text, fl_str(names->at[i]))) {
+			*ret = i;
+			return 1;
+		}
+	}
+	*ret = UINT32_MAX;
+	return 1;
+}
+
+static const char *options_kind(const struct fl_call *call)
+{
+	switch (call->verb) {
+	case FL_VERB_CREATE:
+		return "CreateOptions";
+	case FL_VERB_UPDATE:
+		return "UpdateOptions";
+	case FL_VERB_PATCH:
+		return "PatchOptions";
+	case FL_VERB_DELETE:
+	case FL_VERB_DELETE_ALL:
+		return "DeleteOptions";
+	case FL_VERB_GET:
+	case FL_VERB_LIST:
+	case FL_VERB_WATCH:
+	case FL_VERB_COUNT_:
+		break;
+	}
+	return "ListOptions";
+}
+
+static int read_dry(struct fl_call *call)
+{
+	struct fl_str text;
+	int r = param(call, "dryRun", &text);
+
+	if (r <= 0)
+		return r;
+	if (!fl_str_eq(text, FL_S("All")))
+		return fl_refuse_options(call, options_kind(call), "dryRun", "FieldValueNotSupported",
+					 "Unsupported value: \"%.*s\": supported values: \"All\"", FL_ARG(text));
+	call->wish.dry = true;
+	return 0;
+}
+
+static int read_write(struct fl_call *call)
+{
+	struct fl_str text;
+	unsigned found = FL_VALIDATION_WARN;
+	int r = read_dry(call);
+
+	if (r >= 0)
+		r = param(call, "fieldManager", &call->wish.manager);
+	if (r >= 0)
+		r = param_bool(call, "force", &call->wish.force);
+	if (r >= 0)
+		r = param_name(call, "fieldValidation", &fl_validation_names, &found, &text);
+	if (r < 0)
+		return r;
+	if (found == UINT32_MAX)
+		return fl_refuse_options(call, options_kind(call), "fieldValidation", "FieldValueNotSupported",
+					 "Unsupported value: \"%.*s\": supported values: \"Ignore\", \"Strict\", "
+					 "\"Warn\"",
+					 FL_ARG(text));
+	if (call->wish.manager.len > 128)
+		return fl_refuse_options(call, options_kind(call), "fieldManager", "FieldValueTooLong",
+					 "Too long: may not be more than 128 bytes");
+	call->wish.validation = found;
+	return 0;
+}
+
+static int read_spread(struct fl_call *call)
+{
+	struct fl_str text;
+	unsigned found = FL_SPREAD_DEFAULT;
+	bool orphan = false;
+	int r = param_name(call, "propagationPolicy", &fl_spread_names, &found, &text);
+	int had = r < 0 ? r : param_bool(call, "orphanDependents", &orphan);
+
+	if (had < 0)
+		return had;
+	if (found == UINT32_MAX)
+		return fl_refuse_options(call, "DeleteOptions", "propagationPolicy", "FieldValueNotSupported",
+					 "Unsupported value: \"%.*s\": supported values: \"Background\", "
+					 "\"Foreground\", "
+					 "\"Orphan\", \"nil\"",
+					 FL_ARG(text));
+	call->wish.spread = had > 0 ? (orphan ? FL_SPREAD_ORPHAN : FL_SPREAD_BACKGROUND) : found;
+	return 0;
+}
+
+static int read_delete(struct fl_call *call)
+{
+	int r = read_dry(call);
+
+	if (r >= 0)
+		r = read_spread(call);
+	if (r >= 0)
+		r = param_int(call, "gracePeriodSeconds", &call->wish.grace);
+	call->wish.grace_set = r > 0;
+	return r < 0 ? r : 0;
+}
+
+static int read_version(struct fl_call *call)
+{
+	unsigned match = FL_MATCH_NONE;
+	struct fl_str text = FL_S("");
+	int r = param(call, "resourceVersion", &call->wish.version);
+
+	if (r >= 0)
+		r = param_name(call, "resourceVersionMatch", &fl_match_names, &match, &text);
+	if (r < 0)
+		return r;
+	call->wish.version_set = call->wish.version.len > 0;
+	call->wish.match = match;
+	if (match == UINT32_MAX)
+		return fl_refuse_options(call, "ListOptions", "resourceVersionMatch", "FieldValueNotSupported",
+					 "Unsupported value: \"%.*s\": supported values: \"Exact\", "
+					 "\"NotOlderThan\", \"\"",
+					 FL_ARG(text));
+	if (call->wish.version_set && !fl_str_u64(call->wish.version, &call->wish.at_version))
+		return fl_refuse_bad(call, "strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+				     FL_ARG(call->wish.version));
+	return 0;
+}
+
+static int read_list(struct fl_call *call)
+{
+	int64_t limit = 0, timeout = 0;
+	bool watch = false;
+	int r = read_version(call);
+
+	if (r == 0 && call->verb == FL_VERB_LIST && (r = param_bool(call, "watch", &watch)) > 0 && watch)
+		call->verb = FL_VERB_WATCH;
+	if (r >= 0)
+		r = param_int(call, "limit", &limit);
+	if (r >= 0)
+		r = param_int(call, "timeoutSeconds", &timeout);
+	if (r >= 0)
+		r = param(call, "continue", &call->wish.resume);
+	if (r >= 0)
+		r = param(call, "labelSelector", &call->wish.labels);
+	if (r >= 0)
+		r = param(call, "fieldSelector", &call->wish.fields);
+	if (r >= 0)
+		r = param_bool(call, "allowWatchBookmarks", &call->wish.bookmarks);
+	if (r >= 0)
+		r = param_bool(call, "sendInitialEvents", &call->wish.initial);
+	if (r < 0)
+		return r;
+	call->wish.initial_set = r > 0;
+	call->wish.limit = limit > 0 ? (uint64_t)limit : 0;
+	call->wish.grace = timeout > 0 ? timeout : 0;
+	return 0;
+}
+
+int fl_call_wish(struct fl_call *call)
+{
+	int r;
+
+	switch (call->verb) {
+	case FL_VERB_GET:
+		return read_version(call);
+	case FL_VERB_LIST:
+	case FL_VERB_WATCH:
+		return read_list(call);
+	case FL_VERB_CREATE:
+	case FL_VERB_UPDATE:
+	case FL_VERB_PATCH:
+		return read_write(call);
+	case FL_VERB_DELETE:
+		return read_delete(call);
+	case FL_VERB_DELETE_ALL:
+		r = read_list(call);
+		return r < 0 ? r : read_delete(call);
+	case FL_VERB_COUNT_:
+		break;
+	}
+	return 0;
+}
+
+/* ---- selectors ---- */
+
+static int refuse_field(struct fl_call *call, struct fl_str path)
+{
+	struct fl_str group = call->resource->group;
+
+	return fl_refuse_bad(call, "Unable to find \"%.*s%s%.*s, Resource=%.*s\" that match label selector \"%.*s\", "
+				   "field selector \"%.*s\": field label not supported: %.*s",
+			     FL_ARG(group), "/", FL_ARG(call->version), FL_ARG(call->resource->plural),
+			     FL_ARG(call->wish.labels), FL_ARG(call->wish.fields), FL_ARG(path));
+}
+
+int fl_call_filter(struct fl_call *call)
+{
+	struct fl_filter *filter = &call->filter;
+	struct fl_err err;
+
+	filter->space = call->space_name;
+	if (call->wish.labels.len && fl_selector_parse(&call->arena, call->wish.labels, &filter->labels, &err) < 0)
+		return fl_refuse_as(call, &err);
+	if (call->wish.fields.len && fl_fields_parse(&call->arena, call->wish.fields, filter, &err) < 0)
+		return fl_refuse_as(call, &err);
+	for (uint32_t i = 0; i < filter->field_count; i++) {
+		if (!fl_resource_selectable(call->resource, call->served, filter->fields[i].path))
+			return refuse_field(call, filter->fields[i].path);
+	}
+	if (call->name.len && filter->field_count < FL_FIELD_TERMS)   /* a watch of one object */
+		filter->fields[filter->field_count++] = (struct fl_field_term){ FL_S("metadata.name"), call->name,
+										false };
+	fl_filter_ready(filter);
+	return 0;
+}

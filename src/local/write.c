@@ -1,0 +1,580 @@
+#include "json/yaml.h"
+#include "local/api_in.h"
+
+/* ---- the body ---- */
+
+enum media { MEDIA_JSON, MEDIA_YAML, MEDIA_JSON_PATCH, MEDIA_MERGE_PATCH, MEDIA_APPLY, MEDIA_COUNT };
+static const char *const media_name[MEDIA_COUNT] = {
+	[MEDIA_JSON] = "application/json", [MEDIA_YAML] = "application/yaml",
+	[MEDIA_JSON_PATCH] = "application/json-patch+json", [MEDIA_MERGE_PATCH] = "application/merge-patch+json",
+	[MEDIA_APPLY] = "application/apply-patch+yaml",
+};
+
+static enum media media_of(const struct fl_call *call)
+{
+	struct fl_str rest = call->ask.type, type = FL_S("");
+
+	(void)fl_str_split(&rest, ';', &type);
+	type = fl_str_trim(type);
+	if (!type.len && call->verb != FL_VERB_PATCH)
+		return MEDIA_JSON;
+	for (unsigned i = 0; i < MEDIA_COUNT; i++) {
+		if (fl_str_same(type, fl_str(media_name[i])))
+			return i;
+	}
+	return MEDIA_COUNT;
+}
+
+static int check_media(struct fl_call *call, enum media media)
+{
+	bool patch = call->verb == FL_VERB_PATCH;
+
+	if (media != MEDIA_COUNT && patch == (media >= MEDIA_JSON_PATCH))
+		return 0;
+	return fl_refuse(call, &(struct fl_refusal){ .code = 415, .reason = "UnsupportedMediaType" },
+			 "the body of the request was in an unknown format - accepted media types include: %s",
+			 patch ? "application/json-patch+json, application/merge-patch+json, "
+					"application/apply-patch+yaml"
+			       : "application/json, application/yaml");
+}
+
+int fl_call_read(struct fl_call *call, struct fl_str text, bool yaml, yyjson_val **ret)
+{
+	struct fl_err err;
+	yyjson_doc *doc;
+	int r = yaml ? fl_yaml_read(&call->space, text, &doc, &err)
+		     : fl_json_read(&call->space, text, 0, &doc, &err);
+
+	if (r < 0)
+		return r == -FL_E_NOMEM ? r : fl_refuse_bad(call, "the request's body is no %s: %s",
+							    yaml ? "YAML" : "JSON", err.text);
+	*ret = yyjson_doc_get_root(doc);
+	return 0;
+}
+
+/* ---- what the object says that it is ---- */
+
+static int check_type(struct fl_call *call, yyjson_mut_val *object)
+{
+	struct fl_str version = fl_tree_str(fl_tree_get(object, FL_S("apiVersion")));
+	struct fl_str kind = fl_tree_str(fl_tree_get(object, FL_S("kind"))), want = fl_call_api_version(call);
+	struct fl_str served = call->resource->kind;
+
+	if (!want.p)
+		return -FL_E_NOMEM;
+	if (!yyjson_mut_is_obj(object))
+		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: json: cannot "
+					   "unmarshal "
+					   "into Go value",
+				     FL_ARG(served), FL_ARG(call->version), FL_ARG(served));
+	if (!kind.len && !call->resource->builtin)
+		return fl_refuse_bad(call, "Object 'Kind' is missing in the request's body");
+	if (kind.len && !fl_str_eq(kind, served))
+		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: the object "
+					   "provided is "
+					   "unrecognized (must be of type %.*s)",
+				     FL_ARG(kind), FL_ARG(call->version),
+				     FL_ARG(served), FL_ARG(served));
+	if (version.len && !fl_str_eq(version, want))
+		return fl_refuse_bad(call, "the API version in the data (%.*s) does not match the expected API version "
+					   "(%.*s)",
+				     FL_ARG(version), FL_ARG(want));
+	return fl_tree_set(call->doc, object, "apiVersion", want) && fl_tree_set(call->doc, object, "kind", served) &&
+			       fl_tree_object(call->doc, object, "metadata")
+		       ? fl_meta_types(call, object)
+		       : -FL_E_NOMEM;
+}
+
+/* Name and namespace of the URL and of the object agree. */
+static int check_place(struct fl_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *meta = fl_meta(object);
+	struct fl_str name = fl_tree_str(fl_tree_get(meta, FL_S("name")));
+	struct fl_str space = fl_tree_str(fl_tree_get(meta, FL_S("namespace")));
+
+	if (call->resource->cluster) {
+		fl_tree_remove(meta, FL_S("namespace"));
+	} else if (space.len && !fl_str_eq(space, call->space_name)) {
+		return fl_refuse_bad(call, "the namespace of the provided object does not match the namespace "
+					   "sent on the "
+					   "request");
+	} else if (!fl_tree_set(call->doc, meta, "namespace", call->space_name)) {
+		return -FL_E_NOMEM;
+	}
+	if (call->verb == FL_VERB_CREATE)
+		return 0;
+	if (!name.len && call->verb == FL_VERB_UPDATE)
+		return fl_refuse_bad(call, "the name of the object (%s) does not match the name on the URL (%.*s)", "",
+				     FL_ARG(call->name));
+	if (name.len && !fl_str_eq(name, call->name))
+		return fl_refuse_bad(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+				     FL_ARG(name), FL_ARG(call->name));
+	return fl_tree_set(call->doc, meta, "name", call->name) ? 0 : -FL_E_NOMEM;
+}
+
+/* ---- fields that the schema does not know, and those that stand twice ---- */
+
+static int report_unknown(struct fl_call *call)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
+
+	if (call->unknown.failed)
+		return -FL_E_NOMEM;
+	for (const struct fl_cause *one = call->unknown.first; one; one = one->next) {
+		if (call->wish.validation == FL_VALIDATION_WARN)
+			fl_call_warn(call, "%.*s", FL_ARG(one->message));
+		fl_buf_printf(&text, "%s%.*s", text.len ? ", " : "", FL_ARG(one->message));
+	}
+	if (text.failed)
+		return -FL_E_NOMEM;
+	if (!call->unknown.len || call->wish.validation != FL_VALIDATION_STRICT)
+		return 0;
+	return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding error: %.*s",
+			     FL_ARG(call->resource->kind), FL_ARG(call->version), FL_ARG(call->resource->kind),
+			     FL_ARG(fl_buf_view(&text)));
+}
+
+static int shape(struct fl_call *call, yyjson_mut_val *object, struct fl_causes *unknown)
+{
+	if (!call->served->schema)
+		return 0;
+	fl_schema_prune(call->served->schema, object, unknown);
+	return fl_schema_default(call->served->schema, call->doc, object);
+}
+
+/* ---- the parts of an object that a request writes ---- */
+
+static enum fl_part part_of(const struct fl_call *call)
+{
+	if (fl_str_eq(call->sub, FL_S("status")))
+		return FL_PART_STATUS;
+	return call->served->status ? FL_PART_MAIN : FL_PART_WHOLE;
+}
+
+static struct fl_writer writer_of(struct fl_call *call)
+{
+	struct fl_str rest = call->ask.agent, agent = FL_S("");
+
+	(void)fl_str_split(&rest, '/', &agent);
+	return (struct fl_writer){
+		.manager = call->wish.manager.len ? call->wish.manager : agent.len ? fl_str_sub(agent, 0,
+				128) : FL_S("unknown"),
+		.api_version = fl_call_api_version(call),
+		.part = part_of(call),
+		.now = call->ask.now,
+	};
+}
+
+static int note_managers(struct fl_call *call)
+{
+	struct fl_writer who = writer_of(call);
+	struct fl_err err;
+	int r;
+
+	if (!who.api_version.p)
+		return -FL_E_NOMEM;
+	r = fl_managed_update(call->served->schema, &who, call->doc, call->old, call->object, &call->arena, &err);
+	return r < 0 ? fl_refuse_as(call, &err) : 0;
+}
+
+/* ---- create ---- */
+
+static int check_namespace(struct fl_call *call)
+{
+	const struct fl_resource *namespaces = fl_resource_find(&call->api->resources, FL_S(""), FL_S("namespaces"));
+	const struct fl_state *space;
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+	struct fl_refusal refusal = fl_refusal(call, 403, "Forbidden");
+
+	if (call->resource->cluster)
+		return 0;
+	space = fl_index_get(&namespaces->shelf.objects, call->space_name);
+	if (!space)
+		return fl_refuse(call, &(struct fl_refusal){ .code = 404, .reason = "NotFound",
+				.name = call->space_name,
+							     .kind = FL_S("namespaces") },
+				 "namespaces \"%.*s\" not found", FL_ARG(call->space_name));
+	if (!space->going)
+		return 0;
+	fl_cause_add(&causes, "NamespaceTerminating", FL_S("metadata.namespace"), "namespace %.*s is being terminated",
+		     FL_ARG(call->space_name));
+	refusal.causes = &causes;
+	return fl_refuse(call, &refusal, "%.*s \"%.*s\" is forbidden: unable to create new content in namespace "
+					 "%.*s because "
+					 "it is being terminated",
+			 FL_ARG(call->resource->key), FL_ARG(call->name),
+			 FL_ARG(call->space_name));
+}
+
+static int give_name(struct fl_call *call, yyjson_mut_val *meta)
+{
+	struct fl_str name = fl_tree_str(fl_tree_get(meta, FL_S("name")));
+	struct fl_str base = fl_tree_str(fl_tree_get(meta, FL_S("generateName")));
+	char suffix[6];
+
+	if (!name.len && base.len) {
+		fl_api_suffix(call->api, suffix);
+		name = fl_arena_printf(&call->arena, "%.*s%s", FL_ARG(fl_str_sub(base, 0, 58)), suffix);
+		if (!name.p || !fl_tree_set(call->doc, meta, "name", name))
+			return -FL_E_NOMEM;
+	}
+	call->name = fl_arena_str(&call->arena, name);
+	return call->name.p ? 0 : -FL_E_NOMEM;
+}
+
+static int stamp_new(struct fl_call *call, yyjson_mut_val *meta)
+{
+	char uid[FL_UID_TEXT];
+
+	fl_api_uid(call->api, uid);
+	fl_tree_remove(meta, FL_S("deletionTimestamp"));
+	fl_tree_remove(meta, FL_S("deletionGracePeriodSeconds"));
+	fl_tree_remove(meta, FL_S("selfLink"));
+	fl_tree_remove(meta, FL_S("generation"));
+	fl_tree_remove(meta, FL_S("resourceVersion"));
+	if (!fl_tree_set(call->doc, meta, "uid", fl_str(uid)) ||
+	    !fl_tree_set_time(call->doc, meta, "creationTimestamp", call->ask.now) ||
+	    ((call->resource->traits & FL_TRAIT_GENERATION) && !fl_tree_set_int(call->doc, meta, "generation", 1)))
+		return -FL_E_NOMEM;
+	return 0;
+}
+
+static int make_new(struct fl_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *meta = fl_meta(object);
+	struct fl_str version = fl_tree_str(fl_tree_get(meta, FL_S("resourceVersion")));
+	int r;
+
+	if (version.len && !fl_str_eq(version, FL_S("0")))
+		return fl_refuse(call, &(struct fl_refusal){ .code = 500 },
+				 "resourceVersion should not be set on objects to be created");
+	r = give_name(call, meta);
+	if (r == 0)
+		r = check_namespace(call);
+	if (r == 0)
+		r = stamp_new(call, meta);
+	if (r == 0 && part_of(call) == FL_PART_MAIN && !(call->resource->traits & FL_TRAIT_KEEPS_STATUS))
+		r = fl_part_reset(FL_PART_MAIN, call->doc, NULL, object);
+	if (r == 0)
+		r = fl_builtin_new(call, object);
+	call->object = object;
+	return r;
+}
+
+/* ---- update ---- */
+
+static int check_precondition(struct fl_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
+	struct fl_str uid = fl_tree_str(fl_tree_get(meta, FL_S("uid"))), had = fl_tree_str(fl_tree_get(old,
+												       FL_S("uid")));
+	struct fl_str version = fl_tree_str(fl_tree_get(meta, FL_S("resourceVersion")));
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+	uint64_t at = 0;
+
+	if (uid.len && !fl_str_eq(uid, had))
+		return fl_refuse_conflict(call, "Precondition failed: UID in precondition: %.*s, UID in object "
+						"meta: %.*s",
+					  FL_ARG(uid), FL_ARG(had));
+	if (version.len && !fl_str_u64(version, &at)) {
+		fl_cause_add(&causes, "FieldValueInvalid", FL_S("metadata.resourceVersion"),
+			     "Invalid value: \"%.*s\": must be a number", FL_ARG(version));
+		return fl_refuse_invalid(call, &causes);
+	}
+	if (!at && call->verb == FL_VERB_UPDATE && !(call->resource->traits & FL_TRAIT_BLIND)) {
+		fl_cause_add(&causes, "FieldValueInvalid", FL_S("metadata.resourceVersion"),
+			     "Invalid value: %s: must be specified for an update",
+			     call->resource->builtin ? "\"\"" : "0");
+		return fl_refuse_invalid(call, &causes);
+	}
+	if (at && at != call->before->version)
+		return fl_refuse_conflict(call, "the object has been modified; please apply your changes to the latest "
+						"version and try again");
+	return 0;
+}
+
+/* These are the API server's. */
+static int keep_system(struct fl_call *call, yyjson_mut_val *object)
+{
+	static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
+			"deletionGracePeriodSeconds",
+					    "generation", "generateName" };
+	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
+
+	fl_tree_remove(meta, FL_S("resourceVersion"));
+	fl_tree_remove(meta, FL_S("selfLink"));
+	for (size_t i = 0; i < FL_LEN(kept); i++) {
+		yyjson_mut_val *had = fl_tree_get(old, fl_str(kept[i])), *copy;
+
+		fl_tree_remove(meta, fl_str(kept[i]));
+		if (!had)
+			continue;
+		copy = fl_tree_copy(call->doc, had);
+		if (!copy || !fl_tree_put(call->doc, meta, fl_str(kept[i]), copy))
+			return -FL_E_NOMEM;
+	}
+	return 0;
+}
+
+/* Does anything differ but metadata (and status, where it is apart)? */
+bool fl_object_moved(const struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object)
+{
+	yyjson_mut_obj_iter iter;
+	yyjson_mut_val *key;
+
+	for (int turn = 0; turn < 2; turn++) {
+		yyjson_mut_val *a = turn ? object : old, *b = turn ? old : object;
+
+		yyjson_mut_obj_iter_init(a, &iter);
+		while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+			struct fl_str name = fl_tree_str(key);
+			yyjson_mut_val *other = fl_tree_get(b, name);
+
+			if (fl_str_eq(name, FL_S("metadata")) || (call->served->status && fl_str_eq(name,
+												    FL_S("status"))))
+				continue;
+			if (!other || (!turn && !fl_tree_equal(yyjson_mut_obj_iter_get_val(key), other)))
+				return true;
+		}
+	}
+	return false;
+}
+
+int fl_object_raise(struct fl_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *meta = fl_meta(object);
+	int64_t generation = 0;
+
+	(void)fl_tree_i64(fl_tree_get(meta, FL_S("generation")), &generation);
+	return fl_tree_set_int(call->doc, meta, "generation", generation + 1) ? 0 : -FL_E_NOMEM;
+}
+
+static int change(struct fl_call *call, yyjson_mut_val *object)
+{
+	int r = check_precondition(call, object);
+
+	if (r == 0)
+		r = keep_system(call, object);
+	if (r == 0 && part_of(call) != FL_PART_WHOLE)
+		r = fl_part_reset(part_of(call), call->doc, call->old, object);
+	if (r == 0)
+		r = fl_builtin_change(call, object);
+	call->object = object;
+	return r;
+}
+
+/* ---- from the body to the object ---- */
+
+static int from_body(struct fl_call *call, enum media media)
+{
+	yyjson_mut_val *object;
+	yyjson_val *body;
+	int r = fl_call_read(call, call->ask.body, media == MEDIA_YAML, &body);
+
+	if (r < 0)
+		return r;
+	call->unknown = FL_CAUSES(&call->arena);
+	object = fl_tree_of(call->doc, body, &call->unknown);
+	if (!object)
+		return -FL_E_NOMEM;
+	r = check_type(call, object);
+	if (r == 0)
+		r = check_place(call, object);
+	if (r == 0)
+		r = shape(call, object, &call->unknown);
+	if (r == 0)
+		r = report_unknown(call);
+	if (r < 0)
+		return r;
+	if (call->before)
+		return change(call, object);
+	if (call->verb == FL_VERB_UPDATE && !(call->resource->traits & FL_TRAIT_MAKES))
+		return fl_refuse_not_found(call);
+	return make_new(call, object);
+}
+
+static int from_patch(struct fl_call *call, enum media media)
+{
+	yyjson_mut_val *object;
+	yyjson_val *body;
+	struct fl_err err;
+	int r;
+
+	if (!call->before)
+		return fl_refuse_not_found(call);
+	r = fl_call_read(call, call->ask.body, false, &body);
+	object = r < 0 ? NULL : fl_tree_copy(call->doc, call->old);
+	if (!object)
+		return r < 0 ? r : -FL_E_NOMEM;
+	if (media == MEDIA_MERGE_PATCH)
+		r = fl_tree_merge(call->doc, &object, body, &err);
+	else
+		r = fl_tree_patch(call->doc, &object, body, &err);
+	if (r < 0 && (r == -FL_E_CONFLICT || media == MEDIA_JSON_PATCH) && r != -FL_E_NOMEM)
+		return fl_refuse(call, &(struct fl_refusal){ .code = 422, .reason = "Invalid" },
+				 "the server rejected our request due to an error in our request");
+	if (r < 0)
+		return fl_refuse_as(call, &err);
+	call->unknown = FL_CAUSES(&call->arena);
+	r = check_type(call, object);
+	if (r == 0)
+		r = check_place(call, object);
+	if (r == 0)
+		r = shape(call, object, &call->unknown);
+	if (r == 0)
+		r = report_unknown(call);
+	return r < 0 ? r : change(call, object);
+}
+
+static int check_apply(struct fl_call *call, yyjson_mut_val *config)
+{
+	if (!call->wish.manager.len)
+		return fl_refuse_options(call, "PatchOptions", "fieldManager", "FieldValueRequired",
+					 "Required value: is required for apply patch");
+	if (!yyjson_mut_is_obj(config) || !fl_tree_str(fl_tree_get(config, FL_S("apiVersion"))).len)
+		return fl_refuse_bad(call, "error decoding YAML: the configuration has no apiVersion");
+	if (fl_tree_get(fl_meta(config), FL_S("managedFields")))
+		return fl_refuse_bad(call, "metadata.managedFields must be nil");
+	return 0;
+}
+
+static yyjson_mut_val *bare(struct fl_call *call)
+{
+	yyjson_mut_val *object = yyjson_mut_obj(call->doc), *meta;
+
+	if (!object || !fl_tree_set(call->doc, object, "apiVersion", fl_call_api_version(call)) ||
+	    !fl_tree_set(call->doc, object, "kind", call->resource->kind))
+		return NULL;
+	meta = fl_tree_object(call->doc, object, "metadata");
+	if (!meta || !fl_tree_set(call->doc, meta, "name", call->name) ||
+	    (!call->resource->cluster && !fl_tree_set(call->doc, meta, "namespace", call->space_name)))
+		return NULL;
+	return object;
+}
+
+static int refuse_apply(struct fl_call *call, int r, const struct fl_causes *conflicts, const struct fl_err *err)
+{
+	struct fl_refusal refusal = fl_refusal(call, 409, "Conflict");
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
+
+	if (r != -FL_E_CONFLICT)
+		return fl_refuse_as(call, err);
+	refusal = (struct fl_refusal){ .code = 409, .reason = "Conflict", .causes = conflicts };
+	fl_apply_conflict(conflicts, &text);
+	return text.failed ? -FL_E_NOMEM : fl_refuse(call, &refusal, "%.*s", FL_ARG(fl_buf_view(&text)));
+}
+
+static int from_apply(struct fl_call *call)
+{
+	struct fl_causes conflicts = FL_CAUSES(&call->arena);
+	struct fl_writer who = writer_of(call);
+	yyjson_mut_val *config, *live;
+	yyjson_val *body;
+	struct fl_err err;
+	int r = fl_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &body);
+
+	if (r < 0)
+		return r;
+	call->unknown = FL_CAUSES(&call->arena);
+	config = fl_tree_of(call->doc, body, &call->unknown);
+	live = call->before ? fl_tree_copy(call->doc, call->old) : bare(call);
+	if (!config || !live || !who.api_version.p)
+		return -FL_E_NOMEM;
+	r = check_apply(call, config);
+	if (r == 0)
+		r = check_type(call, config);
+	if (r == 0)
+		r = check_place(call, config);
+	if (r == 0 && call->before)
+		r = check_precondition(call, config);
+	if (r == 0 && call->served->schema)
+		fl_schema_prune(call->served->schema, config, &call->unknown);
+	if (r == 0)
+		r = report_unknown(call);
+	if (r < 0)
+		return r;
+	if (!call->before && call->sub.len)
+		return fl_refuse_not_found(call);
+	r = fl_apply(call->served->schema, &who, call->wish.force ? FL_APPLY_FORCE : 0, call->doc, live, config,
+		     &conflicts, &err);
+	if (r < 0)
+		return refuse_apply(call, r, &conflicts, &err);
+	r = shape(call, live, NULL);
+	if (r < 0)
+		return r;
+	return call->before ? change(call, live) : make_new(call, live);
+}
+
+/* ---- the write ---- */
+
+static int check_object(struct fl_call *call)
+{
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+
+	fl_meta_check(call, call->old, call->object, &causes);
+	if (call->served->schema)
+		fl_schema_check(call->served->schema, call->object, &causes);
+	fl_builtin_check(call, &causes);
+	if (causes.failed)
+		return -FL_E_NOMEM;
+	return causes.len ? fl_refuse_invalid(call, &causes) : 0;
+}
+
+static int refuse_exists(struct fl_call *call)
+{
+	struct fl_refusal refusal = fl_refusal(call, 409, "AlreadyExists");
+
+	return fl_refuse(call, &refusal, "%.*s \"%.*s\" already exists", FL_ARG(call->resource->key),
+			 FL_ARG(call->name));
+}
+
+static int finish(struct fl_call *call)
+{
+	FL_AUTO(fl_state) struct fl_state *after = NULL;
+	bool made = !call->before;
+	int r = fl_commit(call, &after);
+
+	if (r < 0)
+		return r;
+	if (call->wish.dry)
+		return fl_answer_tree(call, made ? 201 : 200, call->object, made ? 0 : call->before->version);
+	if (fl_str_eq(call->sub, FL_S("binding")) || fl_str_eq(call->sub, FL_S("eviction")))
+		return fl_answer_status(call, 201, &(struct fl_refusal){ .code = 201 });
+	return fl_answer_state(call, made ? 201 : 200, after);
+}
+
+static int make(struct fl_call *call, enum media media)
+{
+	if (media == MEDIA_APPLY)
+		return from_apply(call);
+	if (media == MEDIA_JSON || media == MEDIA_YAML)
+		return from_body(call, media);
+	return from_patch(call, media);
+}
+
+int fl_call_write(struct fl_call *call)
+{
+	enum media media = media_of(call);
+	int r = check_media(call, media);
+
+	if (r == 0 && call->wish.force && media != MEDIA_APPLY && call->verb == FL_VERB_PATCH)
+		r = fl_refuse_options(call, "PatchOptions", "force", "FieldValueForbidden",
+				      "Forbidden: may not be specified for non-apply patch");
+	if (r == 0 && call->verb != FL_VERB_CREATE)
+		r = fl_call_load(call);
+	if (r == 0)
+		r = make(call, media);
+	if (r == 0 && call->old && (call->resource->traits & FL_TRAIT_GENERATION) &&
+	    fl_object_moved(call, call->old, call->object))
+		r = fl_object_raise(call, call->object);
+	if (r == 0 && media != MEDIA_APPLY)
+		r = note_managers(call);
+	if (r == 0)
+		r = check_object(call);
+	if (r == 0 && call->verb == FL_VERB_CREATE) {
+		r = fl_call_load(call);
+		if (r == 0 && call->before)
+			r = refuse_exists(call);
+	}
+	return r < 0 ? r : finish(call);
+}
