@@ -17,8 +17,8 @@ struct parse {
 	struct fl_err *err;
 	uint32_t at;            /* in argv */
 	uint32_t operands;      /* how many there were */
-	uint64_t given;         /* a bit for each row: on the command line */
-	uint64_t known;         /* a bit for each row: anywhere but by default */
+	bool given[FL_OPTIONS];   /* of each row: on the command line */
+	bool known[FL_OPTIONS];   /* of each row: anywhere but by default */
 };
 
 /* ---- values ---- */
@@ -28,9 +28,9 @@ static void *member_of(const struct parse *parse, const struct fl_option *row)
 	return (char *)parse->config + row->offset;
 }
 
-static uint64_t bit_of(const struct parse *parse, const struct fl_option *row)
+static size_t number_of(const struct parse *parse, const struct fl_option *row)
 {
-	return 1ull << (row - parse->options->rows);
+	return (size_t)(row - parse->options->rows);
 }
 
 static bool has_bounds(const struct fl_option *row)
@@ -213,7 +213,7 @@ static int before_arguments(struct parse *parse)
 		if (value) {
 			if (set_text(parse, row, value) < 0)
 				return fl_wrap(parse->err, "%s", name);
-			parse->known |= bit_of(parse, row);
+			parse->known[number_of(parse, row)] = true;
 		} else if (row->fallback && set_text(parse, row, row->fallback) < 0) {
 			return fl_wrap(parse->err, "default of %s", row->name);
 		}
@@ -305,13 +305,12 @@ void fl_options_as_given(const struct fl_options *options, const struct fl_args 
 
 static int set_given(struct parse *parse, const struct fl_option *row, const char *value)
 {
-	uint64_t bit = bit_of(parse, row);
+	size_t number = number_of(parse, row);
 
 	/* What the environment or the default put into a list goes when the command line begins one. */
-	if (row->kind == FL_OPTION_STRS && !(parse->given & bit))
+	if (row->kind == FL_OPTION_STRS && !parse->given[number])
 		((struct fl_strs *)member_of(parse, row))->len = 0;
-	parse->given |= bit;
-	parse->known |= bit;
+	parse->given[number] = parse->known[number] = true;
 	if (set_value(parse, row, value) == 0)
 		return 0;
 	return row->operand ? fl_wrap(parse->err, "%s", row->name) : fl_wrap(parse->err, "--%s", row->name);
@@ -423,7 +422,7 @@ static int missing(const struct parse *parse)
 		char name[FL_OPTION_NAME * 2];
 		struct fl_buf buf = FL_BUF_IN(name);
 
-		if (!row->required || parse->known & bit_of(parse, row))
+		if (!row->required || parse->known[number_of(parse, row)])
 			continue;
 		name[0] = 0;
 		fl_option_env(parse->options, row, &buf);

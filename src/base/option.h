@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
-#define FL_OPTIONS 64               /* of one command: a bit each, and more than a person reads */
+#define FL_OPTIONS 128              /* of one command: two flags each, and the agent has some 70 */
 #define FL_OPTION_NAME 40           /* bytes of its name: the longest of ours have 32 */
 #define FL_OPTION_VALUES 10000      /* of a list on the command line: its shell has a limit of its own, near 2 MiB */
 
