@@ -111,11 +111,14 @@ int fl_owner_check(const struct fl_owner *owner, struct fl_err *err)
 	return 0;
 }
 
-/* Is `outer` the same field as `inner` or one above it? */
+/* Is `outer` the same field as `inner`, one above it, or several of which that is one? */
 static bool covers(const char *outer, const char *inner)
 {
+	const char *star = strstr(outer, "*]");
 	size_t len = strlen(outer);
 
+	if (star && strncmp(outer, inner, (size_t)(star - outer)) == 0)
+		return true;
 	return strncmp(outer, inner, len) == 0 && (inner[len] == '\0' || ends_name(inner[len]));
 }
 
@@ -259,6 +262,36 @@ static void take_element(struct take *t, const struct part *part, const void *fr
 	fl_seq_set(to, dst);
 }
 
+/* Several keys of a map, by how they begin. */
+static bool is_pattern(const struct part *part)
+{
+	return part->field->shape == FL_MAP && fl_str_ends(part->inside, FL_S("*"));
+}
+
+/* The path of the next key from *at on that the pattern names; false: there is none. */
+static bool next_match(const struct part *pattern, struct fl_seq in, uint32_t *at, struct part *ret)
+{
+	struct fl_str begins = fl_str_sub(pattern->inside, 0, pattern->inside.len - 1);
+
+	*ret = *pattern;
+	while (*at < in.len) {
+		ret->inside = fl_elem_key(pattern->field, in, (*at)++);
+		if (fl_str_starts(ret->inside, begins))
+			return true;
+	}
+	return false;
+}
+
+static void take_matching(struct take *t, const struct part *pattern, const void *from, void *to)
+{
+	struct fl_seq in = fl_seq_get(from);
+	struct part one;
+	uint32_t at = 0;
+
+	while (!t->nomem && next_match(pattern, in, &at, &one))
+		take_element(t, &one, from, to);
+}
+
 static bool is_empty(const struct fl_field *f, const void *member)
 {
 	return f->shape == FL_ONE ? fl_bits(member) == 0 : fl_seq_get(member).len == 0;
@@ -278,7 +311,9 @@ static void take(struct take *t, const struct fl_bind *bind, struct fl_str path,
 		return;
 	}
 	if (fl_has(bind, from, f)) {
-		if (part.inside.p)
+		if (is_pattern(&part))
+			take_matching(t, &part, fl_member(f, from), fl_member(f, to));
+		else if (part.inside.p)
 			take_element(t, &part, fl_member(f, from), fl_member(f, to));
 		else
 			take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));
@@ -375,6 +410,19 @@ static void lay_element(struct take *t, const struct part *part, const void *fro
 	fl_seq_set(to, dst);
 }
 
+/* Those that are there, and then those that are wanted. */
+static void lay_matching(struct take *t, const struct part *pattern, const void *from, void *to)
+{
+	struct part one;
+	uint32_t at = 0;
+
+	for (struct fl_seq in = fl_seq_get(to); next_match(pattern, in, &at, &one);)
+		lay_element(t, &one, from, to);
+	at = 0;
+	while (from && next_match(pattern, fl_seq_get(from), &at, &one))
+		lay_element(t, &one, from, to);
+}
+
 static void lay(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to)
 {
 	const struct fl_field *f;
@@ -394,7 +442,9 @@ static void lay(struct take *t, const struct fl_bind *bind, struct fl_str path, 
 		fl_has_set(bind, to, f, wanted != NULL);
 		return;
 	}
-	if (part.inside.p)
+	if (is_pattern(&part))
+		lay_matching(t, &part, wanted, fl_member(f, to));
+	else if (part.inside.p)
 		lay_element(t, &part, wanted, fl_member(f, to));
 	else
 		lay(t, f->of(), part.rest, wanted, fl_member(f, to));

@@ -9,7 +9,8 @@
  *                                             "metadata.labels[gpu.deckhouse.io/node]", NULL },
  *     };
  *
- * A path owns all below it. An owned field that is present but not in the desired object is a difference too: apply
+ * A path owns all below it. A key of a map may end with a star: "metadata.labels[nvidia.com/mig-*]" owns all keys that
+ * begin so. An owned field that is present but not in the desired object is a difference too: apply
  * removes it.
  */
 #pragma once

@@ -13,6 +13,7 @@ OWNER(capacity, "status.capacity", "status.conditions[type=CapacityLow]");
 OWNER(ready, "status.conditions[type=Ready]", "status.observedGeneration");
 OWNER(ports, "spec.ports[name=web,number=80].target");
 OWNER(labels, "metadata.labels[gpu.io/node]", "metadata.labels[a]", "metadata.annotations");
+OWNER(starred, "metadata.labels[gpu.io/mig-*]", "metadata.labels[a]");
 OWNER(gauges, "spec.gauges[heat].value", "spec.gauges[heat].unit");
 OWNER(crew, "spec.crew");
 
@@ -60,6 +61,14 @@ static const struct {
 	  "{\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"2\",\"gpu.io/node\":\"n\"}}}",
 	  "{\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"9\",\"gpu.io/node\":\"m\"},\"annotations\":{\"x\":\"y\"}}}",
 	  "metadata.labels[gpu.io/node] metadata.annotations", ",\"labels\":{\"a\":\"1\",\"gpu.io/node\":\"n\"}" },
+	{ "members of a map by how they begin", &starred,
+	  "{\"metadata\":{\"labels\":{\"a\":\"1\",\"gpu.io/mig\":\"x\",\"gpu.io/mig-1g.count\":\"7\","
+	  "\"gpu.io/mig-2g.count\":\"1\"}}}",
+	  "{\"metadata\":{\"labels\":{\"a\":\"1\",\"gpu.io/mig\":\"y\",\"gpu.io/mig-1g.count\":\"6\","
+	  "\"gpu.io/mig-3g.count\":\"1\"}}}",
+	  "metadata.labels[gpu.io/mig-1g.count] metadata.labels[gpu.io/mig-2g.count] "
+	  "metadata.labels[gpu.io/mig-3g.count]",
+	  ",\"labels\":{\"a\":\"1\",\"gpu.io/mig-1g.count\":\"7\",\"gpu.io/mig-2g.count\":\"1\"}" },
 	{ "two fields of one member are one member", &gauges,
 	  "{\"spec\":{\"gauges\":{\"heat\":{\"description\":\"d\",\"value\":1,\"unit\":\"K\"},\"x\":{}}}}",
 	  "{\"spec\":{\"gauges\":{\"heat\":{\"description\":\"e\",\"value\":1,\"unit\":\"C\"}}}}",
@@ -81,7 +90,7 @@ TEST(an_owner_sees_and_sends_only_its_own)
 		struct fl_jw w = FL_JW(&body);
 		struct fl_demo want, have;
 		struct fl_str_list differ;
-		bool in_meta = row->owner == &labels;
+		bool in_meta = row->owner == &labels || row->owner == &starred;
 
 		OK(fl_owner_check(row->owner, NULL));
 		OK(test_read(fl_demo_bind(), row->want, 0, &arena, &want, NULL));
@@ -137,6 +146,10 @@ static const struct {
 	  "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"reason\":\"B\"}]}}",
 	  "{\"status\":{\"conditions\":[{\"type\":\"A\"},{\"type\":\"Ready\",\"reason\":\"A\"},{\"type\":\"Z\"}]}}",
 	  "{\"status\":{\"conditions\":[{\"type\":\"A\"},{\"type\":\"Ready\",\"reason\":\"B\"},{\"type\":\"Z\"}]}}" },
+	{ "members of a map by how they begin: those that are not wanted go", &starred,
+	  "{\"metadata\":{\"labels\":{\"gpu.io/mig-1g\":\"7\",\"gpu.io/mig-2g\":\"1\",\"x\":\"y\"}}}",
+	  "{\"metadata\":{\"labels\":{\"gpu.io/mig\":\"y\",\"gpu.io/mig-1g\":\"6\",\"gpu.io/mig-3g\":\"1\"}}}",
+	  "{\"metadata\":{\"labels\":{\"gpu.io/mig\":\"y\",\"gpu.io/mig-1g\":\"7\",\"gpu.io/mig-2g\":\"1\"}}}" },
 	{ "a new element comes last", &ready, "{\"status\":{\"conditions\":[{\"type\":\"Ready\"}]}}",
 	  "{\"status\":{\"conditions\":[{\"type\":\"Z\"}]}}",
 	  "{\"status\":{\"conditions\":[{\"type\":\"Z\"},{\"type\":\"Ready\"}]}}" },
@@ -251,6 +264,9 @@ static const struct {
 	{ "one above the other", "status", "status.capacity.used",
 	  "status.capacity.used of Rocket is written by m1 and by m2" },
 	{ "two elements", "status.conditions[type=A]", "status.conditions[type=B]", NULL },
+	{ "a key, and all that begin so", "metadata.labels[gpu.io/mig-*]", "metadata.labels[gpu.io/mig-1g]",
+	  "metadata.labels[gpu.io/mig-1g] of Rocket is written by m1 and by m2" },
+	{ "a key that begins otherwise", "metadata.labels[gpu.io/mig-*]", "metadata.labels[gpu.io/mig]", NULL },
 	{ "an element and its list", "status.conditions[type=A]", "status.conditions",
 	  "status.conditions[type=A] of Rocket is written by m1 and by m2" },
 };
