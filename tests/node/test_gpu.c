@@ -382,14 +382,21 @@ TEST_ONCE(processes_that_do_not_even_die_have_a_ceiling_and_neighbours_go_on)
 	CHECK_INT(rig_see_driver(&rig)->message.len, 0);
 }
 
-static bool names_cuda(struct gpu_rig *rig, int gpu)
+static bool names(struct gpu_rig *rig, int gpu, const char *words)
 {
 	const struct fl_card *card = rig_see_card(rig, gpu);
 
-	for (uint32_t i = 0; card && i + 9 <= card->message.len; i++)
-		if (memcmp(card->message.p + i, "error 999", 9) == 0)
-			return true;
-	return false;
+	return card && card->message.len && memmem(card->message.p, card->message.len, words, strlen(words));
+}
+
+static bool names_cuda(struct gpu_rig *rig, int gpu)
+{
+	return names(rig, gpu, "error 999");
+}
+
+static bool names_sums(struct gpu_rig *rig, int gpu)
+{
+	return names(rig, gpu, "wrong results on it: 3 of 262144 sums, the first is ");
 }
 
 TEST_ONCE(a_card_that_hung_must_make_a_cuda_context_before_it_is_back)
@@ -403,6 +410,19 @@ TEST_ONCE(a_card_that_hung_must_make_a_cuda_context_before_it_is_back)
 	rig_turn(&rig, 500 * FL_NS_PER_MS);
 	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
 	SAY("heal any");
+	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+}
+
+TEST_ONCE(a_card_that_hung_must_compute_right_before_it_is_back)
+{
+	RIG(rig, "two-t4", RIG_CUDA);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+	SAY("miscompute 1 3");
+	SAY("hang uuid 1 plain 1");
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK(rig_until(&rig, names_sums, 1));
+	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	SAY("miscompute 1 0");
 	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
 }
 

@@ -265,6 +265,7 @@ static void heal_gpu(struct fake_gpu *g)
 	memset(g->ecc[FL_NV_UNCORRECTED], 0, sizeof(g->ecc[FL_NV_UNCORRECTED]));
 	g->retired_pending = 0;
 	g->temperature = INT32_MIN;
+	g->miscomputes = 0;
 	for (uint32_t i = 0; i < g->model.links; i++)
 		g->links[i].on = g->links[i].built;
 	if (g->fabric.summary == FL_NV_FABRIC_UNHEALTHY || g->fabric.summary == FL_NV_FABRIC_LIMITED)
@@ -455,6 +456,15 @@ static void say_temperature(struct say *s)
 		g->temperature = (int32_t)celsius;
 }
 
+static void say_miscompute(struct say *s)
+{
+	struct fake_gpu *g = gpu(s);
+	uint64_t count = number(s);
+
+	if (s->failed == 0)
+		g->miscomputes = (uint32_t)count;
+}
+
 static void say_mig(struct say *s)
 {
 	static const char *const states[] = { "off", "on", NULL };
@@ -562,6 +572,7 @@ static const struct {
 	{ "process", "GPU PID MIB [GI CI]", "a process on it; 0 MiB: it ends", say_process },
 	{ "load", "GPU PERCENT", "what its telemetry swings around", say_load },
 	{ "temperature", "GPU CELSIUS", "hold its temperature there", say_temperature },
+	{ "miscompute", "GPU N", "N results of each CUDA launch are wrong", say_miscompute },
 	{ "mig", "GPU on|off", "set the mode at once, as if before boot; off: instances gone", say_mig },
 	{ "show", "", "GPUs and MIG devices, a line each", say_show },
 	{ "calls", "[reset]", "how often each call was made", say_calls },

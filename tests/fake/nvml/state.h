@@ -94,6 +94,7 @@ struct fake_gpu {
 	uint32_t compute_mode, recovery;
 	uint32_t load;                  /* per cent, what telemetry swings around */
 	int32_t temperature;            /* fixed, or INT32_MIN: follows the load */
+	uint32_t miscomputes;           /* how many results of a CUDA launch are wrong */
 	uint64_t energy_mj, energy_at_ns;
 	uint32_t pcie_replays;
 	uint64_t ecc[2][2][8];          /* enum fl_nv_memory_error, fl_nv_counter, fl_nv_location */
