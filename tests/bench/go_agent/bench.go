@@ -620,7 +620,8 @@ func bench(build, topology string, span time.Duration, program string, parts []s
 	}
 	defer os.RemoveAll(dir)
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := serveAPI(kubeconfig); err != nil {
+	api, err := serveAPI(kubeconfig)
+	if err != nil {
 		return err
 	}
 	wanted := func(part string) bool { return len(parts) == 0 || slices.Contains(parts, part) }
@@ -638,7 +639,8 @@ func bench(build, topology string, span time.Duration, program string, parts []s
 	for _, part := range []struct {
 		name string
 		run  func(n *node) error
-	}{{"start", start}, {"quiet", quiet}, {"nvidia", nvidia(program)}, {"shares", shares}, {"mps", mps}, {"looks", looks}} {
+	}{{"start", start}, {"quiet", quiet}, {"nvidia", nvidia(program)}, {"shares", shares}, {"mps", mps}, {"looks", looks},
+		{"labels", labels(api)}} {
 		if !wanted(part.name) {
 			continue
 		}

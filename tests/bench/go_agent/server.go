@@ -36,6 +36,7 @@ type apiServer struct {
 	version int
 	node    object
 	changed *sync.Cond
+	feature feature
 }
 
 func (s *apiServer) text() string {
@@ -125,6 +126,9 @@ func (s *apiServer) apply(body []byte) (string, error) {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	node := r.URL.Path == "/api/v1/nodes"
+	if r.Method == http.MethodGet && s.serveFeatures(w, r, nil) {
+		return
+	}
 	switch {
 	case r.Method == http.MethodGet && (node || r.URL.Path == "/apis/resource.k8s.io/v1/deviceclasses"):
 		kind, version, items := "DeviceClass", "resource.k8s.io/v1", ""
@@ -145,6 +149,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPatch:
 		body, err := io.ReadAll(r.Body)
 		text := ""
+		if err == nil && s.serveFeatures(w, r, body) {
+			return
+		}
 		if err == nil {
 			text, err = s.apply(body)
 		}
@@ -164,10 +171,10 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveAPI writes the kubeconfig that leads to it.
-func serveAPI(kubeconfig string) error {
+func serveAPI(kubeconfig string) (*apiServer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
@@ -175,11 +182,11 @@ func serveAPI(kubeconfig string) error {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s := &apiServer{version: 1, node: object{"kind": "Node", "apiVersion": "v1", "metadata": object{"name": "bench",
 		"uid": "6f1d3c52-7b0e-4c39-9a55-0d8f2b1e7a64", "labels": object{}}, "spec": object{}, "status": object{}}}
@@ -189,9 +196,9 @@ func serveAPI(kubeconfig string) error {
 	go server.ServeTLS(listener, "", "")
 	ca := kubeconfig + ".ca"
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(kubeconfig, fmt.Appendf(nil, `apiVersion: v1
+	return s, os.WriteFile(kubeconfig, fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 clusters: [{name: bench, cluster: {server: "https://%s", certificate-authority: %q}}]
 users: [{name: bench, user: {token: bench}}]
