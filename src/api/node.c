@@ -30,7 +30,12 @@ FL_NAMES(fl_hook_part_names, FL_HOOK_COUNT_, [FL_HOOK_SYMLINKS] = "create-symlin
 	 [FL_HOOK_NO_NODE_CHANGES] = "disable-device-node-modification",
 	 [FL_HOOK_APPLICATION_PROFILE] = "update-application-profile", [FL_HOOK_CHMOD] = "chmod");
 FL_NAMES(fl_labels_output_names, FL_LABELS_OUTPUT_COUNT_, [FL_LABELS_NODE_FEATURE] = "node-feature",
-	 [FL_LABELS_NONE] = "none");
+	 [FL_LABELS_FILE] = "file", [FL_LABELS_NODE] = "node", [FL_LABELS_NONE] = "none");
+/* The second and third: --labels=node has written labels, and gpu.present, to the Node itself. */
+FL_NAMES(fl_own_node_annotations, FL_OWN_NODE_ANNOTATION_COUNT_,
+	 [FL_NODE_NFD_LABELS] = "nfd.node.kubernetes.io/feature-labels",
+	 [FL_NODE_OUR_LABELS] = "gpu.deckhouse.io/fairlead-labels",
+	 [FL_NODE_OUR_PRESENT] = "gpu.deckhouse.io/fairlead-gpu-present");
 FL_NAMES(fl_id_by_names, FL_ID_BY_COUNT_, [FL_ID_UUID] = "uuid", [FL_ID_INDEX] = "index");
 FL_NAMES(fl_share_policy_names, FL_SHARE_POLICY_COUNT_, [FL_SHARE_DISTRIBUTED] = "distributed",
 	 [FL_SHARE_PACKED] = "packed");
@@ -63,6 +68,8 @@ FL_BIND(fl_readiness, FL_READINESS)
 FL_BIND(fl_sharing, FL_SHARING)
 FL_BIND(fl_node_pool, FL_NODE_POOL)
 FL_BIND(fl_settings, FL_SETTINGS)
+FL_BIND(fl_label_file, FL_LABEL_FILE)
+FL_BIND(fl_label_lag, FL_LABEL_LAG)
 FL_BIND(fl_given_option, FL_GIVEN_OPTION)
 FL_BIND(fl_given, FL_GIVEN)
 FL_BIND(fl_config_file, FL_CONFIG_FILE)
@@ -124,6 +131,8 @@ FL_LOCAL_KIND(fl_pause_request, "PauseRequest", "pauserequests", "What the opera
 FL_LOCAL_KIND(fl_pause, "Pause", "pauses", "A request to release or reopen the driver.");
 FL_LOCAL_KIND(fl_driver_pause, "DriverPause", "driverpauses", "Whether the driver is released.");
 FL_LOCAL_KIND(fl_mps, "MpsDaemon", "mpsdaemons", "The MPS control daemon of a resource.");
+FL_LOCAL_KIND(fl_label_file, "LabelFile", "labelfiles", "A file with labels, for NFD's local source.");
+FL_LOCAL_KIND(fl_label_lag, "LabelLag", "labellags", "Labels that the Node does not have yet.");
 FL_LOCAL_KIND(fl_given, "Given", "givens", "What the agent was started with.");
 FL_LOCAL_KIND(fl_config_file, "ConfigFile", "configfiles", "A file of the node's configuration.");
 FL_LOCAL_KIND(fl_memo, "Memo", "memos", "What the API server has said, kept on the disk for a start without it.");

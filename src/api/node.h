@@ -14,6 +14,7 @@
  *     PauseRequest  a request to release the driver: "operator"
  *     Memo        what was last read from the API server, kept on disk: "config", "claims"
  *     Inside      findings in the containers of a Pod: only of Pods that have any
+ *     LabelFile   a file of NFD's local source
  * Desired state, each applied by one sink:
  *     Settings    one, "settings": how this node serves its GPUs
  *     Host        one, "host": the driver's files and device nodes to scan, for CDI
@@ -30,6 +31,7 @@
  *     DevLink     a link in /dev/char to a device node
  *     Inspection  one, "pods": what to inspect this node's containers for
  *     PodFinding  what is wrong inside a Pod
+ *     LabelLag    one, "labels": since when the Node lacks labels
  */
 #pragma once
 #include "api/core.h"
@@ -453,7 +455,8 @@ extern const struct fl_names fl_unit_kind_names;
 FL_STRUCT(fl_node_pool, FL_NODE_POOL);
 
 /* Where the labels of the GPUs are written. */
-enum fl_labels_output { FL_LABELS_NODE_FEATURE, FL_LABELS_NONE, FL_LABELS_OUTPUT_COUNT_ };
+enum fl_labels_output { FL_LABELS_NODE_FEATURE, FL_LABELS_FILE, FL_LABELS_NODE, FL_LABELS_NONE,
+			FL_LABELS_OUTPUT_COUNT_ };
 extern const struct fl_names fl_labels_output_names;
 
 #define FL_SETTINGS(X) \
@@ -513,6 +516,22 @@ extern const struct fl_names fl_labels_output_names;
 FL_STRUCT(fl_settings, FL_SETTINGS);
 extern const struct fl_kind fl_settings_kind;
 
+/* ---- LabelFile: a file with labels for NFD's local source, by its name; "." stands for a missing directory ---- */
+#define FL_LABEL_FILE(X) \
+	FL_LOCAL(X) \
+	X(MAP, labels, "labels", .help = "The labels in it.") \
+	X(BOOL, ours, "ours", .help = "Did an agent write it?") \
+	X(STR, why, "why", .help = "Why it cannot be read, or the directory is missing.")
+FL_STRUCT(fl_label_file, FL_LABEL_FILE);
+extern const struct fl_kind fl_label_file_kind;
+
+/* ---- LabelLag: one, "labels": the Node does not have the labels that were written for it ---- */
+#define FL_LABEL_LAG(X) \
+	FL_LOCAL(X) \
+	X(I64, since, "since", .required = true, .help = "Since when: ns of the loop's clock.")
+FL_STRUCT(fl_label_lag, FL_LABEL_LAG);
+extern const struct fl_kind fl_label_lag_kind;
+
 /* ---- what Settings are made from: this process's options, and files ---- */
 #define FL_GIVEN_OPTION(X) \
 	X(STR, name, "name", .required = true, .help = "Name of an option of the command line or the environment.") \
@@ -525,6 +544,7 @@ FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
 	X(STR, boot, "boot", .help = "The kernel's boot_id.") \
 	X(STR, space, "namespace", .help = "Namespace of the agent's own objects; absent: no API server.") \
 	X(STR, machine, "machine", .help = "Type of the machine; absent: unknown.") \
+	X(STR, label_file, "labelFile", .help = "Path of the file that --labels=file writes.") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, file, "file", \
 	  .help = "The only configuration file; absent: the Node's label selects one of the directory.") \
@@ -701,9 +721,13 @@ FL_STRUCT(fl_own_node_spec, FL_OWN_NODE_SPEC);
 	X(MAP_OF(QUANTITY), allocatable, "allocatable", .help = "The kubelet's allocatable devices.") \
 	FL_CONDITIONS(X)
 FL_STRUCT(fl_own_node_status, FL_OWN_NODE_STATUS);
+enum { FL_NODE_NFD_LABELS, FL_NODE_OUR_LABELS, FL_NODE_OUR_PRESENT, FL_OWN_NODE_ANNOTATION_COUNT_ };
+extern const struct fl_names fl_own_node_annotations;
 #define FL_OWN_NODE_META(X) \
 	FL_META_NAMES(X) \
-	X(MAP, labels, "labels", .help = "Some are the operator's settings.")
+	X(MAP, labels, "labels", .help = "Some are the operator's settings.") \
+	X(MAP, annotations, "annotations", .keep = &fl_own_node_annotations, \
+	  .help = "The list of NFD's labels, and marks of our own.")
 FL_STRUCT(fl_own_node_meta, FL_OWN_NODE_META);
 #define FL_OWN_NODE(X) \
 	FL_FAULTS(X) \

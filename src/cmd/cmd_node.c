@@ -19,7 +19,7 @@ struct node {
 	struct fl_role_flags role;
 	struct fl_str name, fallback;
 	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *kubelet, *cdi_dir, *runtime, *control;
-	const char *sysfs, *proc, *machine;
+	const char *sysfs, *proc, *machine, *label_file;
 	int64_t look_every;
 	bool cuda;
 };
@@ -31,7 +31,7 @@ static const struct fl_option options[] = {
 		   .env = "NODE_NAME", .value = "NAME"),
 	FL_SETTINGS_OPTIONS
 	FL_OPT_PATH(struct node, config_file, "config-file", "A configuration of NVIDIA's device plugin, version v1.",
-		    .env = "CONFIG_FILE"),
+		    .env = "CONFIG_FILE", .env_also = "GFD_CONFIG_FILE"),
 	FL_OPT_PATH(struct node, config_dir, "config-dir",
 		    "Several of them; the Node's label nvidia.com/device-plugin.config names one."),
 	FL_OPT_STR(struct node, fallback, "config-default", "The one for a Node without that label.", .value = "NAME"),
@@ -54,6 +54,9 @@ static const struct fl_option options[] = {
 	FL_OPT_PATH(struct node, machine, "machine-type-file", "File with the type of the machine, for the label "
 		    "nvidia.com/gpu.machine.", .env = "GFD_MACHINE_TYPE_FILE",
 		    .fallback = "/sys/class/dmi/id/product_name"),
+	FL_OPT_PATH(struct node, label_file, "labels-file", "File that --labels=file writes, for the worker of node "
+		    "feature discovery.", .env = "GFD_OUTPUT_FILE",
+		    .fallback = "/etc/kubernetes/node-feature-discovery/features.d/nvidia-fairlead"),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "Try a CUDA context on a GPU whose calls hung before it is used.",
 		    .fallback = "true"),
 	FL_OPT_DURATION(struct node, look_every, "look-every", "Time between two health checks of an idle GPU.",
@@ -64,13 +67,13 @@ static const struct fl_option options[] = {
 /* What lives as long as the agent and does not move. */
 struct running {
 	struct fl_role role;
-	struct fl_role_kind kinds[4];
+	struct fl_role_kind kinds[5];
 	struct fl_running run;
 	struct fl_agent agent;
 	struct fl_settings_given given;        /* with the hook's usual path */
 	char hook[FL_GPU_PATH_MAX];
 	char program[FL_GPU_PATH_MAX], plugins[FL_GPU_PATH_MAX], pods[FL_GPU_PATH_MAX];
-	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16], feature[FL_ROLE_NAME + 48];
+	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16], feature[FL_ROLE_NAME + 48], gfd[FL_ROLE_NAME + 48];
 	const char *roots[FL_GPU_ROOTS_MAX + 1], *look_dev;
 	struct fl_arena arena;                 /* of the roots */
 };
@@ -200,6 +203,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	agent->config.dir = config->config_dir;
 	agent->config.fallback = config->fallback;
 	agent->config.machine = config->machine;
+	agent->config.label_file = config->label_file;
 	agent->gpu = (struct fl_gpu_options){ .program = running->program, .roots = running->roots,
 					      .dev_root = running->look_dev, .sysfs = config->sysfs,
 					      .proc = config->proc, .env = (const char *const *)environ,
@@ -218,7 +222,11 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	running->kinds[1] = (struct fl_role_kind){ .kind = &fl_device_class_kind, .any_first = true };
 	(void)snprintf(running->feature, sizeof running->feature, "metadata.name=" FL_LABELS_OBJECT,
 		       FL_ARG(agent->config.node));
+	(void)snprintf(running->gfd, sizeof running->gfd, "metadata.name=" FL_LABELS_GFD_OBJECT,
+		       FL_ARG(agent->config.node));
 	running->kinds[2] = (struct fl_role_kind){ .kind = &fl_node_feature_kind, .fields = running->feature };
+	running->kinds[3] = (struct fl_role_kind){ .kind = &fl_node_feature_kind, .fields = running->gfd,
+						   .source = "gfd", .optional = true };
 	running->role = (struct fl_role){ .name = "node", .program = &fl_program,
 					  .reports = "gpu.deckhouse.io/fairlead-node",
 					  .kinds = running->kinds, .capabilities = fl_agent_capabilities,
@@ -231,13 +239,13 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 /* Of GPU feature discovery; its other names are those of options. */
 static void log_unused(struct fl_running *run)
 {
-	static const char *const unused[] = { "GFD_ONESHOT=", "GFD_SLEEP_INTERVAL=", "GFD_OUTPUT_FILE=" };
+	static const char *const unused[] = { "GFD_ONESHOT=", "GFD_SLEEP_INTERVAL=" };
 
 	for (char **at = environ; *at; at++)
 		for (size_t i = 0; i < FL_LEN(unused); i++)
 			if (strncmp(*at, unused[i], strlen(unused[i])) == 0)
 				fl_log(&run->log, FL_WARN,
-				       "environment variable not used: labels are kept up to date as NodeFeature",
+				       "environment variable not used: labels are kept up to date",
 				       FL_KV_STR("name", fl_str_sub(fl_str(*at), 0, (uint32_t)strlen(unused[i]) - 1)));
 }
 
@@ -254,7 +262,7 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	agent = running->agent.options;
 	log_unused(run);
 	if (run->config)
-		running->kinds[2].space = (agent.config.space = run->config->space).p;
+		running->kinds[2].space = running->kinds[3].space = (agent.config.space = run->config->space).p;
 	agent.log = &run->log;
 	agent.metrics = run->metrics;
 	agent.event = tell;
@@ -341,6 +349,8 @@ static int check_paths(const struct node *config, struct fl_err *err)
 		return -(int)err->code;
 	if (join(path, sizeof path, config->state_dir, "bin/fairlead-cdi-hook", err) < 0)
 		return fl_wrap(err, "--state-dir");
+	if (fl_labels_file_check(config->label_file, err) < 0)
+		return fl_wrap(err, "--labels-file");
 	if (check_kubelet_dir(config->kubelet_dir, err) < 0 ||
 	    check_socket("--kubelet-socket", config->kubelet, err) < 0 ||
 	    check_socket("--runtime-socket", config->runtime, err) < 0 ||

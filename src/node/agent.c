@@ -127,6 +127,7 @@ static void begin(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop
 	agent->options.inside.log = options->log;
 	fl_inside_init(&agent->inside, io, &agent->options.inside);
 	fl_cdi_init(&agent->cdi, io, options->cdi_dir, options->log);
+	fl_labels_file_init(&agent->label_file, io, options->config.label_file);
 	fl_mps_init(&agent->mps, io, &(struct fl_mps_options){ .program = options->gpu.program, .env = options->gpu.env,
 							       .probe_soon = options->gpu.pace.look_soon,
 							       .log = options->log });
@@ -168,6 +169,8 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ { &fl_inspection_kind, NULL, &agent->inside.sink, &agent->inside }, TOLD },
 		{ { &fl_inside_kind }, TOLD },
 		{ { &fl_pod_finding_kind, NULL, &fl_memory_sink, io }, EMPTY },
+		{ { &fl_label_file_kind, NULL, &fl_files_sink, &agent->label_file.sink }, TOLD },
+		{ { &fl_label_lag_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
 		    options->kube ? (void *)options->kube : (void *)io }, TOLD },
 	};
@@ -491,6 +494,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_cdi_start(&agent->cdi, agent->loop);
+	fl_labels_file_start(&agent->label_file, agent->loop);
 	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
 	if (agent->runtime && start_holders(agent, err) == 0)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
@@ -537,6 +541,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	fl_host_stop(&agent->host);
 	fl_inside_stop(&agent->inside);
 	fl_cdi_stop(&agent->cdi);
+	fl_labels_file_stop(&agent->label_file);
 	fl_config_stop(&agent->config);
 	agent->bookings = fl_records_free(agent->bookings);
 	agent->records = fl_records_free(agent->records);

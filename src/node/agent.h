@@ -19,6 +19,7 @@
 #include "node/kubelet/holders.h"
 #include "node/host/host.h"
 #include "node/kubelet/inside.h"
+#include "node/labels/file.h"
 #include "node/host/links.h"
 #include "node/kubelet/plugin.h"
 #include "node/kubelet/pods.h"
@@ -69,6 +70,7 @@ struct fl_agent {
 	struct fl_pod_events *pod_events;
 	struct fl_pods pods;
 	struct fl_links links;
+	struct fl_labels_file label_file;
 	struct fl_inside_feeder inside;
 	struct fl_records *records, *bookings, *memos;
 	struct fl_journal *journal;

@@ -4,9 +4,9 @@
 
 FL_FACTS_ONCE(labels, fl_labels_facts, FL_LABELS_FACTS, FL_WHEN_STATE_IS_OURS)
 
-static const struct fl_owner *const labels_owners[] = { &fl_labels_owner, &fl_labels_node_owner, NULL };
-
 const struct fl_capability fl_node_labels = {
-	.name = "node-labels", .watches = labels_watches, .owners = labels_owners, .once = true,
+	.name = "node-labels", .watches = labels_watches, .once = true,
+	.owners = FL_OWNERS(&fl_labels_owner, &fl_labels_file_owner, &fl_labels_lag_owner, &fl_labels_node_owner,
+			    &fl_labels_direct_owner, &fl_labels_present_owner),
 	.facts_size = sizeof(struct fl_labels_facts), .gather = labels_gather, .plan = fl_labels_plan,
 };

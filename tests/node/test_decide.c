@@ -64,6 +64,8 @@ static const struct {
 	{ &fl_given_kind, NULL, false, "metadata: {name: given}\nnamespace: fairlead\nmachine: x\n" },
 	{ &fl_node_feature_kind, NULL, true,
 	  "metadata: {name: nvidia-features-for-n1-fairlead, namespace: fairlead}\nspec: {labels: {a: b}}\n" },
+	{ &fl_label_file_kind, NULL, false, "metadata: {name: x}\nlabels: {a: b}\n" },
+	{ &fl_label_lag_kind, NULL, true, "metadata: {name: labels}\nsince: 1\n" },
 	{ &fl_memo_kind, NULL, true, "metadata: {name: claims}\nclaimed: [other.io/gpu]\n" },
 };
 

@@ -134,7 +134,7 @@ static const struct {
 	  "    deviceIDStrategy: index\n    cdiAnnotationPrefix: cdi.k8s.io/x-\n"
 	  "    nvidiaCTKPath: /usr/bin/nvidia-ctk\n"
 	  "    containerDriverRoot: /driver-root\n    sharedDevicesAllocationPolicy: packed\n"
-	  "  gfd: {oneshot: false, sleepInterval: 60s, outputFile: /x}\n"
+	  "  gfd: {oneshot: false, sleepInterval: 60s}\n"
 	  "imex: {channelIDs: [], required: false}\n",
 	  "{\"unpooled\":true,\"deviceIDStrategy\":\"index\",\"passDeviceSpecs\":true,"
 	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"imexRequired\":false,"
@@ -522,20 +522,23 @@ static const struct {
 	{ "DP_ENABLE_HEALTHCHECKS", "-", "DP_ENABLE_HEALTHCHECKS=13", "-", "ignoredXids" },
 	{ "useNodeFeatureAPI: so it is", "--use-node-feature-api=true", "GFD_USE_NODE_FEATURE_API=true",
 	  "flags: {useNodeFeatureAPI: true}", "" },
-	{ "useNodeFeatureAPI off is reported", "--use-node-feature-api=false", "USE_NODE_FEATURE_API=false",
-	  "flags: {useNodeFeatureAPI: false}", "untaken" },
+	{ "useNodeFeatureAPI off: a file, as GFD's", "--use-node-feature-api=false", "USE_NODE_FEATURE_API=false",
+	  "flags: {useNodeFeatureAPI: false}", "labels" },
 	{ "useNodeFeatureAPI: no bool", "--use-node-feature-api=x", "USE_NODE_FEATURE_API=x",
 	  "flags: {useNodeFeatureAPI: 1}", "!" },
 	{ "gfd.noTimestamp", "--without-timestamp", "GFD_NO_TIMESTAMP=true", "flags: {gfd: {noTimestamp: true}}",
 	  "noTimestamp" },
 	{ "gfd: labels are kept up to date anyhow", "-", "-",
-	  "flags: {gfd: {oneshot: true, sleepInterval: 1s, outputFile: /x}}", "" },
+	  "flags: {gfd: {oneshot: true, sleepInterval: 1s}}", "" },
+	{ "gfd.outputFile is an option only, and reported", "-", "-", "flags: {gfd: {outputFile: /x}}", "untaken" },
 	{ "gfd.machineTypeFile is an option only, and reported", "-", "-", "flags: {gfd: {machineTypeFile: /y}}",
 	  "untaken" },
 	{ "GFD_MIG_STRATEGY", "-", "GFD_MIG_STRATEGY=mixed", "-", "migStrategy" },
 	{ "labels", "--labels=none", "FAIRLEAD_LABELS=none", "-", "labels" },
-	{ "labels into what is none", "--labels=file", "FAIRLEAD_LABELS=file", "-",
-	  "!is none of node-feature or none" },
+	{ "labels into a file", "--labels=file", "FAIRLEAD_LABELS=file", "-", "labels" },
+	{ "labels on the Node itself", "--labels=node", "FAIRLEAD_LABELS=node", "-", "labels" },
+	{ "labels into what is none", "--labels=files", "FAIRLEAD_LABELS=files", "-",
+	  "!is none of node-feature, file, node or none" },
 	{ "gpu.present", "--gpu-present-label", "FAIRLEAD_GPU_PRESENT_LABEL=true", "-", "gpuPresentLabel" },
 	{ "resources: read as NVIDIA's plugin reads them, and reported", "-", "-",
 	  "resources: {gpus: [{pattern: a, name: b}], mig: [{pattern: a, name: b}]}", "untaken" },

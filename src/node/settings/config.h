@@ -20,6 +20,7 @@ struct fl_config_options {
 	struct fl_str node;           /* our Node's name */
 	struct fl_str space;          /* namespace of our own objects; empty: there is no API server */
 	const char *machine;          /* file with the machine's type; NULL: not read */
+	const char *label_file;       /* what --labels=file writes; NULL: there is no such output */
 };
 
 /* Zeroed before the start; does not move. */

@@ -104,16 +104,16 @@ int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_va
 	return fl_setting_element(in, value->row, on);
 }
 
-/* GFD's other output is a file of NFD's. */
+/* GFD's other output is a file that NFD's worker reads. */
 int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value)
 {
 	bool on = false;
 	int r = fl_setting_bool(in, value, &on);
 
-	if (r < 0 || on)
+	if (r < 0)
 		return r;
-	return fl_setting_warn(in, value, "is not taken: labels are written as NodeFeature objects only; --labels=none "
-					  "writes none");
+	FL_SET((struct fl_settings *)in->object, labels, on ? FL_LABELS_NODE_FEATURE : FL_LABELS_FILE);
+	return 0;
 }
 
 /* ---- sharing ---- */
@@ -326,7 +326,7 @@ static const struct fl_setting rows[] = {
 	PATTERNS("resources.mig"),
 	{ .file = "flags.gfd.oneshot", .kind = FL_SETTING_BOOL },
 	{ .file = "flags.gfd.sleepInterval", .kind = FL_SETTING_ANY },
-	{ .file = "flags.gfd.outputFile", .kind = FL_SETTING_TEXT },
+	NO_FIELD("flags.gfd.outputFile", "--labels-file or GFD_OUTPUT_FILE"),
 	NO_FIELD("flags.gfd.machineTypeFile", "--machine-type-file or GFD_MACHINE_TYPE_FILE"),
 };
 

@@ -122,17 +122,18 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, make_nodes, BOOL, make_nodes, "make-device-nodes", \
 	  "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing: true.", (FL_TRUTH), \
 	  (.fallback = "true")) \
+	X(STR, node_feature, OWN, has, "use-node-feature-api", "true: --labels=node-feature; false: --labels=file.", \
+	  (.env = "GFD_USE_NODE_FEATURE_API", .env_also = "USE_NODE_FEATURE_API", .hidden = true, FL_TRUTH), \
+	  (.file = "flags.useNodeFeatureAPI", .own = fl_settings_own_node_feature)) \
 	X(STR, labels, ENUM, labels, "labels", \
-	  "Where to write the labels of the GPUs: node-feature (an object of node feature discovery) or none.", (), \
+	  "Where to write the labels of the GPUs: node-feature (an object of node feature discovery), " \
+	  "file (of its worker), node (without it) or none.", (), \
 	  (.fallback = "node-feature")) \
 	X(STR, no_timestamp, BOOL, no_timestamp, "without-timestamp", \
 	  "Leave out the label nvidia.com/gfd.timestamp.", (.env = "GFD_NO_TIMESTAMP", FL_TRUTH), \
 	  (.file = "flags.gfd.noTimestamp")) \
 	X(STR, present_label, BOOL, present_label, "gpu-present-label", \
 	  "Write the label nvidia.com/gpu.present, as the GPU Operator does.", (FL_TRUTH), ()) \
-	X(STR, node_feature, OWN, has, "use-node-feature-api", "true: NodeFeature objects; the only output.", \
-	  (.env = "GFD_USE_NODE_FEATURE_API", .env_also = "USE_NODE_FEATURE_API", .hidden = true, FL_TRUTH), \
-	  (.file = "flags.useNodeFeatureAPI", .own = fl_settings_own_node_feature)) \
 	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", \
 	  "Accepted without effect: the agent starts without a driver.", \
 	  (.env = "FAIL_ON_INIT_ERROR", .env_also = "GFD_FAIL_ON_INIT_ERROR", .hidden = true, FL_TRUTH), \

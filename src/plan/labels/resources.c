@@ -37,12 +37,22 @@ static const struct fl_sharing *sharing_of(const struct labels *l, struct fl_str
 	return NULL;
 }
 
+/* A profile in keys and values, which have no '+': "1g.10gb.me". */
+static struct fl_str dotted(const struct labels *l, struct fl_str profile)
+{
+	char *at = fl_plan_get(l->plan, (size_t)profile.len + 1, 1);
+
+	for (uint32_t i = 0; at && i < profile.len; i++)
+		at[i] = profile.p[i] == '+' ? '.' : profile.p[i];
+	return (struct fl_str){ at ? at : "", at ? profile.len : 0 };
+}
+
 /* Product, count, and how each is shared. `shared` false: as if it was not. */
 static void put_group(struct labels *l, const struct labels_group *group, bool shared)
 {
 	const struct fl_sharing *sharing = shared ? sharing_of(l, group->name) : NULL;
 	struct fl_str model = labels_sanitise(l->plan, group->card->product);
-	struct fl_str profile = group->part ? labels_sanitise(l->plan, group->part->profile) : FL_S("");
+	struct fl_str profile = group->part ? dotted(l, group->part->profile) : FL_S("");
 
 	labels_put(l, group->name, "product", "%.*s%s%.*s%s", FL_ARG(model), profile.len ? "-MIG-" : "",
 		   FL_ARG(profile), sharing && !sharing->has.renamed ? "-SHARED" : "");
@@ -82,8 +92,11 @@ static void put_part(struct labels *l, const struct labels_group *group)
 
 static const struct fl_str gpu = FL_S_INIT("gpu");
 
+/* A model with a GPU that is not in MIG mode comes before those without. */
 static bool is_first(const struct labels_group *a, const struct labels_group *b)
 {
+	if (b->card && !a->part && a->card->mig != b->card->mig)
+		return !a->card->mig;
 	if (!b->card || a->count != b->count)
 		return !b->card || a->count > b->count;
 	return fl_str_cmp(a->card->product, b->card->product) < 0;
@@ -164,14 +177,11 @@ static struct labels_group profile_of(const struct labels *l, struct fl_str name
 }
 
 /* "mig-1g.10gb.me" */
-static struct fl_str resource_of(struct labels *l, struct fl_str profile)
+static struct fl_str resource_of(const struct labels *l, struct fl_str profile)
 {
-	struct fl_str name = fl_plan_printf(l->plan, "mig-%.*s", FL_ARG(profile));
-	char *at = fl_plan_get(l->plan, (size_t)name.len + 1, 1);
+	struct fl_str name = dotted(l, profile);
 
-	for (uint32_t i = 0; at && i < name.len; i++)
-		at[i] = name.p[i] == '+' ? '.' : name.p[i];
-	return (struct fl_str){ at ? at : "", at ? name.len : 0 };
+	return fl_plan_printf(l->plan, "mig-%.*s", FL_ARG(name));
 }
 
 static void put_profiles(struct labels *l)
@@ -228,9 +238,14 @@ static enum single judge_single(const struct labels *l, struct fl_str *ret_profi
 	return SINGLE_VALID;
 }
 
-static void put_invalid(struct labels *l, struct fl_str product)
+/* Named by the first GPU in MIG mode. */
+static void put_invalid(struct labels *l)
 {
-	struct fl_str model = labels_sanitise(l->plan, product);
+	struct fl_str model = FL_S("");
+
+	for (uint32_t i = l->card_len; i-- > 0;)
+		if (l->cards[i]->mig)
+			model = labels_sanitise(l->plan, l->cards[i]->product);
 
 	labels_put(l, gpu, "product", "%.*s-MIG-INVALID", FL_ARG(model));
 	labels_put(l, gpu, "count", "0");
@@ -239,14 +254,14 @@ static void put_invalid(struct labels *l, struct fl_str product)
 	labels_put(l, gpu, "sharing-strategy", "%s", "");
 }
 
-static void put_single(struct labels *l, struct fl_str product)
+static void put_single(struct labels *l)
 {
 	struct fl_str profile;
 	struct labels_group group;
 
 	switch (judge_single(l, &profile)) {
 	case SINGLE_NO_MIG: return;
-	case SINGLE_INVALID: put_invalid(l, product); return;
+	case SINGLE_INVALID: put_invalid(l); return;
 	case SINGLE_VALID: break;
 	}
 	group = profile_of(l, gpu, profile);
@@ -263,7 +278,7 @@ void labels_resources(struct labels *l)
 		return;
 	put_model(l, &group);
 	switch (strategy) {
-	case FL_MIG_SINGLE: put_single(l, group.card->product); break;
+	case FL_MIG_SINGLE: put_single(l); break;
 	case FL_MIG_MIXED: put_profiles(l); break;
 	case FL_MIG_NONE:
 	case FL_MIG_STRATEGY_COUNT_: return;

@@ -195,6 +195,22 @@ static void bdf(const struct fake_gpu *gpu, char text[32])
 	snprintf(text, 32, "%04x:%02x:%02x.0", gpu->domain & 0xffff, gpu->bus & 0xff, gpu->slot & 0x1f);
 }
 
+/* Its configuration space, as a reader with all rights sees the first part of it: no capabilities. */
+static void put_config(struct tree *t, const struct fake_gpu *gpu, const char *home)
+{
+	uint8_t space[256] = { [0x08] = 0xa1 };
+	FILE *f = file(t, "%s/config", home);
+
+	for (int i = 0; i < 4; i++)
+		space[i] = (uint8_t)(gpu->model.pci_id >> 8 * i);
+	for (int i = 0; i < 3; i++)
+		space[0x09 + i] = (uint8_t)(gpu->model.pci_class >> 8 * i);
+	if (f) {
+		(void)fwrite(space, sizeof(space), 1, f);
+		(void)fclose(f);
+	}
+}
+
 static void put_pci(struct tree *t, const struct fake_gpu *gpu, bool bound)
 {
 	char name[32], home[96], number[32];
@@ -220,6 +236,8 @@ static void put_pci(struct tree *t, const struct fake_gpu *gpu, bool bound)
 #pragma GCC diagnostic pop
 		put(t, number, "%s/%s", home, files[i].file);
 	}
+	put(t, "0x0000000000000000 0x0000000000000000 0x0000000000000000\n", "%s/resource", home);
+	put_config(t, gpu, home);
 	char to[128];
 	snprintf(to, sizeof(to), "../../../%s", home + strlen("sys/"));
 	link_to(t, to, "sys/bus/pci/devices/%s", name);
