@@ -31,10 +31,11 @@ int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before
 
 /* Merge a configuration into the live object `live`, a tree of `doc` that is changed in place and worthless after a
  * failure. For a new object pass one with nothing but apiVersion, kind and metadata's name and namespace. Texts of
- * `config`, `schema` and `arena` are borrowed.
+ * `config`, `schema` and of the conflicts' arena are borrowed.
  *
- * 1: something changed; prune, default and check what came out. 0: nothing did, and nothing is to be written.
- * FL_E_CONFLICT: the causes (reason FieldManagerConflict) and the error say with whom: "Apply failed with 1 conflict:
+ * 1: something changed; prune, fill (fl_schema_fill), check and default what came out. 0: nothing did, and nothing is
+ * to be written. FL_E_CONFLICT: the causes (reason FieldManagerConflict) and the error say with whom: "Apply failed
+ * with 1 conflict:
  * ..."; fl_apply_conflict prints the text whole. FL_E_INVALID: the configuration does not fit the schema.
  * FL_E_NOMEM. */
 int fl_apply(const struct fl_schema *schema, const struct fl_writer *who, unsigned flags, yyjson_mut_doc *doc,

@@ -2,6 +2,7 @@
 #pragma once
 #include "local/api.h"
 #include "local/apply.h"
+#include "local/patch.h"
 
 /* Warnings of one answer: each unknown field is one. */
 #define FL_WARNINGS_MAX 32
@@ -123,5 +124,3 @@ void fl_watch_changed(struct fl_api *api, const struct fl_change *change);
 yyjson_mut_val *fl_meta(yyjson_mut_val *object);     /* metadata; NULL: none */
 bool fl_tree_set(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, struct fl_str text);
 bool fl_tree_set_int(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, int64_t number);
-int fl_tree_merge(yyjson_mut_doc *doc, yyjson_mut_val **object, yyjson_val *patch, struct fl_err *err);
-int fl_tree_patch(yyjson_mut_doc *doc, yyjson_mut_val **object, yyjson_val *patch, struct fl_err *err);

@@ -15,6 +15,10 @@
 /* A kind that the schema knows in part, such as a Pod: what no property names is kept, at every level. */
 #define FL_SCHEMA_OPEN 1u
 
+/* Places within places of a schema, which is walked with recursion; the deepest real one (a Pod template) has some
+ * 15. */
+#define FL_SCHEMA_DEPTH 100
+
 struct fl_schema;
 
 /* From openAPIV3Schema, which may go afterwards. FL_E_INVALID names the path of what is no structural schema. */
@@ -38,6 +42,10 @@ void fl_schema_prune(const struct fl_schema *schema, yyjson_mut_val *object, str
 /* Set absent fields to their defaults; a null where none is allowed counts as absent, and goes where there is no
  * default. FL_E_NOMEM. */
 int fl_schema_default(const struct fl_schema *schema, yyjson_mut_doc *doc, yyjson_mut_val *object) FL_MUSTUSE;
+
+/* The same after fl_apply: a null that has no default stays, so that fl_schema_check refuses it. What it lets pass all
+ * the same goes in fl_schema_default afterwards, as it does when the API server reads the object again. */
+int fl_schema_fill(const struct fl_schema *schema, yyjson_mut_doc *doc, yyjson_mut_val *object) FL_MUSTUSE;
 
 /* Check all values; every fault is a cause. The caller looks at causes->len and ->failed. */
 void fl_schema_check(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *causes);

@@ -29,7 +29,7 @@ void fl_tree_names_init(struct fl_tree_names *names, yyjson_mut_val *object)
 	size_t len = yyjson_mut_obj_size(object), i, max;
 	yyjson_mut_val *key, *val;
 
-	*names = (struct fl_tree_names){ .iter = yyjson_mut_obj_iter_with(object) };
+	*names = (struct fl_tree_names){ .object = object };
 	if (len <= FEW || !(names->keys = fl_alloc(len * sizeof *names->keys)))
 		return;
 	yyjson_mut_obj_foreach(object, i, max, key, val)
@@ -38,12 +38,12 @@ void fl_tree_names_init(struct fl_tree_names *names, yyjson_mut_val *object)
 	qsort(names->keys, len, sizeof *names->keys, by_name);
 }
 
-yyjson_mut_val *fl_tree_names_get(struct fl_tree_names *names, struct fl_str name)
+yyjson_mut_val *fl_tree_names_get(const struct fl_tree_names *names, struct fl_str name)
 {
 	yyjson_mut_val key = { 0 }, *sought = &key, **found;
 
 	if (!names->keys)
-		return yyjson_mut_obj_iter_getn(&names->iter, name.len ? name.p : "", name.len);
+		return fl_tree_get(names->object, name);
 	key.uni.str = name.p;
 	key.tag = (uint64_t)name.len << YYJSON_TAG_BIT;
 	found = bsearch(&sought, names->keys, names->len, sizeof *names->keys, by_name);
@@ -57,37 +57,30 @@ struct from {
 	struct fl_causes *repeats;
 };
 
-/* Where a value stands: written out only when there is something to report. */
-struct place {
-	const struct place *up;
-	struct fl_str name;
-	size_t index;
-};
-
-static void put_place(struct fl_buf *buf, const struct place *place)
+void fl_at_put(struct fl_buf *buf, const struct fl_at *at)
 {
-	if (!place)
+	if (!at)
 		return;
-	put_place(buf, place->up);
-	if (!place->name.p)
-		fl_buf_printf(buf, "[%zu]", place->index);
+	fl_at_put(buf, at->up);
+	if (!at->name.p)
+		fl_buf_printf(buf, "[%zu]", at->index);
 	else
-		fl_buf_printf(buf, "%s%.*s", buf->len ? "." : "", FL_ARG(place->name));
+		fl_buf_printf(buf, "%s%.*s", buf->len ? "." : "", FL_ARG(at->name));
 }
 
-static void report(const struct from *from, const struct place *up, struct fl_str name)
+static void report(const struct from *from, const struct fl_at *up, struct fl_str name)
 {
 	FL_AUTO(fl_buf) struct fl_buf path = FL_BUF(64 * FL_KIB);
 
 	if (!from->repeats)
 		return;
-	put_place(&path, &(struct place){ up, name.p ? name : FL_S(""), 0 });
+	fl_at_put(&path, &(struct fl_at){ up, name.p ? name : FL_S(""), 0 });
 	fl_cause_add(from->repeats, NULL, fl_buf_view(&path), "duplicate field \"%.*s\"", FL_ARG(fl_buf_view(&path)));
 	if (path.failed)
 		from->repeats->failed = true;
 }
 
-static yyjson_mut_val *build(const struct from *from, yyjson_val *val, const struct place *at);
+static yyjson_mut_val *build(const struct from *from, yyjson_val *val, const struct fl_at *at);
 
 struct member {
 	yyjson_mut_val *key;
@@ -114,7 +107,7 @@ static void drop_marked(yyjson_mut_val *object)
 }
 
 /* Give the first of its name the last one's value, and mark the others. */
-static bool join_repeats(const struct from *from, yyjson_mut_val *object, const struct place *at)
+static bool join_repeats(const struct from *from, yyjson_mut_val *object, const struct fl_at *at)
 {
 	size_t len = yyjson_mut_obj_size(object), i, max;
 	FL_AUTO(fl_mem) struct member *members = fl_alloc(len * sizeof *members);
@@ -164,7 +157,7 @@ static bool has_name(yyjson_mut_val *object, struct fl_str name)
 	return false;
 }
 
-static yyjson_mut_val *build_object(const struct from *from, yyjson_val *val, const struct place *at)
+static yyjson_mut_val *build_object(const struct from *from, yyjson_val *val, const struct fl_at *at)
 {
 	yyjson_mut_val *object = yyjson_mut_obj(from->doc), *key, *value;
 	yyjson_obj_iter iter = yyjson_obj_iter_with(val);
@@ -174,7 +167,7 @@ static yyjson_mut_val *build_object(const struct from *from, yyjson_val *val, co
 	if (!object)
 		return NULL;
 	while ((name = yyjson_obj_iter_next(&iter)) != NULL) {
-		struct place place = { at, { unsafe_yyjson_get_str(name), (uint32_t)unsafe_yyjson_get_len(name) }, 0 };
+		struct fl_at place = { at, { unsafe_yyjson_get_str(name), (uint32_t)unsafe_yyjson_get_len(name) }, 0 };
 
 		value = build(from, yyjson_obj_iter_get_val(name), &place);
 		key = yyjson_mut_strn(from->doc, place.name.p, place.name.len);
@@ -186,11 +179,11 @@ static yyjson_mut_val *build_object(const struct from *from, yyjson_val *val, co
 	return !repeated || join_repeats(from, object, at) ? object : NULL;
 }
 
-static yyjson_mut_val *build_list(const struct from *from, yyjson_val *val, const struct place *at)
+static yyjson_mut_val *build_list(const struct from *from, yyjson_val *val, const struct fl_at *at)
 {
 	yyjson_mut_val *list = yyjson_mut_arr(from->doc), *item;
 	yyjson_arr_iter iter = yyjson_arr_iter_with(val);
-	struct place place = { at, { 0 }, 0 };
+	struct fl_at place = { at, { 0 }, 0 };
 	yyjson_val *one;
 
 	for (; list && (one = yyjson_arr_iter_next(&iter)) != NULL; place.index++) {
@@ -202,7 +195,7 @@ static yyjson_mut_val *build_list(const struct from *from, yyjson_val *val, cons
 	return list;
 }
 
-static yyjson_mut_val *build(const struct from *from, yyjson_val *val, const struct place *at)
+static yyjson_mut_val *build(const struct from *from, yyjson_val *val, const struct fl_at *at)
 {
 	yyjson_mut_val *made;
 

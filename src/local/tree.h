@@ -6,6 +6,14 @@
 #include "json/json.h"
 #include "local/cause.h"
 
+/* Where a value stands; it lies on the stack of the code that walks there. Printed as "spec.list[0].name". */
+struct fl_at {
+	const struct fl_at *up;
+	struct fl_str name;   /* NULL: `index` counts */
+	size_t index;
+};
+void fl_at_put(struct fl_buf *buf, const struct fl_at *at);
+
 /* A tree of a value that was read. Texts are borrowed: `val`'s document must outlive `doc`. Of a repeated name the last
  * value counts, in the first one's place, as in Go; each is reported in `repeats` (NULL: not wanted) with the message
  * 'duplicate field "spec.a"'. NULL: allocation failed. */
@@ -23,14 +31,15 @@ bool fl_tree_put(yyjson_mut_doc *doc, yyjson_mut_val *object, struct fl_str name
 /* Remove the member, if it is there. */
 void fl_tree_remove(yyjson_mut_val *object, struct fl_str name);
 
-/* The members of one object by name, for many look-ups: quick for objects of any size. The object must not change. */
+/* The members of one object by name, for many look-ups: quick for objects of any size. Nothing
+ * may be removed from it meanwhile; what is added may not be found. */
 struct fl_tree_names {
-	yyjson_mut_obj_iter iter;
+	yyjson_mut_val *object;
 	yyjson_mut_val **keys;   /* sorted; NULL: the object has few */
 	size_t len;
 };
 void fl_tree_names_init(struct fl_tree_names *names, yyjson_mut_val *object);
-yyjson_mut_val *fl_tree_names_get(struct fl_tree_names *names, struct fl_str name);
+yyjson_mut_val *fl_tree_names_get(const struct fl_tree_names *names, struct fl_str name);
 static inline void fl_tree_names_auto_(struct fl_tree_names *names)
 {
 	fl_free(names->keys);

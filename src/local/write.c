@@ -499,7 +499,10 @@ static int from_apply(struct fl_call *call)
 		     &conflicts, &err);
 	if (r < 0)
 		return refuse_apply(call, r, &conflicts, &err);
-	r = shape(call, live, NULL);
+	if (call->served->schema) {
+		fl_schema_prune(call->served->schema, live, NULL);
+		r = fl_schema_fill(call->served->schema, call->doc, live);
+	}
 	if (r < 0)
 		return r;
 	return call->before ? change(call, live) : make_new(call, live);
@@ -571,6 +574,8 @@ int fl_call_write(struct fl_call *call)
 		r = note_managers(call);
 	if (r == 0)
 		r = check_object(call);
+	if (r == 0 && media == MEDIA_APPLY && call->served->schema)
+		r = fl_schema_default(call->served->schema, call->doc, call->object);   /* nulls that were let pass */
 	if (r == 0 && call->verb == FL_VERB_CREATE) {
 		r = fl_call_load(call);
 		if (r == 0 && call->before)
