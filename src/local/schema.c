@@ -293,11 +293,14 @@ static int pattern_of(const struct compiler *c, const struct place *at, yyjson_v
 {
 	FL_AUTO(fl_buf) struct fl_buf posix = FL_BUF(64 * FL_KIB);
 	bool known;
+	int r = 0;
 
 	if (fl_json_str(yyjson_obj_get(json, "pattern"), &b->pattern) && b->pattern.len) {
-		if (fl_pattern_translate(b->pattern, &posix) && !posix.failed)
-			b->has_regex = regcomp(&b->regex, posix.p ? posix.p : "", REG_EXTENDED | REG_NOSUB) == 0;
-		if (posix.failed == FL_E_NOMEM)
+		if (fl_pattern_translate(b->pattern, &posix) && !posix.failed) {
+			r = regcomp(&b->regex, posix.p ? posix.p : "", REG_EXTENDED | REG_NOSUB);
+			b->has_regex = r == 0;
+		}
+		if (posix.failed == FL_E_NOMEM || r == REG_ESPACE)
 			return no_memory(c);
 		if (!b->has_regex && note(c, at, "pattern", b->pattern) < 0)
 			return -FL_E_NOMEM;

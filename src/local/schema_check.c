@@ -2,6 +2,7 @@
 #include "json/write.h"
 #include "local/ownership.h"
 #include "local/schema_in.h"
+#include <float.h>
 #include <math.h>
 
 struct check {
@@ -49,12 +50,28 @@ static struct fl_str value_of(struct check *c, yyjson_mut_val *val)
 			     FL_ARG(path_), ##__VA_ARGS__); \
 	} while (0)
 
-/* Of several schemas together, and of ranges of types: no field is named. */
-static void refuse_whole(struct check *c, const struct fl_at *at, const char *before, const char *after)
+/* Of several schemas together: no field is named. */
+static void refuse_all(struct check *c, const struct fl_at *at, const char *after)
 {
 	struct fl_str path = path_of(c, at);
 
-	fl_cause_add(c->causes, INVALID, FL_S("<nil>"), "Invalid value: \"\": %s%.*s%s", before, FL_ARG(path), after);
+	fl_cause_add(c->causes, INVALID, FL_S("<nil>"), "Invalid value: \"\": \"%.*s\" %s", FL_ARG(path), after);
+}
+
+/* A number beyond what its format holds; NULL: the default one. */
+static void refuse_range(struct check *c, const struct fl_at *at, const char *type, const char *format)
+{
+	struct fl_str path = path_of(c, at);
+
+	fl_cause_add(c->causes, INVALID, FL_S("<nil>"),
+		     "Invalid value: \"\": Checked value must be of type %s %s%s in %.*s", type,
+		     format ? "with format " : "(default format)", format ? format : "", FL_ARG(path));
+}
+
+/* Without its decimals, where it has any: beyond 2^52 there are none. */
+static double whole_part(double number)
+{
+	return fabs(number) < 4503599627370496.0 ? (double)(int64_t)number : number;
 }
 
 static bool is_whole(yyjson_mut_val *val)
@@ -64,7 +81,7 @@ static bool is_whole(yyjson_mut_val *val)
 	if (!yyjson_mut_is_num(val))
 		return false;
 	if (yyjson_mut_is_real(val))
-		return isfinite(number) && floor(number) == number && fabs(number) < 9223372036854775808.0;
+		return isfinite(number) && whole_part(number) == number && fabs(number) < 9223372036854775808.0;
 	return !yyjson_mut_is_uint(val) || yyjson_mut_get_uint(val) <= INT64_MAX;
 }
 
@@ -112,17 +129,14 @@ static bool is_type(const struct fl_node *node, yyjson_mut_val *val)
 
 static bool check_type(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val)
 {
-	bool wide = node->bounds && fl_str_eq(node->bounds->format, FL_S("int64"));
+	struct fl_str format = node->bounds ? node->bounds->format : FL_S("");
+	bool sized = fl_str_eq(format, FL_S("int64")) || fl_str_eq(format, FL_S("int32"));
 
 	if ((yyjson_mut_is_null(val) && node->nullable) || is_type(node, val))
 		return true;
 	if (node->type == FL_VALUE_INTEGER && yyjson_mut_is_num(val)) {
-		if (wide)
-			refuse_type(c, at, "int64", "float64");
-		else
-			refuse_type(c, at, "integer", "number");
-		refuse_whole(c, at, wide ? "Checked value must be of type integer with format int64 in " :
-					   "Checked value must be of type integer (default format) in ", "");
+		refuse_type(c, at, sized ? format.p : "integer", sized ? "float64" : "number");
+		refuse_range(c, at, "integer", sized ? format.p : NULL);
 	} else {
 		const char *type = fl_name(&fl_value_type_names, (int)node->type);
 
@@ -138,23 +152,48 @@ static struct fl_str number(double value, char text[FL_DOUBLE_TEXT])
 	return (struct fl_str){ text, fl_json_double(value, text) };
 }
 
+/* Of an integer the API server compares the whole part of the bound. */
+static double bound_of(yyjson_mut_val *val, double bound)
+{
+	return yyjson_mut_is_real(val) ? bound : whole_part(bound);
+}
+
+static void check_multiple(struct check *c, const struct fl_bounds *b, const struct fl_at *at, yyjson_mut_val *val)
+{
+	double of = bound_of(val, b->multiple_of), times;
+	char text[FL_DOUBLE_TEXT];
+	struct fl_str path;
+
+	if (!(b->multiple_of > 0))
+		return;
+	if (!(of > 0)) {
+		path = path_of(c, at);
+		fl_cause_add(c->causes, INVALID, path,
+			     "Invalid value: 0: factor MultipleOf declared for %.*s must be positive: 0", FL_ARG(path));
+		return;
+	}
+	times = yyjson_mut_get_num(val) / of;
+	if (whole_part(times) != times) {
+		REFUSE(c, at, val, "should be a multiple of %.*s", FL_ARG(number(of, text)));
+	}
+}
+
 static void check_number(struct check *c, const struct fl_bounds *b, const struct fl_at *at, yyjson_mut_val *val)
 {
-	double v = yyjson_mut_get_num(val);
+	double v = yyjson_mut_get_num(val), least = bound_of(val, b->minimum), most = bound_of(val, b->maximum);
 	char text[FL_DOUBLE_TEXT];
 
 	if (fl_str_eq(b->format, FL_S("int32")) && (v < INT32_MIN || v > INT32_MAX))
-		refuse_whole(c, at, "Checked value must be of type integer with format int32 in ", "");
-	if (fl_str_eq(b->format, FL_S("float")) && fabs(v) > 3.40282346638528859811704183484516925440e+38)
-		refuse_whole(c, at, "Checked value must be of type number with format float in ", "");
-	if (b->multiple_of > 0 && fmod(v, b->multiple_of) != 0)
-		REFUSE(c, at, val, "should be a multiple of %.*s", FL_ARG(number(b->multiple_of, text)));
-	if (b->has_maximum && (v > b->maximum || (b->below_maximum && v == b->maximum)))
+		refuse_range(c, at, "integer", "int32");
+	if (fl_str_eq(b->format, FL_S("float")) && fabs(v) > FLT_MAX)
+		refuse_range(c, at, "number", "float");
+	check_multiple(c, b, at, val);
+	if (b->has_maximum && (v > most || (b->below_maximum && v >= most)))
 		REFUSE(c, at, val, "should be less than %s%.*s", b->below_maximum ? "" : "or equal to ",
-		       FL_ARG(number(b->maximum, text)));
-	if (b->has_minimum && (v < b->minimum || (b->above_minimum && v == b->minimum)))
+		       FL_ARG(number(most, text)));
+	if (b->has_minimum && (v < least || (b->above_minimum && v <= least)))
 		REFUSE(c, at, val, "should be greater than %s%.*s", b->above_minimum ? "" : "or equal to ",
-		       FL_ARG(number(b->minimum, text)));
+		       FL_ARG(number(least, text)));
 }
 
 static int64_t characters(struct fl_str text)
@@ -293,9 +332,9 @@ static void check_any(struct check *c, const struct fl_nodes *nodes, const struc
 		fl_buf_printf(&text, "%u valid alternatives", good);
 	}
 	if (!only_one)
-		refuse_whole(c, at, "\"", "\" must validate at least one schema (anyOf)");
+		refuse_all(c, at, "must validate at least one schema (anyOf)");
 	else if (good == 0)
-		refuse_whole(c, at, "\"", "\" must validate one and only one schema (oneOf). Found none valid");
+		refuse_all(c, at, "must validate one and only one schema (oneOf). Found none valid");
 	else
 		fl_cause_add(c->causes, INVALID, FL_S("<nil>"),
 			     "Invalid value: \"\": \"%.*s\" must validate one and only one schema (oneOf). Found %s",
@@ -317,10 +356,10 @@ static void check_several(struct check *c, const struct fl_bounds *b, const stru
 		add_all(c->causes, &faults);
 	}
 	if (good < b->all_of.len)
-		refuse_whole(c, at, "\"", good ? "\" must validate all the schemas (allOf)" :
-						 "\" must validate all the schemas (allOf). None validated");
+		refuse_all(c, at, good ? "must validate all the schemas (allOf)" :
+					 "must validate all the schemas (allOf). None validated");
 	if (b->not_ && try(c, b->not_, at, val).len == 0)
-		refuse_whole(c, at, "\"", "\" must not validate the schema (not)");
+		refuse_all(c, at, "must not validate the schema (not)");
 }
 
 /* ---- the whole ---- */

@@ -111,7 +111,7 @@ static bool number_up_to(struct fl_str text, uint64_t most)
 {
 	uint64_t value;
 
-	return fl_str_u64(text, &value) && value <= most && (text.len == 1 || text.p[0] != '0');
+	return fl_str_u64(text, &value) && value <= most;
 }
 
 static bool is_ipv4(struct fl_str text)
@@ -250,9 +250,10 @@ static bool is_uri(struct fl_str text)
 	return true;
 }
 
-static bool is_label(struct fl_str text)
+/* Small letters, digits, and hyphens between them. */
+static bool is_label_of(struct fl_str text, uint32_t most)
 {
-	if (text.len == 0 || text.len > 63 || text.p[0] == '-' || text.p[text.len - 1] == '-')
+	if (text.len == 0 || text.len > most || text.p[0] == '-' || text.p[text.len - 1] == '-')
 		return false;
 	for (uint32_t i = 0; i < text.len; i++)
 		if (!is_digit(text.p[i]) && text.p[i] != '-' && !(text.p[i] >= 'a' && text.p[i] <= 'z'))
@@ -260,12 +261,17 @@ static bool is_label(struct fl_str text)
 	return true;
 }
 
+static bool is_label(struct fl_str text)
+{
+	return is_label_of(text, 63);
+}
+
 static bool is_long_name(struct fl_str text)
 {
 	struct fl_str rest = text, label;
 
 	while (fl_str_split(&rest, '.', &label))
-		if (!is_label(label))
+		if (!is_label_of(label, 253))
 			return false;
 	return text.len && text.len <= 253;
 }
