@@ -79,8 +79,6 @@ static void put_number(struct fl_buf *buf, const struct fl_option *row, int64_t 
 {
 	if (row->kind == FL_OPTION_DURATION)
 		fl_buf_duration(buf, value);
-	else if (row->kind == FL_OPTION_SIZE)
-		fl_buf_size(buf, value);
 	else
 		fl_buf_printf(buf, "%" PRId64, value);
 }

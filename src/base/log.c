@@ -1,6 +1,5 @@
 #include "base/log.h"
 #include "base/units.h"
-#include <math.h>
 
 FL_NAMES(fl_level_names, FL_LEVEL_COUNT_,
 	 [FL_DEBUG] = "debug", [FL_INFO] = "info", [FL_WARN] = "warn", [FL_ERROR] = "error");
@@ -55,14 +54,6 @@ static void put_str(struct line *line, struct fl_str s)
 	fl_buf_char(&line->buf, '"');
 }
 
-static void put_num(struct line *line, double value)
-{
-	if (isfinite(value))
-		fl_buf_printf(&line->buf, "%.15g", value);
-	else
-		put_str(line, isnan(value) ? FL_S("NaN") : value > 0 ? FL_S("+Inf") : FL_S("-Inf"));
-}
-
 static void put_duration(struct line *line, int64_t ns)
 {
 	char text[40];
@@ -89,9 +80,6 @@ static void put_value(struct line *line, const struct fl_kv *kv)
 		break;
 	case FL_KV_TYPE_UINT:
 		fl_buf_uint(&line->buf, kv->u);
-		break;
-	case FL_KV_TYPE_NUM:
-		put_num(line, kv->num);
 		break;
 	case FL_KV_TYPE_BOOL:
 		fl_buf_str(&line->buf, kv->is ? FL_S("true") : FL_S("false"));

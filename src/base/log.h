@@ -67,7 +67,7 @@ struct fl_secret {
 struct fl_kv {
 	const char *key;       /* a literal: letters, digits and underscores */
 	enum {
-		FL_KV_TYPE_END, FL_KV_TYPE_STR, FL_KV_TYPE_TEXT, FL_KV_TYPE_INT, FL_KV_TYPE_UINT, FL_KV_TYPE_NUM,
+		FL_KV_TYPE_END, FL_KV_TYPE_STR, FL_KV_TYPE_TEXT, FL_KV_TYPE_INT, FL_KV_TYPE_UINT,
 		FL_KV_TYPE_BOOL, FL_KV_TYPE_DURATION, FL_KV_TYPE_ERR, FL_KV_TYPE_SECRET,
 	} type;
 	union {
@@ -75,7 +75,6 @@ struct fl_kv {
 		const char *text;
 		int64_t i;
 		uint64_t u;
-		double num;
 		bool is;
 		const struct fl_err *err;
 		struct fl_secret secret;
@@ -87,7 +86,6 @@ struct fl_kv {
 #define FL_KV_TEXT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_TEXT, .text = (value) })
 #define FL_KV_INT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_INT, .i = (value) })
 #define FL_KV_UINT(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_UINT, .u = (value) })
-#define FL_KV_NUM(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_NUM, .num = (value) })
 #define FL_KV_BOOL(key_, value) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_BOOL, .is = (value) })
 /* Nanoseconds; prints as "1.5s". */
 #define FL_KV_DURATION(key_, ns) ((struct fl_kv){ .key = (key_), .type = FL_KV_TYPE_DURATION, .i = (ns) })

@@ -6,7 +6,7 @@
 
 FL_NAMES(fl_option_kind_names, FL_OPTION_KIND_COUNT_,
 	 [FL_OPTION_BOOL] = "BOOL", [FL_OPTION_INT] = "NUMBER", [FL_OPTION_DURATION] = "DURATION",
-	 [FL_OPTION_SIZE] = "SIZE", [FL_OPTION_ENUM] = "NAME", [FL_OPTION_STR] = "TEXT", [FL_OPTION_PATH] = "PATH",
+	 [FL_OPTION_ENUM] = "NAME", [FL_OPTION_STR] = "TEXT", [FL_OPTION_PATH] = "PATH",
 	 [FL_OPTION_STRS] = "LIST");
 
 /* One table being read into one struct. */
@@ -41,7 +41,6 @@ static bool has_bounds(const struct fl_option *row)
 /* "a duration from 1s to 1h0m0s (such as 10s, 1m30s or 500ms)": what would have been right. */
 static int refuse(const struct parse *parse, const struct fl_option *row, const char *what, struct fl_str text)
 {
-	void (*print)(struct fl_buf *, int64_t) = row->kind == FL_OPTION_DURATION ? fl_buf_duration : fl_buf_size;
 	char words[FL_ERR_TEXT];
 	struct fl_buf buf = FL_BUF_IN(words);
 
@@ -50,14 +49,12 @@ static int refuse(const struct parse *parse, const struct fl_option *row, const 
 		fl_buf_printf(&buf, " from %" PRId64 " to %" PRId64, row->min, row->max);
 	} else if (has_bounds(row)) {
 		fl_buf_str(&buf, FL_S(" from "));
-		print(&buf, row->min);
+		fl_buf_duration(&buf, row->min);
 		fl_buf_str(&buf, FL_S(" to "));
-		print(&buf, row->max);
+		fl_buf_duration(&buf, row->max);
 	}
 	if (row->kind == FL_OPTION_DURATION)
 		fl_buf_str(&buf, FL_S(" (such as 10s, 1m30s or 500ms)"));
-	if (row->kind == FL_OPTION_SIZE)
-		fl_buf_str(&buf, FL_S(" (such as 512Ki or 12Mi)"));
 	for (uint32_t i = 0; row->kind == FL_OPTION_ENUM && i < row->names->len; i++)
 		fl_buf_printf(&buf, "%s%s", i ? ", " : "", row->names->at[i]);
 	return fl_fail(parse->err, FL_E_INVALID, "'%.*s' is %s%s", FL_ARG(fl_str_sub(text, 0, 80)), what, words);
@@ -123,9 +120,6 @@ static int set_value(const struct parse *parse, const struct fl_option *row, con
 	case FL_OPTION_DURATION:
 		read = fl_duration(text, &value);
 		return set_number(parse, row, text, read, value, "no duration");
-	case FL_OPTION_SIZE:
-		read = fl_size(text, &value);
-		return set_number(parse, row, text, read, value, "no size");
 	case FL_OPTION_ENUM:
 		return set_enum(parse, row, text);
 	case FL_OPTION_STR:

@@ -25,7 +25,7 @@
 #define FL_OPTION_VALUES 10000      /* of a list on the command line: its shell has a limit of its own, near 2 MiB */
 
 enum fl_option_kind {
-	FL_OPTION_BOOL, FL_OPTION_INT, FL_OPTION_DURATION, FL_OPTION_SIZE, FL_OPTION_ENUM, FL_OPTION_STR,
+	FL_OPTION_BOOL, FL_OPTION_INT, FL_OPTION_DURATION, FL_OPTION_ENUM, FL_OPTION_STR,
 		FL_OPTION_PATH,
 	FL_OPTION_STRS, FL_OPTION_KIND_COUNT_
 };
@@ -52,15 +52,14 @@ struct fl_option {
 	bool empty;                     /* an empty value in the environment counts; else it is none */
 	const char *value;              /* what help calls the value; NULL: as its kind is called */
 	const struct fl_names *names;   /* of an enum */
-	int64_t min, max;               /* of a number, ns or bytes; both 0: any number, any duration or size from 0 */
+	int64_t min, max;               /* of a number or ns; both 0: any number, any duration from 0 */
 };
 
-/* Rows. After the sentence come the other members, as .letter = 'w'. A duration is in ns, a size in bytes; a text that
- * was not given has a NULL pointer; a list may be given many times, and in the environment is parted by commas. */
+/* Rows. After the sentence come the other members, as .letter = 'w'. A duration is in ns. A text that was not given has
+ * a NULL pointer. A list may be given many times; in the environment, commas part it. */
 #define FL_OPT_BOOL(type_, member, ...) FL_OPTION_(BOOL, type_, member, bool, __VA_ARGS__)
 #define FL_OPT_INT(type_, member, ...) FL_OPTION_(INT, type_, member, int64_t, __VA_ARGS__)
 #define FL_OPT_DURATION(type_, member, ...) FL_OPTION_(DURATION, type_, member, int64_t, __VA_ARGS__)
-#define FL_OPT_SIZE(type_, member, ...) FL_OPTION_(SIZE, type_, member, int64_t, __VA_ARGS__)
 #define FL_OPT_STR(type_, member, ...) FL_OPTION_(STR, type_, member, struct fl_str, __VA_ARGS__)
 #define FL_OPT_PATH(type_, member, ...) FL_OPTION_(PATH, type_, member, const char *, __VA_ARGS__)
 #define FL_OPT_STRS(type_, member, ...) FL_OPTION_(STRS, type_, member, struct fl_strs, __VA_ARGS__)

@@ -122,41 +122,6 @@ void fl_buf_duration(struct fl_buf *buf, int64_t ns)
 	}
 }
 
-static const struct {
-	struct fl_str name;
-	int64_t bytes;
-} size_units[] = {
-	{ FL_S_INIT("Ti"), 1ll << 40 }, { FL_S_INIT("Gi"), 1ll << 30 }, { FL_S_INIT("Mi"), 1ll << 20 },
-	{ FL_S_INIT("Ki"), 1ll << 10 }, { FL_S_INIT("T"), 1000000000000ll }, { FL_S_INIT("G"), 1000000000ll },
-	{ FL_S_INIT("M"), 1000000ll }, { FL_S_INIT("k"), 1000ll },
-};
-
-bool fl_size(struct fl_str text, int64_t *ret_bytes)
-{
-	int64_t unit = 1, value;
-
-	for (size_t i = 0; i < FL_LEN(size_units) && unit == 1; i++) {
-		if (!fl_str_ends(text, size_units[i].name))
-			continue;
-		unit = size_units[i].bytes;
-		text.len -= size_units[i].name.len;
-	}
-	if (!fl_str_i64(text, &value) || value < 0 || __builtin_mul_overflow(value, unit, &value))
-		return false;
-	*ret_bytes = value;
-	return true;
-}
-
-void fl_buf_size(struct fl_buf *buf, int64_t bytes)
-{
-	for (size_t i = 0; i < 4; i++)
-		if (bytes && bytes % size_units[i].bytes == 0) {
-			fl_buf_printf(buf, "%" PRId64 "%s", bytes / size_units[i].bytes, size_units[i].name.p);
-			return;
-		}
-	fl_buf_printf(buf, "%" PRId64, bytes);
-}
-
 /* The civil date of a day since 1970. Years begin in March, so that a leap day is the last of its year; an era is the
  * 400 years after which the calendar repeats. */
 static void civil(int64_t day, int64_t *year, int *month, int *mday)

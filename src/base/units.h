@@ -1,4 +1,4 @@
-/* units.h - units of size and time, and durations, sizes and times as people and Go write them. */
+/* units.h - units of size and time, and durations and times as people and Go write them. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +16,6 @@ bool fl_duration(struct fl_str text, int64_t *ret_ns);
 
 /* As Go prints it: "1h0m0s", "1m30s", "1.5s", "500ms", "0s". */
 void fl_buf_duration(struct fl_buf *buf, int64_t ns);
-
-/* Bytes: "4096", "64Ki", "12Mi", "1Gi" (powers of 1024) and "5k", "5M", "5G" (of 1000). False when it is none. */
-bool fl_size(struct fl_str text, int64_t *ret_bytes);
-
-/* In the largest power of 1024 that divides it: "64Ki", "1000". */
-void fl_buf_size(struct fl_buf *buf, int64_t bytes);
 
 /* RFC 3339 in UTC with microseconds: "2025-01-02T03:04:05.678901Z". */
 void fl_buf_time(struct fl_buf *buf, int64_t ns_since_1970);

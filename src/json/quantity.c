@@ -76,11 +76,6 @@ static bool put(wide m, int scale, enum fl_quantity_format format, struct fl_qua
 	return true;
 }
 
-struct fl_quantity fl_quantity_of(int64_t value, enum fl_quantity_format format)
-{
-	return (struct fl_quantity){ (uint64_t)value, value < 0 ? -1 : 0, 0, (uint8_t)format };
-}
-
 int64_t fl_quantity_value(struct fl_quantity q)
 {
 	wide m = mantissa(q);

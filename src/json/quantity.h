@@ -31,8 +31,6 @@ int fl_quantity_parse(struct fl_str text, struct fl_quantity *ret, struct fl_err
 /* Of a JSON text or number; blanks around it are let through, as the API server does. */
 int fl_quantity_of_json(const yyjson_val *val, struct fl_quantity *ret, struct fl_err *err) FL_MUSTUSE;
 
-struct fl_quantity fl_quantity_of(int64_t value, enum fl_quantity_format format);
-
 /* The canonical text, not terminated; its length. Equal numbers of one format print alike. */
 #define FL_QUANTITY_TEXT 144   /* room for the longest */
 uint32_t fl_quantity_print(struct fl_quantity q, char text[FL_QUANTITY_TEXT]);

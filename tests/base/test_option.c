@@ -5,7 +5,7 @@
 
 struct check {
 	bool deep, colour;
-	int64_t workers, any, timeout, memory;
+	int64_t workers, any, timeout, limit;
 	enum fl_level level;
 	struct fl_str name;
 	const char *path;
@@ -19,7 +19,7 @@ static const struct fl_option rows[] = {
 	FL_OPT_INT(struct check, any, "any-number", "Any."),
 	FL_OPT_DURATION(struct check, timeout, "timeout", "How long.", .min = FL_NS_PER_S, .max = 60 * FL_NS_PER_S,
 			.fallback = "10s"),
-	FL_OPT_SIZE(struct check, memory, "memory", "How much.", .env = "MEMORY_LIMIT"),
+	FL_OPT_INT(struct check, limit, "limit", "How much.", .env = "MEMORY_LIMIT"),
 	FL_OPT_ENUM(struct check, level, fl_level, "log-level", "How loud.", .fallback = "info"),
 	FL_OPT_STR(struct check, name, "name", "Which.", .letter = 'n', .env = ""),
 	FL_OPT_PATH(struct check, path, "file", "Where.", .hidden = true),
@@ -69,8 +69,8 @@ static void put_check(struct fl_buf *buf, const struct parsed *p)
 		fl_buf_printf(buf, " any=%lld", (long long)p->check.any);
 	if (p->check.timeout != 10 * (int64_t)FL_NS_PER_S)
 		fl_buf_printf(buf, " timeout=%d ms", (int)(p->check.timeout / 1000000));
-	if (p->check.memory)
-		fl_buf_printf(buf, " memory=%lld", (long long)p->check.memory);
+	if (p->check.limit)
+		fl_buf_printf(buf, " limit=%lld", (long long)p->check.limit);
 	if (p->check.level != FL_INFO)
 		fl_buf_printf(buf, " level=%s", fl_name(&fl_level_names, (int)p->check.level));
 	if (p->check.name.p)
@@ -109,7 +109,6 @@ static const struct {
 	{ "also two bools", ARGV("-dc"), .want = " deep" },
 	{ "a duration", ARGV("--timeout", "1m"), .want = " timeout=60000 ms" },
 	{ "a duration's lower bound", ARGV("--timeout=1000ms"), .want = " timeout=1000 ms" },
-	{ "a size", ARGV("--memory=12Mi"), .want = " memory=12582912" },
 	{ "a name of an enum", ARGV("--log-level", "debug"), .want = " level=debug" },
 	{ "a text", ARGV("-n", "x y"), .want = " name='x y'" },
 	{ "an empty text is a text", ARGV("--name="), .want = " name=''" },
@@ -126,8 +125,8 @@ static const struct {
 	{ "a bool there", ENV("FAIRLEAD_DEEP=1", "FAIRLEAD_COLOUR=false"), .want = " deep grey" },
 	{ "a list there is parted by commas", ENV("FAIRLEAD_LABEL=x,,y,"), .want = " labels:x:y" },
 	{ "a list there may be taken away", ENV("FAIRLEAD_LABEL=,"), .want = " labels" },
-	{ "a name of another's there", ENV("MEMORY_LIMIT=1Ki"), .want = " memory=1024" },
-	{ "then its own is none", ENV("FAIRLEAD_MEMORY=1Ki"), .want = "" },
+	{ "a name of another's there", ENV("MEMORY_LIMIT=12"), .want = " limit=12" },
+	{ "then its own is none", ENV("FAIRLEAD_LIMIT=12"), .want = "" },
 	{ "what has no name there is not heard", ENV("FAIRLEAD_NAME=x", "=y"), .want = "" },
 	{ "operands have none", ENV("FAIRLEAD_NODE=x", "NODE=y"), .want = "" },
 	{ "the command line wins", ARGV("-w9"), ENV("FAIRLEAD_WORKERS=8"), .want = " workers=9" },
@@ -184,14 +183,13 @@ static const struct {
 	  .words = "--timeout: '10' is no duration from 1s to 1m0s (such as 10s, 1m30s or 500ms)" },
 	{ "too short", ARGV("--timeout=999ms"),
 	  .words = "--timeout: '999ms' is no duration from 1s to 1m0s (such as 10s, 1m30s or 500ms)" },
-	{ "no size", ARGV("--memory=12MB"), .words = "--memory: '12MB' is no size (such as 512Ki or 12Mi)" },
 	{ "no name of the enum", ARGV("--log-level=loud"),
 	  .words = "--log-level: 'loud' is none of: debug, info, warn, error" },
 	{ "neither yes nor no", ARGV("--deep=maybe"), .words = "--deep: 'maybe' is neither true nor false" },
 	{ "the environment is named when it is wrong", ENV("FAIRLEAD_WORKERS=many"),
 	  .words = "FAIRLEAD_WORKERS: 'many' is no number from 1 to 64" },
 	{ "also by another's name", ENV("MEMORY_LIMIT=lots"),
-	  .words = "MEMORY_LIMIT: 'lots' is no size (such as 512Ki or 12Mi)" },
+	  .words = "MEMORY_LIMIT: 'lots' is no number" },
 };
 
 TEST(what_is_refused_and_how)

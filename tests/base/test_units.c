@@ -94,47 +94,6 @@ TEST(durations_are_printed_in_the_fitting_unit)
 
 static const struct {
 	const char *says;
-	struct fl_str text;
-	bool ok;
-	int64_t bytes;
-	const char *printed;
-} sizes[] = {
-	{ "plain bytes", FL_S_INIT("4097"), true, 4097, "4097" },
-	{ "nothing at all", FL_S_INIT("0"), true, 0, "0" },
-	{ "powers of 1024", FL_S_INIT("12Mi"), true, 12 << 20, "12Mi" },
-	{ "printed in the largest that divides", FL_S_INIT("2048Ki"), true, 2 << 20, "2Mi" },
-	{ "powers of 1000", FL_S_INIT("5M"), true, 5000000, "5000000" },
-	{ "a small k", FL_S_INIT("1k"), true, 1000, "1000" },
-	{ "tebibytes", FL_S_INIT("1Ti"), true, 1ll << 40, "1Ti" },
-	{ "the most", FL_S_INIT("9223372036854775807"), true, INT64_MAX, "9223372036854775807" },
-	{ "more than the most", FL_S_INIT("8388608Ti"), false, 0, "" },
-	{ "a unit alone", FL_S_INIT("Ki"), false, 0, "" },
-	{ "nothing", { NULL, 0 }, false, 0, "" },
-	{ "less than nothing", FL_S_INIT("-1Ki"), false, 0, "" },
-	{ "an unknown unit", FL_S_INIT("1KB"), false, 0, "" },
-	{ "a fraction", FL_S_INIT("1.5Gi"), false, 0, "" },
-	{ "a blank", FL_S_INIT("1 Gi"), false, 0, "" },
-	{ "two units", FL_S_INIT("1KiMi"), false, 0, "" },
-};
-
-TEST(sizes)
-{
-	EACH_ROW (row, sizes) {
-		char text[64];
-		struct fl_buf buf = FL_BUF_IN(text);
-		int64_t bytes = 77;
-
-		CHECK_INT(fl_size(row->text, &bytes), row->ok);
-		CHECK_INT(bytes, row->ok ? row->bytes : 77);
-		if (!row->ok)
-			continue;
-		fl_buf_size(&buf, bytes);
-		CHECK_STR(fl_buf_view(&buf), row->printed);
-	}
-}
-
-static const struct {
-	const char *says;
 	int64_t ns;
 	const char *printed;
 } times[] = {

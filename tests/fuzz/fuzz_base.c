@@ -64,11 +64,6 @@ static void units_it(struct fl_str text)
 		fl_buf_duration(&buf, value);
 		assert(fl_duration(fl_buf_view(&buf), &back) && back == value);
 	}
-	fl_buf_clear(&buf);
-	if (fl_size(text, &value)) {
-		fl_buf_size(&buf, value);
-		assert(fl_size(fl_buf_view(&buf), &back) && back == value);
-	}
 }
 
 static void label_it(struct fl_str text)
