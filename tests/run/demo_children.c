@@ -56,8 +56,8 @@ static void want_square(const struct market_facts *facts, bool is, struct fl_pla
 
 	if (!facts->square || (facts->square->spec.market.len && !ours) || (!is && !ours))
 		return;   /* somebody else has it, or nobody and we do not want it */
-	if (is)
-		FL_SET(FL_IN(&square, spec), market, facts->market->meta.name);
+	/* Empty, not absent: the API server removes no last member of a map that another writer made empty. */
+	FL_SET(FL_IN(&square, spec), market, is ? facts->market->meta.name : FL_S(""));
 	fl_want_claim(plan, &square_owner, FL_REF(&fl_square_kind, facts->square), &square);
 }
 

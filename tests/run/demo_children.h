@@ -26,7 +26,7 @@ FL_STRUCT(fl_stall_spec, FL_STALL_SPEC);
 FL_STRUCT(fl_stall, FL_STALL);
 extern const struct fl_kind fl_stall_kind;
 
-#define FL_SQUARE_SPEC(X) X(STR, market, "market", .help = "Who has it; absent: nobody.")
+#define FL_SQUARE_SPEC(X) X(STR, market, "market", .help = "Who has it; empty: nobody.")
 FL_STRUCT(fl_square_spec, FL_SQUARE_SPEC);
 #define FL_SQUARE(X) \
 	FL_OBJECT(X) \

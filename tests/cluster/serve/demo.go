@@ -1,5 +1,5 @@
 // Package serve holds a running controller to the real API server: the role of `fairlead controller`, with the
-// capability of tests/cmd/demo_lamp.c.
+// capabilities of tests/cmd/demo_lamp.c and tests/run/demo_children.c.
 package serve
 
 import (
@@ -86,13 +86,18 @@ var nextPort = 18080
 // start starts a replica that answers at a port of its own.
 func start(t *testing.T, c *cluster.Cluster, flags ...string) *controller {
 	t.Helper()
+	return startRole(t, c, "controller", flags...)
+}
+
+func startRole(t *testing.T, c *cluster.Cluster, role string, flags ...string) *controller {
+	t.Helper()
 	nextPort++
 	address := net.JoinHostPort(lan, strconv.Itoa(nextPort))
 	d := &controller{t: t, c: c, url: "http://" + address, done: make(chan struct{})}
 	d.http = &http.Client{Timeout: moment, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return c.LAN.Dial(ctx, address) },
 	}}
-	args := append([]string{"controller", "--kubeconfig", c.Kubeconfig(), "--listen", address, "--lease-namespace", "default",
+	args := append([]string{role, "--kubeconfig", c.Kubeconfig(), "--listen", address, "--lease-namespace", "default",
 		"--lease-duration", "3s", "--lease-give-up", "2s", "--lease-retry", "300ms"}, flags...)
 	d.cmd = c.Command(context.Background(), program(t, "tests", "cmd", "demo_controller"), args...)
 	log, err := os.CreateTemp(t.TempDir(), "controller")
