@@ -1,31 +1,30 @@
-/* files_sink.h - a directory as a sink: each object that is wanted is a file, and what is not wanted goes.
+/* files_sink.h - a directory as a sink: each wanted object is a file; the file of an unwanted one is removed.
  *
  *     sink = (struct fl_files_sink){ .io = io, .dir = dir, .suffix = ".sign", .print = print };
  *     fl_loop_source(loop, &(struct fl_source){ &fl_sign_kind, NULL, &fl_files_sink, &sink }, err);
  *
- * A file is replaced in one step and for good (fl_file_replace), its end is for good too. Which files are old is no
- * question for a sink: a folder (run/folder.h) over the same directory feeds the kind, so what an earlier process left
- * is in the cache, and a plan that does not want it says so. Files that a crash left half written are removed before
- * the first write.
+ * A file is replaced in one step (fl_file_replace). Replacing and removing are durable. The sink does not search for
+ * old files: a folder (run/folder.h) over the same directory feeds the kind, so files of an earlier process are in the
+ * cache and the plan decides. Files that a crash left half written are removed before the first write.
  *
- * Refused with words: a name that is none of a file of this directory, and wants of items of shared lists.
+ * Refused: a name that no file of this directory can have, and items of shared lists.
  */
 #pragma once
 #include "run/loop.h"
 
 struct fl_files_sink {
 	struct fl_io *io;
-	const char *dir;               /* borrowed; a write fails without it */
-	bool make;                     /* ... but makes it (not its parents) and goes on */
-	const char *suffix;            /* of the file, behind the object's name; NULL: none */
+	const char *dir;               /* borrowed; a write fails if it is missing */
+	bool make;                     /* make a missing directory (not its parents) */
+	const char *suffix;            /* of the file, after the object's name; NULL: none */
 	unsigned mode;                 /* of the file; 0: 0600 */
-	/* What stands in the file, from what the owner wants of the object; a failure is told as that of the write. */
+	/* Prints the file's content from the wanted object. A failure is the write's. */
 	int (*print)(void *arg, const void *object, struct fl_buf *out, struct fl_err *err);
-	/* The object as it is when its file is there, where it says more than was wanted of it; it lives in the write's
-	 * arena. NULL: nothing more is known of it than that it is as was wanted. */
+	/* The observed object after the write, if it has more than the wanted one; in the write's arena. NULL: it is
+	 * the wanted one. */
 	const void *(*written)(void *arg, struct fl_write *write);
-	/* How a write has ended, right before the loop is told: `why` is NULL when the file is there, or gone, as was
-	 * wanted, and else valid for the call. Never of a write that was cancelled. NULL: nobody asks. */
+	/* Called at the end of a write, before the loop learns of it. `why`: the failure, valid during the call; NULL:
+	 * success. Not called for a cancelled write. NULL: no call. */
 	void (*tried)(void *arg, struct fl_write *write, const struct fl_err *why);
 	void *arg;
 

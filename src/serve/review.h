@@ -1,4 +1,4 @@
-/* review.h - what the API server asks an admission webhook, and what it is answered: admission.k8s.io/v1. Pure. */
+/* review.h - request and response of an admission webhook: admission.k8s.io/v1. Pure. */
 #pragma once
 #include "api/meta.h"
 #include "api/owner.h"
@@ -61,22 +61,22 @@ FL_STRUCT(fl_review_doc, FL_REVIEW_DOC);
 
 /* ---- the question ---- */
 
-/* All of it lives until the answer. */
+/* Valid until the answer. */
 struct fl_review {
 	struct fl_review_request asked;
 	const struct fl_kind *kind;
 	const void *object, *old;      /* root structs of the kind; NULL: there is none (delete; create) */
-	yyjson_val *json;              /* of which `object` was bound: it has what no table names, too */
+	yyjson_val *json;              /* from which `object` was bound, with all fields that no table names */
 };
 
-/* FL_E_INVALID says what of it cannot be read, or that it is of another kind. */
+/* FL_E_INVALID: names the field that cannot be read, or the other kind. */
 int fl_review_read(struct fl_review *review, const struct fl_kind *kind, yyjson_val *json, struct fl_arena *arena,
 		   struct fl_err *err) FL_MUSTUSE;
 
 /* ---- the verdict ---- */
 
 struct fl_verdict {
-	bool allowed;                  /* zeroed: refused, so that nothing is allowed by forgetting */
+	bool allowed;                  /* zeroed: refused, so a forgotten verdict allows nothing */
 	int code;                      /* of a refusal; 0: 403 */
 	const char *reason;            /* of a refusal; NULL: by the code */
 	struct fl_str message;
@@ -84,7 +84,7 @@ struct fl_verdict {
 	uint32_t warning_count;
 	struct fl_buf patch;           /* operations of a JSON patch, without brackets */
 	struct fl_arena *arena;
-	bool failed;                   /* memory was refused, or the patch is too long */
+	bool failed;                   /* an allocation failed, or the patch is too long */
 };
 
 void fl_verdict_init(struct fl_verdict *verdict, struct fl_arena *arena);
@@ -95,14 +95,14 @@ static inline void fl_verdict_auto_(struct fl_verdict *verdict)
 }
 
 void fl_allow(struct fl_verdict *verdict);
-/* `code` is an HTTP status: 403 may not, 409 somebody else has it, 422 makes no sense. */
+/* `code`: an HTTP status: 403 forbidden, 409 conflict, 422 invalid. */
 void fl_deny(struct fl_verdict *verdict, int code, const char *message, ...) FL_PRINTF(3, 4);
-/* Shown to who asked, whatever the verdict. Beyond FL_REVIEW_WARNINGS they are left out; cut at FL_REVIEW_WARNING. */
+/* Shown to the client with any verdict. At most FL_REVIEW_WARNINGS, each cut at FL_REVIEW_WARNING. */
 void fl_warn(struct fl_verdict *verdict, const char *message, ...) FL_PRINTF(2, 3);
-/* What is allowed is to look so: `wanted` is a root struct of the kind, and of it nothing but what stands at the paths
- * of `may` is looked at. What is absent there goes; whatever else the object has stays, also what no table names. The
- * difference is the patch; say it once. Where there is no object (delete), nothing is said. A list that holds what
- * cannot be read, and would have to be changed, refuses the object: 422. */
+/* Change the allowed object: `wanted` is a root struct of the kind, of which only the paths of `may` are read. Fields
+ * that are absent there are removed; all other fields stay, also those that no table names. The difference is the
+ * patch. Call it once. Without an object (delete) there is no patch. If a list would change but has an item that cannot
+ * be bound, the object is refused: 422. */
 void fl_verdict_want(struct fl_verdict *verdict, const struct fl_review *review, const struct fl_owner *may,
 		     const void *wanted);
 

@@ -42,7 +42,8 @@ static int market(const struct fl_call *call, struct fl_err *err)
 	};
 	const struct fl_capability *const capabilities[] = { &markets, NULL };
 	const struct fl_role role = {
-		.name = "markets", .reports = "demo.fairlead.test/markets", .kinds = kinds, .capabilities = capabilities,
+		.name = "markets", .reports = "demo.fairlead.test/markets", .kinds = kinds,
+		.capabilities = capabilities,
 	};
 
 	return fl_role_main(&role, &market->flags, err);

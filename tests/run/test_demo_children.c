@@ -42,7 +42,8 @@ static const struct {
 	  "want Stall m-figs of Market m by demo-stalls " REF("u1") ",\"spec\":{\"sells\":\"figs\"}}\n"
 	  READY("False", "Building", "0 of 1 stalls") "no other Stall of Market m\n" },
 	{ "a market that goes has no stalls, gives its square back, and its finalizer last", true, "m",
-	  "want Square s by demo-square as seen {\"spec\":{\"market\":\"\"}}\nno item Market m last " FINALIZER "no other Stall of Market m\n" },
+	  "want Square s by demo-square as seen {\"spec\":{\"market\":\"\"}}\n"
+	  "no item Market m last " FINALIZER "no other Stall of Market m\n" },
 };
 
 TEST(market_plans)

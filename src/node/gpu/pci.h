@@ -1,14 +1,14 @@
-/* pci.h - which GPUs of the vendor are on the bus, without any driver: what sysfs says.
+/* pci.h - the vendor's GPUs on the bus, from sysfs, without a driver.
  *
- * Straight-line code over struct fl_fs, for a job: sysfs answers from memory, but a card that is being pulled out may
- * hold its reader up. Nothing is allocated.
+ * Straight-line code over struct fl_fs, for a job: sysfs answers from memory, but a GPU that is being pulled out may
+ * block a reader. Nothing is allocated.
  */
 #pragma once
 #include "api/node.h"
 #include "base/str.h"
 #include "io/fs.h"
 
-#define FL_PCI_PATH_MAX 256          /* of a card on the bus, each bridge 13 bytes: three switches in a row are 9 */
+#define FL_PCI_PATH_MAX 256          /* of a GPU on the bus, each bridge 13 bytes: three switches in a row are 9 */
 
 #define FL_PCI_VGPU_TEXT 11          /* ten bytes in the configuration space, and the NUL */
 

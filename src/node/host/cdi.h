@@ -1,4 +1,4 @@
-/* cdi.h - the directory of CDI files: CdiSpec, as a feeder of what is there and a sink of what is wanted.
+/* cdi.h - the directory of CDI files: feeder and sink of CdiSpec.
  *
  *     static struct fl_cdi_dir cdi;
  *     fl_cdi_init(&cdi, io, "/var/run/cdi", log);
@@ -6,27 +6,27 @@
  *     fl_loop_source(loop, &(struct fl_source){ &fl_cdi_trouble_kind, NULL, NULL, NULL }, err);
  *     fl_cdi_start(&cdi, loop, err);
  *
- * An object is named as its file is, without ".json". Everybody's files are told, for names must be unique; which are
- * ours is the plan's to know. One that cannot be understood is told without devices. A file counts as being on the
- * disk (api/cdi.h) when it has been read, or when a write of ours has been renamed into place, and not before.
+ * An object has the name of its file without ".json". Files of other programs are objects too, because names must be
+ * unique; the plan knows which files are ours. A file that cannot be parsed is an object without devices. A file counts
+ * as being on the disk (api/cdi.h) once it was read, or once our write was renamed into place.
  *
- * A file that cannot be written is a CdiTrouble by its name: why, and what to do. It is logged once for each change,
- * and over when the file is there or is to go, or when nobody has wanted it for FL_CDI_TROUBLE_STALE. A directory that
- * cannot be read is a DirTrouble (node/host/dir_trouble.h).
+ * A failed write is a CdiTrouble of the same name, with cause and remedy. It is logged once for each change. It ends
+ * when the file is written or removed, or when no write was tried for FL_CDI_TROUBLE_STALE. An unreadable directory is
+ * a DirTrouble (node/host/dir_trouble.h).
  */
 #pragma once
 #include "api/cdi.h"
 #include "run/files_sink.h"
 #include "run/folder.h"
 
-/* A CDI file that nobody has tried to write for so long is not wanted any more. Tries that fail are FL_LOCAL_RETRY_LAST
- * apart at most, and FL_FILE_TIMEOUT long on a disk that hangs. */
+/* A CDI file without a try for so long is not wanted any more: failed tries are at most FL_LOCAL_RETRY_LAST apart, and
+ * take FL_FILE_TIMEOUT on a disk that hangs. */
 #define FL_CDI_TROUBLE_STALE (60 * FL_NS_PER_S)
 
 struct fl_cdi_dir {
 	struct fl_io *io;                      /* NULL: not started */
 	const char *dir;
-	struct fl_files_sink files;            /* what fl_files_sink is given */
+	struct fl_files_sink files;            /* the self of fl_files_sink */
 	struct fl_folder folder;
 
 	/* Private. */
@@ -36,14 +36,14 @@ struct fl_cdi_dir {
 	struct fl_timer stale;
 };
 
-/* `dir` and the log (NULL: none) are borrowed. Allocates nothing, touches nothing. */
+/* Borrows `dir` and the log (NULL: none). Allocates nothing and makes no system call. */
 void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir, struct fl_log *log);
 
-/* The directory is made by the write that misses it, its parents are not. */
+/* The first write makes a missing directory, but not its parents. */
 void fl_cdi_start(struct fl_cdi_dir *cdi, struct fl_loop *loop);
-void fl_cdi_stop(struct fl_cdi_dir *cdi);      /* one that is not started is left alone */
+void fl_cdi_stop(struct fl_cdi_dir *cdi);      /* no effect before the start */
 
-/* Between cdi.c and cdi_trouble.c: how a try ended, as struct fl_files_sink tells it. */
+/* Between cdi.c and cdi_trouble.c: the result of a try. */
 #define FL_CDI_DIR_REMEDY "mount a directory that the agent can write, or name another one (--cdi-dir)"
-void fl_cdi_looked(void *cdi, const struct fl_err *why);   /* into the directory, as struct fl_folder tells it */
+void fl_cdi_looked(void *cdi, const struct fl_err *why);   /* of a read of the directory */
 void fl_cdi_tried(void *cdi, struct fl_write *write, const struct fl_err *why);
