@@ -273,7 +273,7 @@ static const struct {
 	{ "connections of one address have half of the places", "127.0.0.1:0", FL_S_INIT(""), FL_REVIEW_CONNS / 2 },
 };
 
-/* Issue N §4: as on the pages. The simulation has the rest: tests/http/test_room.c. */
+/* As on the pages. The simulation has the rest: tests/http/test_room.c. */
 TEST_ONCE(idle_connections_do_not_starve_the_webhooks)
 {
 	EACH_ROW (row, crowds) {

@@ -353,7 +353,7 @@ TEST_ONCE(who_goes_in_the_middle_of_a_scrape_leaves_nothing_behind)
 	CHECK_INT(f.call.status, 200);
 }
 
-/* Issue N §4: the process was restarted by its probe. The simulation has the rest: tests/http/test_room.c. */
+/* The process would be restarted by its probe. The simulation has the rest: tests/http/test_room.c. */
 TEST_ONCE(sixty_four_idle_connections_do_not_starve_healthz)
 {
 	FL_AUTO(fixture) struct fixture f = { 0 };

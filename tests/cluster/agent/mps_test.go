@@ -66,7 +66,7 @@ func (r *rig) sharesByMPS(shares int) {
 	r.replaced("--mps-root="+mpsRoot, "--config-file="+mpsConfig)
 }
 
-// Rows 17 and 39 of node-interfaces.md §13.7, and issue N §2.
+// Rows 17 and 39 of node-interfaces.md §13.7.
 func TestRow39MPSLimitsBeforeHealthyDaemonKilledAgentRestarted(t *testing.T) {
 	r := oneNode(t)
 	r.sharesByMPS(4)
