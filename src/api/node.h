@@ -14,7 +14,6 @@
  *     PauseRequest  a request to release the driver: "operator"
  *     Memo        what was last read from the API server, kept on disk: "config", "claims"
  *     Inside      findings in the containers of a Pod: only of Pods that have any
- *     LabelFile   a file of NFD's local source
  * Desired state, each applied by one sink:
  *     Settings    one, "settings": how this node serves its GPUs
  *     Host        one, "host": the driver's files and device nodes to scan, for CDI
@@ -31,7 +30,7 @@
  *     DevLink     a link in /dev/char to a device node
  *     Inspection  one, "pods": what to inspect this node's containers for
  *     PodFinding  what is wrong inside a Pod
- *     LabelLag    one, "labels": since when the Node lacks labels
+ * What the node reports of itself: api/node_report.h
  */
 #pragma once
 #include "api/core.h"
@@ -145,6 +144,8 @@ FL_STRUCT(fl_fabric, FL_FABRIC);
 	X(STR, bound, "boundTo", .interned = true, .help = "The kernel driver bound to it: nvidia, vfio-pci.") \
 	X(I32, numa, "numaNode", .help = "Absent: none.") \
 	X(STR, bus, "bus", .help = "The bridges above it, from the root on: pci0000:00/0000:00:01.0/0000:01:00.0.") \
+	X(I32, pcie_width, "pcieWidth", .help = "Lanes of its PCIe link; absent: not told.") \
+	X(I32, pcie_width_max, "pcieWidthMax", .help = "Lanes that it and its slot could have; absent: not told.") \
 	X(STRS, dri, "dri", .help = "Its nodes under /dev/dri: card1, renderD128.") \
 	X(BOOL, vgpu, "vgpu", .help = "Is it a vGPU, made by a hypervisor?") \
 	X(STR, vgpu_version, "vgpuHostVersion", .help = "Driver version of the hypervisor.") \
@@ -171,6 +172,7 @@ FL_STRUCT(fl_fabric, FL_FABRIC);
 	  .help = "NVML's: 1 one thread, 2 none, 3 one process; absent: any number of processes.") \
 	X(I32, mode_read, "computeModeRead", \
 	  .help = "The mode last read from the driver; computeMode also shows a write in flight.") \
+	X(BOOL, cuda, "cuda", .help = "Did it compute right when it was last tried? Absent: it was not.") \
 	X(BOOL, events, "events", .help = "Does it send events for its faults?") \
 	X(I32, clean, "clean", .help = "Health checks in a row without a fault.")
 FL_STRUCT(fl_card, FL_CARD);
@@ -515,22 +517,6 @@ extern const struct fl_names fl_labels_output_names;
 	X(STR, no_node, "noNode", .help = "Set when the API server has no Node of this name: what to do.")
 FL_STRUCT(fl_settings, FL_SETTINGS);
 extern const struct fl_kind fl_settings_kind;
-
-/* ---- LabelFile: a file with labels for NFD's local source, by its name; "." stands for a missing directory ---- */
-#define FL_LABEL_FILE(X) \
-	FL_LOCAL(X) \
-	X(MAP, labels, "labels", .help = "The labels in it.") \
-	X(BOOL, ours, "ours", .help = "Did an agent write it?") \
-	X(STR, why, "why", .help = "Why it cannot be read, or the directory is missing.")
-FL_STRUCT(fl_label_file, FL_LABEL_FILE);
-extern const struct fl_kind fl_label_file_kind;
-
-/* ---- LabelLag: one, "labels": the Node does not have the labels that were written for it ---- */
-#define FL_LABEL_LAG(X) \
-	FL_LOCAL(X) \
-	X(I64, since, "since", .required = true, .help = "Since when: ns of the loop's clock.")
-FL_STRUCT(fl_label_lag, FL_LABEL_LAG);
-extern const struct fl_kind fl_label_lag_kind;
 
 /* ---- what Settings are made from: this process's options, and files ---- */
 #define FL_GIVEN_OPTION(X) \

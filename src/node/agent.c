@@ -1,5 +1,6 @@
 #include "node/agent.h"
 #include "api/core.h"
+#include "api/node_report.h"
 #include "base/backoff.h"
 #include "base/hmap.h"
 #include "base/log.h"
@@ -7,6 +8,7 @@
 #include "io/child.h"
 #include "node/decide.h"
 #include "node/decide_pods.h"
+#include "node/decide_checks.h"
 #include "node/decide_labels.h"
 #include "node/host/dir_trouble.h"
 #include "node/report.h"
@@ -23,7 +25,7 @@
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
 	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside,
-	&fl_node_labels, NULL,
+	&fl_node_labels, &fl_node_checks, NULL,
 };
 
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */
@@ -169,6 +171,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ { &fl_inspection_kind, NULL, &agent->inside.sink, &agent->inside }, TOLD },
 		{ { &fl_inside_kind }, TOLD },
 		{ { &fl_pod_finding_kind, NULL, &fl_memory_sink, io }, EMPTY },
+		{ { &fl_check_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_label_file_kind, NULL, &fl_files_sink, &agent->label_file.sink }, TOLD },
 		{ { &fl_label_lag_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
@@ -453,12 +456,23 @@ static void tell_node(const struct fl_agent *agent, const struct fl_told_event *
 	agent->options.event(agent->options.event_arg, &event);
 }
 
+static void tell_check(struct fl_agent *agent, const struct fl_told_event *told)
+{
+	struct fl_told_event event = *told;
+
+	event.ref = node_ref(agent);
+	event.subject = told->ref.name;
+	agent->options.event(agent->options.event_arg, &event);
+}
+
 void fl_agent_tell(struct fl_agent *agent, const struct fl_told_event *told)
 {
 	if (!agent->options.event)
 		return;
 	if (told->ref.kind == &fl_health_kind)
 		tell_health(agent, told);
+	else if (told->ref.kind == &fl_check_kind)
+		tell_check(agent, told);
 	else if (told->ref.kind == &fl_own_node_kind)
 		tell_node(agent, told);
 	else if (told->ref.kind == &fl_booking_kind || told->ref.kind == &fl_eviction_kind ||

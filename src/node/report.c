@@ -1,5 +1,6 @@
 #include "node/report.h"
 #include "api/cdi.h"
+#include "api/node_report.h"
 
 static void driver_state(struct fl_scrape *scrape, void *loop)
 {
@@ -111,7 +112,21 @@ static void mps_failures(struct fl_scrape *scrape, void *loop)
 		fl_scrape_value(scrape, &mps->meta.name, mps->fails);
 }
 
+static void checks(struct fl_scrape *scrape, void *loop)
+{
+	FL_VIEW(view, loop);
+	const struct fl_check *check;
+
+	fl_view_each (check, &view, &fl_check_kind)
+		fl_scrape_value(scrape,
+				(struct fl_str[]){ check->meta.name,
+						   fl_str(fl_name(&fl_check_result_names, (int)check->result)),
+						   check->reason }, 1);
+}
+
 static const struct fl_metric rows[] = {
+	{ "fairlead_check", "Result of a check of what GPU programs need: 1 for the present one.", FL_GAUGE,
+	  { "check", "result", "reason" }, .collect = checks },
 	{ "fairlead_driver_state", "State of the driver: 1 for the present one.", FL_GAUGE,
 	  { "state" }, .collect = driver_state },
 	{ "fairlead_driver_info", "Version that the driver reports; until then, that of its files.", FL_GAUGE,

@@ -1,9 +1,11 @@
 /* The node's capabilities look again at whatever they have read, and go round in the loop. */
 #include "api/cdi.h"
 #include "api/nfd.h"
+#include "api/node_report.h"
 #include "keys_check.h"
 #include "node/agent.h"
 #include "node/decide.h"
+#include "node/decide_checks.h"
 #include "node/decide_labels.h"
 #include "node/decide_pods.h"
 #include "rig.h"
@@ -64,6 +66,7 @@ static const struct {
 	{ &fl_given_kind, NULL, false, "metadata: {name: given}\nnamespace: fairlead\nmachine: x\n" },
 	{ &fl_node_feature_kind, NULL, true,
 	  "metadata: {name: nvidia-features-for-n1-fairlead, namespace: fairlead}\nspec: {labels: {a: b}}\n" },
+	{ &fl_check_kind, NULL, true, "metadata: {name: pcie}\nresult: Failed\nreason: Narrow\n" },
 	{ &fl_label_file_kind, NULL, false, "metadata: {name: x}\nlabels: {a: b}\n" },
 	{ &fl_label_lag_kind, NULL, true, "metadata: {name: labels}\nsince: 1\n" },
 	{ &fl_memo_kind, NULL, true, "metadata: {name: claims}\nclaimed: [other.io/gpu]\n" },
@@ -115,7 +118,8 @@ static int world_init(struct world *w, bool begun)
 	    fl_loop_capability(w->loop, &fl_node_taint, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_links, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_inside, NULL) < 0 ||
-	    fl_loop_capability(w->loop, &fl_node_labels, NULL) < 0)
+	    fl_loop_capability(w->loop, &fl_node_labels, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_checks, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
 		const void *object = facts_object(&arena, facts[i].kind->root(), fl_str(facts[i].text));
@@ -143,6 +147,7 @@ TEST(no_change_is_missed)
 	OK(keys_check(w.loop, &fl_node_links, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_inside, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_labels, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_checks, FL_S(""), FL_S(""), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }
 
@@ -244,6 +249,7 @@ TEST(facts_become_plans)
 		{ "the file has the GPU", &fl_node_cdi, "", "libcuda.so.1", false },
 		{ "a GPU that nobody holds has its health too", &fl_node_health, "0000:01:00.0", "\"state\":", true },
 		{ "a driver of an odd version is told", &fl_node_labels, "", "NotLabelled", false },
+		{ "the checks are the Node's condition", &fl_node_checks, "", "GPUChecksPassed", false },
 		{ "a list waits for its parts", &fl_node_lists, "", "Waits", true },
 		{ "the file comes first", &fl_node_cdi, "", "libcuda.so.1", true },
 	};

@@ -422,8 +422,11 @@ TEST_ONCE(a_card_that_hung_must_compute_right_before_it_is_back)
 	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
 	CHECK(rig_until(&rig, names_sums, 1));
 	CHECK(rig_answers(&rig, 1, FL_CARD_HUNG));
+	CHECK(rig_see_card(&rig, 1)->has.cuda && !rig_see_card(&rig, 1)->cuda);
+	CHECK(!rig_see_card(&rig, 0)->has.cuda);
 	SAY("miscompute 1 0");
 	CHECK(rig_answers(&rig, 1, FL_CARD_ANSWERS));
+	CHECK(rig_see_card(&rig, 1)->has.cuda && rig_see_card(&rig, 1)->cuda);
 }
 
 TEST_ONCE(a_library_that_hangs_from_the_start_makes_the_driver_sick)

@@ -48,6 +48,8 @@ static int sources(struct world *w)
 			return -FL_E_NOMEM;
 	if (fl_loop_source(w->loop, &(struct fl_source){ &fl_label_file_kind, NULL, &fl_files_sink, &w->file.sink,
 							 NULL }, &w->err) < 0 ||
+	    fl_loop_source(w->loop, &(struct fl_source){ &fl_check_kind, NULL, &fl_memory_sink, w->node.io, NULL },
+			   &w->err) < 0 ||
 	    fl_loop_source(w->loop, &(struct fl_source){ &fl_label_lag_kind, NULL, &fl_memory_sink, w->node.io,
 							 NULL }, &w->err) < 0)
 		return -FL_E_NOMEM;
@@ -75,6 +77,7 @@ static int world_start(struct world *w, const char *before)
 		return -FL_E_NOMEM;
 	fl_memory_begin(w->loop, &fl_label_lag_kind);
 	fl_memory_begin(w->loop, &fl_card_kind);
+	fl_memory_begin(w->loop, &fl_check_kind);
 	fl_memory_begin(w->loop, &fl_health_kind);
 	fl_feed_absent(fl_loop_feed(w->loop, &fl_own_node_kind));
 	fl_feed_absent(fl_loop_feed(w->loop, &fl_node_feature_kind));

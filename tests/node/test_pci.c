@@ -64,6 +64,9 @@ TEST(cards_are_known_without_a_driver)
 	card(dir, "0000:00:02.0", "0x8086\n", "0x1234\n", "0x030000\n", "0\n");
 	bind(dir, "0000:0b:00.0", "../../../bus/pci/drivers/nvidia");
 	bind(dir, "0000:07:00.0", NULL);
+	make(dir, "bus/pci/devices/0000:0b:00.0/current_link_width", "8\n");
+	make(dir, "bus/pci/devices/0000:0b:00.0/max_link_width", "16\n");
+	make(dir, "bus/pci/devices/0000:07:00.0/current_link_width", "255\n");   /* the link is down */
 	make(dir, "bus/pci/devices/0000:0b:00.0/drm/renderD129", NULL);
 	make(dir, "bus/pci/devices/0000:0b:00.0/drm/card1", NULL);
 	make(dir, "bus/pci/devices/0000:0b:00.0/drm/card1-DP-1", NULL);
@@ -83,6 +86,10 @@ TEST(cards_are_known_without_a_driver)
 	CHECK_STR(fl_str(pci->at[1].class), "0302");
 	CHECK_STR(fl_str(pci->at[1].bound), "nvidia");
 	CHECK_INT(pci->at[1].numa, 1);
+	CHECK_INT(pci->at[0].width, 0);
+	CHECK_INT(pci->at[0].width_max, 0);
+	CHECK_INT(pci->at[1].width, 8);
+	CHECK_INT(pci->at[1].width_max, 16);
 	CHECK_INT(pci->at[1].dri_len, 2);
 	CHECK_STR(fl_str(pci->at[1].dri[0]), "card1");
 	CHECK_STR(fl_str(pci->at[1].dri[1]), "renderD129");

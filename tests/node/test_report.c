@@ -1,6 +1,7 @@
 /* What dashboards are told of cards. */
 #include "node/report.h"
 #include "api/cdi.h"
+#include "api/node_report.h"
 #include "node/decide.h"
 #include "plan/gpu_facts.h"
 #include "rig.h"
@@ -21,6 +22,7 @@ static const struct {
 	{ &fl_health_kind, "metadata: {name: '0000:04:00.0'}\ncard: '0000:04:00.0'\nstate: Unhealthy\ncause: Lost\n"
 			   "identity: {uuid: GPU-4}\n" },
 	{ &fl_cdi_trouble_kind, "metadata: {name: k.io-gpu}\nwhy: 'full: make room'\n" },
+	{ &fl_check_kind, "metadata: {name: pcie}\nresult: Failed\nreason: Narrow\n" },
 	{ &fl_mps_kind, "metadata: {name: nvidia.com/gpu}\nphase: Ready\nis: Ready\nfails: 2\n" },
 	{ &fl_pod_finding_kind, "metadata: {name: t/p}\npodNamespace: t\npod: p\nstatus: {conditions: [{type: "
 				"DriverCurrent, status: 'False', reason: DriverChanged, message: m, "
@@ -46,7 +48,7 @@ static int world_init(struct world *w)
 {
 	static const struct fl_kind *const kinds[] = { &fl_driver_kind, &fl_card_kind, &fl_health_kind, &fl_holder_kind,
 						       &fl_resource_kind, &fl_cdi_trouble_kind, &fl_booking_kind,
-						       &fl_mps_kind, &fl_pod_finding_kind };
+						       &fl_mps_kind, &fl_pod_finding_kind, &fl_check_kind };
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_loop_options options = { .seed = { 1, 2 } };
 
@@ -81,6 +83,7 @@ static const struct {
 	  "fairlead_card_health{card=\"0000:02:00.0\",device=\"MIG-a\",state=\"Unhealthy\",cause=\"Xid63\"} 1\n" },
 	{ "I6: a Pod that runs with another driver's libraries",
 	  "fairlead_pod_finding{namespace=\"t\",pod=\"p\",reason=\"DriverChanged\"} 1\n" },
+	{ "I6: a check that fails", "fairlead_check{check=\"pcie\",result=\"Failed\",reason=\"Narrow\"} 1\n" },
 	{ "I6: an MPS daemon whose shares are not handed out",
 	  "fairlead_mps_daemon{resource=\"nvidia.com/gpu\",state=\"Ready\",healthy=\"false\"} 1\n" },
 	{ "and how often it failed", "fairlead_mps_failures{resource=\"nvidia.com/gpu\"} 2\n" },

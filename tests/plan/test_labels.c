@@ -602,16 +602,21 @@ TEST(a_gpu_is_an_instance_with_its_attributes)
 	FL_AUTO(facts) struct facts facts = { 0 };
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(8 * FL_KIB);
 	const struct fl_node_feature *feature;
+	const char *checks;
 	struct fl_jw w = FL_JW(&text);
 
+	checks = "metadata: {name: pcie}\nresult: Failed\n---\nmetadata: {name: toolkit}\nresult: Passed\n";
 	OK(facts_init(&facts, "", THREE_CARDS, READY, ""));
+	facts.f.checks = facts_list(&facts.arena, fl_check_bind(), checks, &facts.f.check_len);
+	GOT(facts.f.checks);
 	fl_labels_plan(&facts.f, &facts.plan);
 	OK(facts.plan.failed ? -FL_E_NOMEM : 0);
 	feature = facts.plan.first->object;
 	fl_encode(fl_nfd_features_bind(), &feature->spec.features, &w);
 	OK(fl_buf_check(&text, "features", NULL));
 	CHECK_STR(fl_buf_view(&text),
-		  "{\"flags\":{},\"attributes\":{},\"instances\":{\"nvidia.com/gpu\":{\"elements\":["
+		  "{\"flags\":{},\"attributes\":{\"nvidia.com/gpu.checks\":{\"elements\":{\"pcie\":\"Failed\","
+		  "\"toolkit\":\"Passed\"}}},\"instances\":{\"nvidia.com/gpu\":{\"elements\":["
 		  "{\"attributes\":{\"class\":\"0302\",\"device\":\"20b2\",\"index\":\"0\",\"memoryMiB\":\"81920\","
 		  "\"mig.capable\":\"true\",\"mig.devices.1g.10gb\":\"2\",\"mig.devices.3g.40gb\":\"1\","
 		  "\"mig.enabled\":\"true\",\"minor\":\"3\",\"pci.address\":\"0000:07:00.0\","

@@ -18,6 +18,12 @@ static int set_bus(struct fl_gpu *gpu, struct fl_card *card, const struct fl_pci
 	FL_SET(card, device, fl_str(bus->device));
 	FL_SET(card, pci_class, fl_str(bus->class));
 	FL_UNSET(card, numa);
+	FL_UNSET(card, pcie_width);
+	FL_UNSET(card, pcie_width_max);
+	if (bus->width)
+		FL_SET(card, pcie_width, bus->width);
+	if (bus->width_max)
+		FL_SET(card, pcie_width_max, bus->width_max);
 	FL_UNSET(card, dri);
 	FL_UNSET(card, vgpu);
 	if (bus->vgpu)
@@ -46,6 +52,8 @@ static void keep_ours(struct fl_card *card, const struct fl_card *old)
 	KEEP(card, old, bound);
 	KEEP(card, old, numa);
 	KEEP(card, old, bus);
+	KEEP(card, old, pcie_width);
+	KEEP(card, old, pcie_width_max);
 	KEEP(card, old, dri);
 	KEEP(card, old, vgpu);
 	KEEP(card, old, vgpu_version);
@@ -144,6 +152,10 @@ int gpu_put_card(struct fl_gpu *gpu, struct gpu_card *card, const struct gpu_cha
 		message = text;
 	}
 	keep_ours(&put, old);
+	if (!put.has.cuda || !change->fresh)
+		KEEP(&put, old, cuda);
+	if (change->miscomputes)
+		FL_SET(&put, cuda, false);
 	if (change->bus && set_bus(gpu, &put, change->bus) < 0)
 		return -FL_E_NOMEM;
 	if (change->links)

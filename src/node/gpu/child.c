@@ -46,13 +46,17 @@ static int make_context(struct child *child, struct fl_card *card, struct fl_err
 	struct fl_err said = { 0 };
 	char uuid[FL_NV_TEXT];
 	uint32_t end = library.len;
+	int r;
 
 	if (!child->options->cuda || card->answer != FL_CARD_ANSWERS || card->mig ||
 	    snprintf(uuid, sizeof uuid, "%.*s", FL_ARG(card->uuid)) >= (int)sizeof uuid)
 		return 0;
 	while (end && library.p[end - 1] != '/')
 		end--;
-	if (fl_gpu_cuda_check(fl_str_sub(library, 0, end ? end - 1 : 0), uuid, &said) >= 0)
+	r = fl_gpu_cuda_check(fl_str_sub(library, 0, end ? end - 1 : 0), uuid, &said);
+	if (r != 0)
+		FL_SET(card, cuda, r > 0);
+	if (r >= 0)
 		return 0;
 	FL_SET(card, answer, FL_CARD_FAILS);
 	FL_SET(card, message, fl_arena_str(&child->arena, fl_str(said.text)));

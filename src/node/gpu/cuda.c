@@ -141,7 +141,7 @@ static int compare(const uint32_t *sum, struct fl_err *err)
 			wrong++;
 		}
 	if (!wrong)
-		return 0;
+		return 1;
 	return fl_fail(err, FL_E_IO, "CUDA computes wrong results on it: %u of %d sums, the first is %u "
 				     "instead of %u",
 		       wrong, NUMBERS, sum[first], first_of(first) + second_of(first));

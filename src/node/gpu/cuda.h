@@ -1,9 +1,10 @@
-/* cuda.h - makes and releases the smallest CUDA context on one GPU, to check that the GPU works. For the child that
- * ends after it. */
+/* cuda.h - adds two lists of numbers by CUDA on one GPU, and compares the sums, to check that the GPU works. For the
+ * child that ends after it. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 
-/* `folder` holds libcuda.so.1. 0 also without that library, or while another process has the GPU exclusively: nothing
- * can be checked then. FL_E_IO: CUDA failed; the text has its error. */
+/* `folder` holds libcuda.so.1. 1: it computes right. 0: nothing can be checked, as without that library, without
+ * memory, or while another process has the GPU exclusively. FL_E_IO: CUDA failed, or the sums are wrong; the text says
+ * which. */
 int fl_gpu_cuda_check(struct fl_str folder, const char *uuid, struct fl_err *err) FL_MUSTUSE;

@@ -251,6 +251,7 @@ static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
 	char message[FL_ERR_TEXT];
 	struct fl_card fresh;
+	bool miscomputes;
 
 	kid->card[0] = '\0';   /* this child has done what it was made for */
 	if (!card || card->answer != FL_CARD_HUNG)
@@ -266,7 +267,8 @@ static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	if (r >= 0)   /* it answers, and does not work */
 		(void)fl_fail(&kid->err, FL_E_IO, "%.*s", FL_ARG(fresh.message));
 	(void)snprintf(message, sizeof message, "it hung, and has not recovered yet: %.180s", kid->err.text);
-	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message }) < 0)
+	miscomputes = r >= 0 && fresh.has.cuda && !fresh.cuda;
+	if (gpu_put_card(gpu, card, &(struct gpu_change){ .message = message, .miscomputes = miscomputes }) < 0)
 		gpu_tell_again(gpu);
 	card->check_at = fl_now(gpu->io) + fl_backoff(&card->delay, gpu->pace.hung_first, gpu->pace.hung_last);
 }

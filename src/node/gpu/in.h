@@ -164,6 +164,7 @@ struct gpu_change {
 	const struct fl_pci_card *bus;
 	const struct fl_gpu_links_of *links;
 	const char *message;                   /* of a card that does not answer */
+	bool miscomputes;                      /* CUDA failed on it, or was wrong */
 };
 /* 0 or -FL_E_NOMEM: nothing was told. What it needs of gpu->arena stays there. */
 int gpu_put_card(struct fl_gpu *gpu, struct gpu_card *card, const struct gpu_change *change);

@@ -213,6 +213,18 @@ static void read_dri(const struct fl_fs *fs, int dir, struct fl_pci_card *card, 
 	qsort(card->dri, card->dri_len, sizeof card->dri[0], compare_names);
 }
 
+/* Of a card that is gone from its slot the kernel says 255, of one without a link 0. */
+static uint16_t read_lanes(const struct fl_fs *fs, int dir, const char *name, int *error)
+{
+	char text[16], *end;
+	long lanes;
+
+	if (!read_text(fs, dir, name, text, sizeof text, error))
+		return 0;
+	lanes = strtol(text, &end, 10);
+	return end != text && lanes > 0 && lanes <= 32 ? (uint16_t)lanes : 0;
+}
+
 /* All that sysfs says of one; false: it is no GPU of the vendor's, or gone; or *error is set, and nobody knows. */
 static bool read_card(const struct fl_fs *fs, int bus, const char *name, struct fl_pci_card *card, int *error)
 {
@@ -236,6 +248,8 @@ static bool read_card(const struct fl_fs *fs, int bus, const char *name, struct 
 			if (end != text && numa >= 0 && numa <= INT16_MAX)
 				card->numa = (int32_t)numa;
 		}
+		card->width = read_lanes(fs, dir, "current_link_width", error);
+		card->width_max = read_lanes(fs, dir, "max_link_width", error);
 		read_bound(fs, dir, card);
 		read_dri(fs, dir, card, error);
 	}

@@ -23,6 +23,7 @@ struct fl_pci_card {
 	 * "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0"; "": not told, or deeper than any that
 	 * is. */
 	char path[FL_PCI_PATH_MAX];
+	uint16_t width, width_max;               /* lanes of its PCIe link; 0: not told */
 	bool vgpu;
 	char vgpu_version[FL_PCI_VGPU_TEXT], vgpu_branch[FL_PCI_VGPU_TEXT];   /* the hypervisor's; "": not told */
 	uint32_t dri_len;

@@ -12,7 +12,7 @@
  * name is ever removed.
  */
 #pragma once
-#include "api/node.h"
+#include "api/node_report.h"
 #include "io/fs.h"
 #include "run/files_sink.h"
 #include "run/folder.h"

@@ -1,8 +1,9 @@
-/* spec.features of the NodeFeature: an instance of the feature nvidia.com/gpu for each GPU. */
+/* spec.features of the NodeFeature: an instance of the feature nvidia.com/gpu for each GPU, and the checks. */
 #include "plan/labels/output_in.h"
 #include <stdlib.h>
 
 #define FEATURE_GPU "nvidia.com/gpu"
+#define FEATURE_CHECKS "nvidia.com/gpu.checks"
 #define ATTRIBUTES 16                /* of a GPU, without those of profiles */
 
 struct attributes {
@@ -74,12 +75,31 @@ static struct fl_map attributes_of(const struct fl_card *card, struct fl_plan *p
 	return (struct fl_map){ a.at, a.len };
 }
 
+/* The checks, as attributes of the feature nvidia.com/gpu.checks: "pcie": "Failed". */
+static void put_checks(const struct fl_labels_facts *f, struct fl_plan *plan, struct fl_nfd_features *ret)
+{
+	struct fl_pair *at = fl_plan_get(plan, (size_t)f->check_len + 1, sizeof *at);
+
+	if (!at || !f->check_len)
+		return;
+	for (uint32_t i = 0; i < f->check_len; i++)
+		at[i] = (struct fl_pair){ f->checks[i].meta.name,
+					  fl_str(fl_name(&fl_check_result_names, (int)f->checks[i].result)) };
+	if (!FL_ELEMENTS(ret, plan->arena, attributes, 1)) {
+		plan->failed = true;
+		return;
+	}
+	ret->attributes.at->key = FL_S(FEATURE_CHECKS);
+	FL_SET(&ret->attributes.at->value, elements, ((struct fl_map){ at, f->check_len }));
+}
+
 void labels_features(const struct fl_labels_facts *f, struct fl_plan *plan, struct fl_nfd_features *ret)
 {
 	struct fl_nfd_instances *gpus;
 	uint32_t len = 0;
 
 	ret->has.flags = ret->has.attributes = ret->has.instances = 1;
+	put_checks(f, plan, ret);
 	for (uint32_t i = 0; i < f->card_len; i++)
 		len += fl_labels_counts(&f->cards[i]);
 	if (!len)

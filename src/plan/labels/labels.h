@@ -14,7 +14,7 @@
  */
 #pragma once
 #include "api/nfd.h"
-#include "api/node.h"
+#include "api/node_report.h"
 #include "plan/facts.h"
 #include "plan/plan.h"
 
@@ -32,6 +32,7 @@
 	X(ALL, fl_card, cards, card_len) \
 	X(ALL, fl_label_file, files, file_len) \
 	X(ONE, fl_label_lag, lag, FL_LABELS_LAG) \
+	X(ALL, fl_check, checks, check_len) \
 	X(MAYBE_ONLY, fl_own_node, node) \
 	X(MAYBE_ALL, fl_node_feature, features, feature_len) \
 	X(TOLD, fl_node_feature, features_told) \
