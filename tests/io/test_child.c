@@ -5,6 +5,7 @@
 #include "test_io.h"
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -297,14 +298,14 @@ static int children_that_share(void)
 {
 	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	FILE *children = fopen("/proc/thread-self/children", "re");
-	char start[32], path[64], line[512];
-	int pid, count = children ? 0 : -1;
+	char start[32], pid[16], path[64], line[512];
+	int count = children ? 0 : -1;
 
 	(void)snprintf(start, sizeof start, "%lx-", (unsigned long)(uintptr_t)page);
-	while (children && fscanf(children, "%d", &pid) == 1) {
+	while (children && fscanf(children, "%15s", pid) == 1) {
 		FILE *maps;
 
-		(void)snprintf(path, sizeof path, "/proc/%d/maps", pid);
+		(void)snprintf(path, sizeof path, "/proc/%s/maps", pid);
 		maps = fopen(path, "re");
 		while (maps && fgets(line, sizeof line, maps))
 			count += strncmp(line, start, strlen(start)) == 0;
@@ -370,13 +371,13 @@ static bool limit_memory(size_t more, struct rlimit *ret_before)
 {
 	FILE *statm = fopen("/proc/self/statm", "re");
 	struct rlimit limit;
-	unsigned long pages = 0;
-	bool known = statm && fscanf(statm, "%lu", &pages) == 1 && getrlimit(RLIMIT_AS, ret_before) == 0;
+	char pages[32] = "";
+	bool known = statm && fscanf(statm, "%31s", pages) == 1 && getrlimit(RLIMIT_AS, ret_before) == 0;
 
 	if (statm)
 		(void)fclose(statm);
 	limit = *ret_before;
-	limit.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + more;
+	limit.rlim_cur = strtoul(pages, NULL, 10) * (unsigned long)sysconf(_SC_PAGESIZE) + more;
 	return known && setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
