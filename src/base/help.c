@@ -7,6 +7,14 @@ static const uint32_t column = 30;
 
 /* ---- text in columns ---- */
 
+/* Where a line with this first word begins: at `indent`, or further left if a long path would not fit there. */
+static uint32_t line_start(struct fl_str word, uint32_t indent)
+{
+	if (indent + word.len <= FL_HELP_COLUMNS)
+		return indent;
+	return word.len < FL_HELP_COLUMNS ? FL_HELP_COLUMNS - word.len : 0;
+}
+
 /* Words from `at` on, broken before FL_HELP_COLUMNS, further lines begun at `indent`. The cursor stands at `at`. */
 static void put_wrapped(struct fl_buf *buf, struct fl_str text, uint32_t at, uint32_t indent)
 {
@@ -15,8 +23,8 @@ static void put_wrapped(struct fl_buf *buf, struct fl_str text, uint32_t at, uin
 
 	while (fl_str_split(&text, ' ', &word)) {
 		if (!first && at + 1 + word.len > FL_HELP_COLUMNS) {
-			fl_buf_printf(buf, "\n%*s", (int)indent, "");
-			at = indent;
+			at = line_start(word, indent);
+			fl_buf_printf(buf, "\n%*s", (int)at, "");
 			first = true;
 		}
 		fl_buf_printf(buf, "%s%.*s", first ? "" : " ", FL_ARG(word));
