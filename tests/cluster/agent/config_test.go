@@ -79,6 +79,11 @@ func (r *rig) configured(label string) (since int) {
 			r.Error(err)
 		}
 	})
+	// A resource that a Pod of an earlier test still holds would be served for it.
+	until(r, "no Pod with a GPU", func() (bool, string) {
+		held := r.listed()
+		return len(held) == 0, fmt.Sprint(held)
+	})
 	_, since = r.registered(0)
 	other, err := gpus.Agent(r.n, "--config-dir="+configs)
 	r.must(err)
