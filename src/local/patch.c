@@ -148,6 +148,7 @@ static int find(const struct patch *p, struct fl_str path, bool new, struct spot
 	yyjson_mut_val *at = p->root;
 	struct fl_str part;
 
+	*ret = (struct spot){ 0 };
 	if (fl_str_find(path, '/') < 0)
 		return refuse_place(p);
 	(void)fl_str_split(&path, '/', &part);
@@ -192,8 +193,9 @@ static int do_add(struct patch *p)
 	yyjson_mut_val *val;
 	int r = find(p, p->path, true, &spot);
 
-	if (r == 0)
-		r = value_of(p, &val);
+	if (r < 0)
+		return r;
+	r = value_of(p, &val);
 	return r < 0 ? r : put(p, &spot, val);
 }
 
@@ -224,8 +226,9 @@ static int do_replace(struct patch *p)
 	struct spot spot;
 	int r = find(p, p->path, false, &spot);
 
-	if (r == 0)
-		r = value_of(p, &val);
+	if (r < 0)
+		return r;
+	r = value_of(p, &val);
 	if (r < 0)
 		return r;
 	if (!yyjson_mut_is_arr(spot.in))
@@ -303,8 +306,9 @@ static int do_test(struct patch *p)
 	struct spot spot;
 	int r = find(p, p->path, false, &spot);
 
-	if (r == 0)
-		r = value_of(p, &val);
+	if (r < 0)
+		return r;
+	r = value_of(p, &val);
 	if (r < 0)
 		return r;
 	if (spot.val ? !fl_tree_equal(spot.val, val) : !yyjson_mut_is_null(val))

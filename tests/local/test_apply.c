@@ -3,7 +3,7 @@
 #include "json/write.h"
 #include "json/yaml.h"
 #include "local/apply.h"
-#include "patch.h"
+#include "local/patch.h"
 #include "test.h"
 
 enum does { CREATE, PUT, PUT_STATUS, MERGE, MERGE_STATUS, APPLY, APPLY_STATUS, FORCE, FORCE_STATUS };
@@ -197,7 +197,7 @@ static int request(struct store *s, const struct request *q)
 		      q->does == FORCE_STATUS;
 	struct fl_writer who = { fl_str(q->by), FL_S("probe.test/v1"), status ? FL_PART_STATUS : FL_PART_MAIN, s->now };
 	yyjson_doc *body = NULL, *live = NULL;
-	yyjson_mut_doc *doc, *merged = NULL;
+	yyjson_mut_doc *doc;
 	yyjson_mut_val *before = NULL, *after;
 	yyjson_alc alc;
 	int r;
@@ -216,10 +216,10 @@ static int request(struct store *s, const struct request *q)
 	if (r < 0)
 		return r;
 	if (q->does == MERGE || q->does == MERGE_STATUS) {
-		r = fl_patch_merge(&s->space, live->root, body->root, &merged, NULL);
-		if (r < 0)
-			return r;
-		return do_write(s, &who, doc, before, merged->root);
+		after = before ? fl_tree_copy(doc, before) : yyjson_mut_obj(doc);
+		if (!after || fl_tree_merge(doc, &after, body->root, NULL) < 0)
+			return -FL_E_NOMEM;
+		return do_write(s, &who, doc, before, after);
 	}
 	after = fl_tree_of(doc, body->root, NULL);
 	if (!after || !object_of(doc, after))
