@@ -149,7 +149,8 @@ static yyjson_mut_val *merge(struct work *w, const struct fl_node *node, const s
 /* The value of this field changes: it is taken from all others. */
 static void hit(struct work *w, struct fl_owned *field)
 {
-	w->changed = w->hit = field->hit = true;
+	w->changed = field->hit = true;
+	w->hit |= fl_managed_is_others(&w->managed, field, w->self);
 }
 
 static bool is_skipped(const struct work *w, const struct step *at, struct fl_str name)
@@ -170,10 +171,12 @@ static yyjson_mut_val *merge_whole(struct work *w, const struct step *at, yyjson
 {
 	yyjson_mut_val *copy;
 
-	fl_owned_set(at->field, w->want);
-	if (live && fl_tree_equal(live, config))
+	if (live && fl_tree_equal(live, config)) {
+		fl_owned_set(at->field, w->want);
 		return live;
+	}
 	hit(w, at->field);
+	fl_owned_set(at->field, w->want);
 	if (live)
 		fl_managed_drop_below(&w->managed, at->field);
 	copy = fl_tree_copy(w->doc, config);
@@ -431,12 +434,7 @@ static yyjson_mut_val *merge(struct work *w, const struct fl_node *node, const s
 
 static bool is_owned(const struct work *w, const struct fl_owned *field, bool others)
 {
-	if (!others)
-		return fl_owned_has(field, w->self);
-	for (uint32_t i = 0; i < w->managed.fields.words; i++)
-		if (field->own[i] & ~(w->self / 64 == i ? (uint64_t)1 << w->self % 64 : 0))
-			return true;
-	return false;
+	return others ? fl_managed_is_others(&w->managed, field, w->self) : fl_owned_has(field, w->self);
 }
 
 static bool any_owned(const struct work *w, const struct fl_owned *at, bool others)

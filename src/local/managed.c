@@ -124,6 +124,14 @@ void fl_managed_take(struct fl_managed *managed, struct fl_owned *field)
 	}
 }
 
+bool fl_managed_is_others(const struct fl_managed *managed, const struct fl_owned *field, uint32_t owner)
+{
+	for (uint32_t i = 0; i < managed->fields.words; i++)
+		if (field->own[i] & ~(owner / 64 == i ? (uint64_t)1 << owner % 64 : 0))
+			return true;
+	return false;
+}
+
 static void drop_among(struct fl_managed *managed, struct fl_owned *at)
 {
 	for (; at; at = at->more) {

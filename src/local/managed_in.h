@@ -46,6 +46,9 @@ uint32_t fl_managed_note(struct fl_managed *managed, const struct fl_schema *sch
 void fl_managed_claim(struct fl_managed *managed, const struct fl_node *node, struct fl_owned *field,
 		      yyjson_mut_val *val, uint32_t owner);
 
+/* Does anybody but this one own the field itself? */
+bool fl_managed_is_others(const struct fl_managed *managed, const struct fl_owned *field, uint32_t owner);
+
 /* Take the field from all; that and what is below it. */
 void fl_managed_take(struct fl_managed *managed, struct fl_owned *field);
 void fl_managed_drop(struct fl_managed *managed, struct fl_owned *field);

@@ -7,7 +7,7 @@ FL_NAMES(fl_value_type_names, FL_VALUE_COUNT_, [FL_VALUE_ANY] = "", [FL_VALUE_OB
 	 [FL_VALUE_STRING] = "string", [FL_VALUE_INTEGER] = "integer", [FL_VALUE_NUMBER] = "number",
 	 [FL_VALUE_BOOLEAN] = "boolean");
 
-/* ---- what every object has ---- */
+/* ---- what every object has; properties are sorted by length, then by bytes ---- */
 
 #define TEXT(name_) { FL_S_INIT(name_), &fl_node_text }
 #define PROPS(table) .props = (struct fl_prop *)(uintptr_t)(table), .prop_len = FL_LEN(table)
@@ -20,8 +20,8 @@ static const struct fl_node texts = { .type = FL_VALUE_OBJECT, .extra = &fl_node
 static const struct fl_node text_set = { .type = FL_VALUE_ARRAY, .list = FL_LIST_SET, .items = &fl_node_text };
 
 static const struct fl_prop reference_props[] = {
-	TEXT("apiVersion"), { FL_S_INIT("blockOwnerDeletion"), &boolean }, { FL_S_INIT("controller"), &boolean },
-	TEXT("kind"), TEXT("name"), TEXT("uid"),
+	TEXT("uid"), TEXT("kind"), TEXT("name"), TEXT("apiVersion"), { FL_S_INIT("controller"), &boolean },
+	{ FL_S_INIT("blockOwnerDeletion"), &boolean },
 };
 static const struct fl_node reference = { .type = FL_VALUE_OBJECT, .atomic = true, PROPS(reference_props) };
 static const struct fl_str uid = FL_S_INIT("uid");
@@ -30,36 +30,51 @@ static const struct fl_node references = {
 	.keys = (struct fl_str *)(uintptr_t)&uid, .key_len = 1,
 };
 static const struct fl_prop managed_props[] = {
-	TEXT("apiVersion"), TEXT("fieldsType"), { FL_S_INIT("fieldsV1"), &fl_node_any }, TEXT("manager"),
-	TEXT("operation"), TEXT("subresource"), TEXT("time"),
+	TEXT("time"), TEXT("manager"), { FL_S_INIT("fieldsV1"), &fl_node_any }, TEXT("operation"), TEXT("apiVersion"),
+	TEXT("fieldsType"), TEXT("subresource"),
 };
 static const struct fl_node managed_entry = { .type = FL_VALUE_OBJECT, PROPS(managed_props) };
 static const struct fl_node managed = { .type = FL_VALUE_ARRAY, .items = &managed_entry };
 static const struct fl_prop metadata_props[] = {
-	{ FL_S_INIT("annotations"), &texts }, TEXT("creationTimestamp"),
-	{ FL_S_INIT("deletionGracePeriodSeconds"), &integer },
-	TEXT("deletionTimestamp"), { FL_S_INIT("finalizers"), &text_set }, TEXT("generateName"),
-	{ FL_S_INIT("generation"), &integer }, { FL_S_INIT("labels"), &texts },
-	{ FL_S_INIT("managedFields"), &managed }, TEXT("name"), TEXT("namespace"),
-	{ FL_S_INIT("ownerReferences"), &references }, TEXT("resourceVersion"), TEXT("selfLink"), TEXT("uid"),
+	TEXT("uid"), TEXT("name"), { FL_S_INIT("labels"), &texts }, TEXT("selfLink"), TEXT("namespace"),
+	{ FL_S_INIT("finalizers"), &text_set }, { FL_S_INIT("generation"), &integer },
+	{ FL_S_INIT("annotations"), &texts }, TEXT("generateName"), { FL_S_INIT("managedFields"), &managed },
+	{ FL_S_INIT("ownerReferences"), &references }, TEXT("resourceVersion"), TEXT("creationTimestamp"),
+	TEXT("deletionTimestamp"), { FL_S_INIT("deletionGracePeriodSeconds"), &integer },
 };
 const struct fl_node fl_node_metadata = { .type = FL_VALUE_OBJECT, PROPS(metadata_props) };
 
+/* Of use to find one only: the length tells most apart. */
+static int order_of(struct fl_str a, struct fl_str b)
+{
+	return a.len != b.len ? (a.len < b.len ? -1 : 1) : a.len ? memcmp(a.p, b.p, a.len) : 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
-	return fl_str_cmp(((const struct fl_prop *)a)->name, ((const struct fl_prop *)b)->name);
+	return order_of(((const struct fl_prop *)a)->name, ((const struct fl_prop *)b)->name);
 }
 
 const struct fl_node *fl_node_prop(const struct fl_node *node, struct fl_str name)
 {
-	struct fl_prop sought = { .name = name }, *found;
+	uint32_t from = 0, to = node->prop_len;
 
 	if (node->resource && fl_str_eq(name, FL_S("metadata")))
 		return &fl_node_metadata;
 	if (node->resource && (fl_str_eq(name, FL_S("kind")) || fl_str_eq(name, FL_S("apiVersion"))))
 		return &fl_node_text;
-	found = node->prop_len ? bsearch(&sought, node->props, node->prop_len, sizeof sought, by_name) : NULL;
-	return found ? found->node : NULL;
+	while (from < to) {
+		uint32_t middle = (from + to) / 2;
+		int order = order_of(name, node->props[middle].name);
+
+		if (order == 0)
+			return node->props[middle].node;
+		if (order < 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return NULL;
 }
 
 const struct fl_node *fl_node_member(const struct fl_node *node, struct fl_str name)
@@ -355,6 +370,11 @@ static int bounds_of(const struct compiler *c, const struct place *at, yyjson_va
 
 /* ---- what the API server adds to OpenAPI ---- */
 
+static int by_bytes(const void *a, const void *b)
+{
+	return fl_str_cmp(*(const struct fl_str *)a, *(const struct fl_str *)b);
+}
+
 static int list_of(const struct compiler *c, const struct place *at, yyjson_val *json, struct fl_node *node)
 {
 	struct fl_str kind = FL_S("atomic");
@@ -366,6 +386,13 @@ static int list_of(const struct compiler *c, const struct place *at, yyjson_val 
 		node->list = FL_LIST_MAP;
 	else if (!fl_str_eq(kind, FL_S("atomic")))
 		return refuse(c, at, "x-kubernetes-list-type", "atomic, set or map is wanted");
+	if (node->key_len)   /* in the elements of managedFields they are sorted */
+		qsort(node->keys, node->key_len, sizeof *node->keys, by_bytes);
+	for (uint32_t i = 1; i < node->key_len; i++)
+		if (fl_str_eq(node->keys[i], node->keys[i - 1]))
+			return refuse(c, at, "x-kubernetes-list-map-keys", "a name stands there twice");
+	if (node->list == FL_LIST_SET && !node->items)
+		return refuse(c, at, "items", "Required value: must be specified");
 	if (node->list == FL_LIST_MAP && (node->key_len == 0 || !node->items || node->items->type != FL_VALUE_OBJECT))
 		return refuse(c, at, "x-kubernetes-list-map-keys",
 			      "a list of type map has objects as items, and names their keys");
@@ -411,6 +438,28 @@ static int type_of(const struct compiler *c, const struct place *at, yyjson_val 
 	return 0;
 }
 
+/* A default must fit its own schema, so that an object with it does. */
+static int check_default(const struct compiler *c, const struct place *at, const struct fl_node *node)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf why = FL_BUF(4 * FL_KIB);
+	struct fl_causes causes = FL_CAUSES(&arena);
+	yyjson_alc alc = fl_json_alc(NULL);
+	FL_AUTO(fl_json_mut) yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+	yyjson_mut_val *val = doc ? fl_tree_of(doc, node->def, NULL) : NULL;
+
+	if (!val)
+		return no_memory(c);
+	fl_node_prune(node, val, &causes);
+	if (fl_node_default(node, doc, val) < 0)
+		return no_memory(c);
+	fl_node_check(node, val, &causes);
+	fl_causes_text(&causes, &why);
+	if (causes.failed || why.failed == FL_E_NOMEM)
+		return no_memory(c);
+	return causes.len ? refuse(c, at, "default", why.p) : 0;
+}
+
 static int compile(const struct compiler *c, yyjson_val *json, const struct place *at, struct fl_node **ret)
 {
 	struct fl_node *node = fl_arena_get(&c->schema->arena, sizeof *node);
@@ -440,6 +489,8 @@ static int compile(const struct compiler *c, yyjson_val *json, const struct plac
 		r = bounds_of(c, at, json, node);
 	if (r >= 0)
 		r = rules_of(c, at, json);
+	if (r >= 0 && node->def && !at->checks_only)
+		r = check_default(c, at, node);
 	*ret = node;
 	return r;
 }

@@ -502,12 +502,17 @@ static void check_lists(struct check *c, const struct fl_node *node, const struc
 	}
 }
 
-void fl_schema_check(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *causes)
+void fl_node_check(const struct fl_node *node, yyjson_mut_val *val, struct fl_causes *causes)
 {
 	struct check c = { causes, FL_BUF(64 * FL_KIB), FL_BUF(FL_JSON_ITEM_MAX) };
 
-	check_value(&c, schema->root, NULL, object);
-	check_lists(&c, schema->root, NULL, object);
+	check_value(&c, node, NULL, val);
+	check_lists(&c, node, NULL, val);
 	fl_buf_free(&c.path);
 	fl_buf_free(&c.value);
+}
+
+void fl_schema_check(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *causes)
+{
+	fl_node_check(schema->root, object, causes);
 }

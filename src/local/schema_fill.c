@@ -49,9 +49,15 @@ static void prune(const struct fl_node *node, yyjson_mut_val *val, const struct 
 	}
 }
 
+void fl_node_prune(const struct fl_node *node, yyjson_mut_val *val, struct fl_causes *unknown)
+{
+	if (yyjson_mut_is_ctn(val))
+		prune(node, val, NULL, unknown);
+}
+
 void fl_schema_prune(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *unknown)
 {
-	prune(schema->root, object, NULL, unknown);
+	fl_node_prune(schema->root, object, unknown);
 }
 
 /* ---- defaults ---- */
@@ -134,9 +140,14 @@ static int fill(const struct filler *f, const struct fl_node *node, yyjson_mut_v
 	return r < 0 ? r : fill_absent(f, node, val);
 }
 
+int fl_node_default(const struct fl_node *node, yyjson_mut_doc *doc, yyjson_mut_val *val)
+{
+	return yyjson_mut_is_ctn(val) ? fill(&(struct filler){ doc, true }, node, val) : 0;
+}
+
 int fl_schema_default(const struct fl_schema *schema, yyjson_mut_doc *doc, yyjson_mut_val *object)
 {
-	return fill(&(struct filler){ doc, true }, schema->root, object);
+	return fl_node_default(schema->root, doc, object);
 }
 
 int fl_schema_fill(const struct fl_schema *schema, yyjson_mut_doc *doc, yyjson_mut_val *object)

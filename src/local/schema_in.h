@@ -47,7 +47,7 @@ struct fl_node {
 	bool open;                        /* the same; and this schema may not know them all */
 	bool resource;                    /* apiVersion, kind and metadata stand in it */
 	bool atomic;                      /* an object that is owned as one value */
-	struct fl_prop *props;            /* sorted by name */
+	struct fl_prop *props;            /* sorted by the length of the name, then by its bytes */
 	uint32_t prop_len;
 	const struct fl_node *extra;      /* of members that no property names; NULL: none are known */
 	const struct fl_node *items;
@@ -76,6 +76,11 @@ const struct fl_node *fl_node_prop(const struct fl_node *node, struct fl_str nam
 
 /* metadata, of any object. */
 extern const struct fl_node fl_node_metadata, fl_node_text;
+
+/* The work of fl_schema_prune, fl_schema_default and fl_schema_check at one place. */
+void fl_node_prune(const struct fl_node *node, yyjson_mut_val *val, struct fl_causes *unknown);
+int fl_node_default(const struct fl_node *node, yyjson_mut_doc *doc, yyjson_mut_val *val) FL_MUSTUSE;
+void fl_node_check(const struct fl_node *node, yyjson_mut_val *val, struct fl_causes *causes);
 
 /* Translate a pattern to a POSIX extended one. False: it has no equal. */
 bool fl_pattern_translate(struct fl_str pattern, struct fl_buf *posix);

@@ -175,6 +175,20 @@ static const struct {
 	  "m: {type: object, additionalProperties: {type: object, properties: {x: {type: integer}}}}}}",
 	  "{l: [{x: 1, b: 2}], m: {k: {b: 1}}}", "{\"l\":[{\"x\":1}],\"m\":{\"k\":{}}}",
 	  "[unknown field \"l[0].b\", unknown field \"m.k.b\"]" },
+	{ "all that metadata may have stays", "{type: object}",
+	  "{metadata: {annotations: {}, creationTimestamp: 'x', deletionGracePeriodSeconds: 1, deletionTimestamp: x, "
+	  "finalizers: [], generateName: x, generation: 1, labels: {}, managedFields: [{apiVersion: x, "
+	  "fieldsType: x, "
+	  "fieldsV1: {f:a: {}}, manager: x, operation: x, subresource: x, time: x}], name: x, namespace: x, "
+	  "ownerReferences: [{apiVersion: x, blockOwnerDeletion: true, controller: true, kind: x, name: x, uid: x}], "
+	  "resourceVersion: x, selfLink: x, uid: x}}",
+	  "{\"metadata\":{\"annotations\":{},\"creationTimestamp\":\"x\",\"deletionGracePeriodSeconds\":1,"
+	  "\"deletionTimestamp\":\"x\",\"finalizers\":[],\"generateName\":\"x\",\"generation\":1,\"labels\":{},"
+	  "\"managedFields\":[{\"apiVersion\":\"x\",\"fieldsType\":\"x\",\"fieldsV1\":{\"f:a\":{}},\"manager\":\"x\","
+	  "\"operation\":\"x\",\"subresource\":\"x\",\"time\":\"x\"}],\"name\":\"x\",\"namespace\":\"x\","
+	  "\"ownerReferences\":[{\"apiVersion\":\"x\",\"blockOwnerDeletion\":true,\"controller\":true,\"kind\":\"x\","
+	  "\"name\":\"x\",\"uid\":\"x\"}],\"resourceVersion\":\"x\",\"selfLink\":\"x\",\"uid\":\"x\"}}",
+	  "" },
 	{ "an object within keeps its own members", "{type: object, properties: {e: {type: object, "
 	  "x-kubernetes-embedded-resource: true}}}",
 	  "{e: {apiVersion: v1, kind: X, metadata: {labels: {a: b}, foo: 1}, spec: {}}}",
@@ -235,7 +249,8 @@ static const struct {
 	  "3}}}}}", "{}", "{}",
 	  NULL },
 	{ "a default gets the defaults below it", "{type: object, properties: {spec: {type: object, default: {}, "
-	  "properties: {a: {type: object, default: {b: 1}, properties: {c: {type: integer, default: 2}}}}}}}",
+	  "properties: {a: {type: object, default: {b: 1}, "
+	  "properties: {b: {type: integer}, c: {type: integer, default: 2}}}}}}}",
 	  "{}", "{\"spec\":{\"a\":{\"b\":1,\"c\":2}}}", NULL },
 	{ "a null is replaced by the default", "{type: object, properties: {a: {type: integer, default: "
 	  "3}}}", "{a: null}",
@@ -288,6 +303,17 @@ static const struct {
 	  "x-kubernetes-list-type: map, "
 	  "items: {type: object}}}}",
 	  "properties[a].x-kubernetes-list-map-keys: a list of type map has objects as items, and names their keys" },
+	{ "a list of type map has each key once", "{type: object, properties: {a: {type: array, "
+	  "x-kubernetes-list-type: "
+	  "map, x-kubernetes-list-map-keys: [k, k], items: {type: object}}}}",
+	  "properties[a].x-kubernetes-list-map-keys: a name stands there twice" },
+	{ "a default fits its own schema", "{type: object, properties: {a: {type: integer, maximum: 3, default: 4}}}",
+	  "properties[a].default: <nil>: Invalid value: 4: <nil> in body should be less than or equal to 3" },
+	{ "a default has no members that the schema does not name",
+	  "{type: object, properties: {a: {type: object, default: {b: 1}}}}",
+	  "properties[a].default: unknown field \"b\"" },
+	{ "a set has items", "{type: object, properties: {a: {type: array, x-kubernetes-list-type: set}}}",
+	  "properties[a].items: Required value: must be specified" },
 	{ "bounds are numbers", "{type: object, properties: {a: {type: array, items: {type: integer, minimum: x}}}}",
 	  "properties[a].items.minimum: a number is wanted" },
 	{ "lengths are counts", "{type: object, properties: {a: {type: string, maxLength: -1}}}",
