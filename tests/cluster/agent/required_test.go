@@ -177,11 +177,11 @@ func TestR92ChangesAreFewAndIdempotentAndRestartNoPod(t *testing.T) {
 				r.say("xid", card, "79")
 			}
 			r.hasGPUs(21, 24)
-		}, 4, 12, 21, 24, 0},
+		}, 4, 16, 21, 24, 0}, // conditions GPUsReady and GPUChecksPassed, each with its Event
 		{"R92 it is healed", func(r *rig) {
 			r.say("heal")
 			r.within(time.Minute).hasGPUs(24, 24)
-		}, 4, 12, 24, 24, 1},
+		}, 4, 16, 24, 24, 1},
 		{"R92 the driver's folder is touched a hundred times", func(r *rig) {
 			for i := range 100 {
 				r.must(r.n.WriteFile(fmt.Sprintf("/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.%d~", i), nil, 0o644))
