@@ -324,7 +324,7 @@ int fl_call_states(struct fl_call *call, uint64_t version, struct fl_str from, s
 int fl_call_list(struct fl_call *call)
 {
 	struct fl_str from, next = { 0 }, token = { 0 };
-	uint64_t version, rest = 0;
+	uint64_t version = 0, rest = 0;
 	int r = check_versions(call);
 
 	if (r == 0)

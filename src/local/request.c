@@ -19,7 +19,7 @@ FL_NAMES(fl_spread_names, FL_SPREAD_COUNT_, [FL_SPREAD_DEFAULT] = "", [FL_SPREAD
 static uint32_t split_path(struct fl_str path, struct fl_str parts[PARTS_MAX])
 {
 	uint32_t count = 0;
-	struct fl_str part;
+	struct fl_str part = { 0 };
 
 	path = fl_str_sub(path, 1, path.len);
 	while (path.p && fl_str_split(&path, '/', &part)) {
@@ -168,7 +168,7 @@ static int param(struct fl_call *call, const char *name, struct fl_str *ret)
 
 static int param_bool(struct fl_call *call, const char *name, bool *ret)
 {
-	struct fl_str text;
+	struct fl_str text = { 0 };
 	int r = param(call, name, &text);
 
 	if (r <= 0)
@@ -179,7 +179,7 @@ static int param_bool(struct fl_call *call, const char *name, bool *ret)
 
 static int param_int(struct fl_call *call, const char *name, int64_t *ret)
 {
-	struct fl_str text;
+	struct fl_str text = { 0 };
 	int r = param(call, name, &text);
 
 	if (r <= 0 || !text.len)
@@ -229,7 +229,7 @@ static const char *options_kind(const struct fl_call *call)
 
 static int read_dry(struct fl_call *call)
 {
-	struct fl_str text;
+	struct fl_str text = { 0 };
 	int r = param(call, "dryRun", &text);
 
 	if (r <= 0)
@@ -243,7 +243,7 @@ static int read_dry(struct fl_call *call)
 
 static int read_write(struct fl_call *call)
 {
-	struct fl_str text;
+	struct fl_str text = { 0 };
 	unsigned found = FL_VALIDATION_WARN;
 	int r = read_dry(call);
 
@@ -269,7 +269,7 @@ static int read_write(struct fl_call *call)
 
 static int read_spread(struct fl_call *call)
 {
-	struct fl_str text;
+	struct fl_str text = { 0 };
 	unsigned found = FL_SPREAD_DEFAULT;
 	bool orphan = false;
 	int r = param_name(call, "propagationPolicy", &fl_spread_names, &found, &text);

@@ -368,7 +368,7 @@ static int change(struct fl_call *call, yyjson_mut_val *object)
 static int from_body(struct fl_call *call, enum media media)
 {
 	yyjson_mut_val *object;
-	yyjson_val *body;
+	yyjson_val *body = NULL;
 	int r = fl_call_read(call, call->ask.body, media == MEDIA_YAML, &body);
 
 	if (r < 0)
@@ -396,7 +396,7 @@ static int from_body(struct fl_call *call, enum media media)
 static int from_patch(struct fl_call *call, enum media media)
 {
 	yyjson_mut_val *object;
-	yyjson_val *body;
+	yyjson_val *body = NULL;
 	struct fl_err err;
 	int r;
 
@@ -469,7 +469,7 @@ static int from_apply(struct fl_call *call)
 	struct fl_causes conflicts = FL_CAUSES(&call->arena);
 	struct fl_writer who = writer_of(call);
 	yyjson_mut_val *config, *live;
-	yyjson_val *body;
+	yyjson_val *body = NULL;
 	struct fl_err err;
 	int r = fl_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &body);
 
