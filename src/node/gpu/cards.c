@@ -291,7 +291,8 @@ void gpu_event(void *kid_, uint16_t kind, struct fl_str payload)
 struct going {
 	struct fl_timer timer;
 	struct fl_write *write;
-	struct fl_gpu *gpu;
+	struct fl_gpu *gpu;            /* may be freed before a cancel */
+	struct fl_io *io;
 };
 
 static void goes(struct fl_timer *timer)
@@ -314,9 +315,10 @@ static void goes(struct fl_timer *timer)
 static void fault_start(void *self, struct fl_write *write)
 {
 	struct going *going = write->held;
+	struct fl_gpu *gpu = *(struct fl_gpu **)self;
 
-	*going = (struct going){ .timer = { .fire = goes }, .write = write, .gpu = *(struct fl_gpu **)self };
-	fl_timer_set(going->gpu->io, &going->timer, 0);
+	*going = (struct going){ .timer = { .fire = goes }, .write = write, .gpu = gpu, .io = gpu->io };
+	fl_timer_set(gpu->io, &going->timer, 0);
 }
 
 static void fault_cancel(void *self, struct fl_write *write)
@@ -324,7 +326,7 @@ static void fault_cancel(void *self, struct fl_write *write)
 	struct going *going = write->held;
 
 	(void)self;
-	fl_timer_stop(going->gpu->io, &going->timer);
+	fl_timer_stop(going->io, &going->timer);
 }
 
 const struct fl_sink fl_gpu_fault_sink = { .start = fault_start, .cancel = fault_cancel,
