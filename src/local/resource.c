@@ -115,6 +115,9 @@ static struct fl_str lower(struct fl_arena *arena, struct fl_str text)
 	return copy;
 }
 
+/* What is kept as it comes. */
+#define ANYTHING "{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}"
+
 static int compile(const char *text, struct fl_schema **ret, struct fl_err *err)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
@@ -150,7 +153,8 @@ static int add_builtin(struct fl_resources *resources, const struct fl_builtin *
 	served = &resource->versions[resource->version_count++];
 	*served = (struct fl_served){ .name = fl_str(builtin->version), .served = true, .stored = true,
 				      .status = builtin->status };
-	if (builtin->schema && (r = compile(builtin->schema, &served->schema, err)) < 0)
+	r = compile(builtin->schema ? builtin->schema : ANYTHING, &served->schema, err);
+	if (r < 0)
 		return fl_wrap(err, "the schema of %s", builtin->kind);
 	r = fl_resource_add(resources, resource);
 	if (r == 0)
