@@ -2,7 +2,7 @@
  * api/node.h.
  *
  *     LabelFile   a fact: a file of NFD's local source
- *     LabelLag    one, "labels": since when the Node lacks labels
+ *     LabelLag    what NFD is given time for: "labels", "move"
  *     Check       whether something that GPU programs need works, by its name: "driver", "pcie"
  */
 #pragma once
@@ -39,7 +39,8 @@ extern const struct fl_kind fl_check_kind;
 FL_STRUCT(fl_label_file, FL_LABEL_FILE);
 extern const struct fl_kind fl_label_file_kind;
 
-/* ---- LabelLag: one, "labels": the Node does not have the labels that were written for it ---- */
+/* ---- LabelLag: "labels": the Node does not have the labels that were written for it; "move": they are in a file now,
+ * and still in the NodeFeature, until NFD has read the file ---- */
 #define FL_LABEL_LAG(X) \
 	FL_LOCAL(X) \
 	X(I64, since, "since", .required = true, .help = "Since when: ns of the loop's clock.")

@@ -420,6 +420,7 @@ TEST(labels_that_are_there_are_not_written_again)
 #define FILE_(name, more) "metadata: {name: " name "}\n" more
 #define OUR_FILE FILE_("labels", "ours: true\nlabels: {" EMPTY STAMPED("5") "}\n")
 #define LAG(s) "metadata: {name: labels}\nsince: " s "000000000\n"
+#define MOVE(s) "metadata: {name: move}\nsince: " s "000000000\n"
 
 /* `want`: what the plan wants, in its order: "feature", "file", "direct"; "-feature": it goes; the condition's
  * reason. */
@@ -485,7 +486,14 @@ static const struct {
 
 	/* from one to another */
 	{ "from a NodeFeature to a file: the file first", "labels: file\n", WRITTEN, "", DONE, NULL, "file" },
-	{ "then the NodeFeature goes", "labels: file\n", WRITTEN, OUR_FILE, DONE, NULL, "file -feature File" },
+	{ "which NFD's worker is given time to read", "labels: file\n", WRITTEN, OUR_FILE, DONE, NULL,
+	  "file move feature File" },
+	{ "for two minutes", "labels: file\n", WRITTEN, OUR_FILE, DONE, MOVE("381"), "file feature File" },
+	{ "then the NodeFeature goes", "labels: file\n", WRITTEN, OUR_FILE, DONE, MOVE("380"),
+	  "file -feature -move File" },
+	{ "or at once, where none are wanted", "labels: none\n", WRITTEN, OUR_FILE, DONE, MOVE("499"),
+	  "-feature -move -file" },
+	{ "and nothing waits any more", "labels: file\n", "", OUR_FILE, DONE, MOVE("380"), "file -move File" },
 	{ "from a file to a NodeFeature: the object first", "", "", OUR_FILE, DONE, NULL, "feature" },
 	{ "then the file goes", "", WRITTEN, OUR_FILE, DONE, NULL, "feature -file NodeFeature" },
 	{ "but no file of another program", "", WRITTEN, FILE_("labels", "labels: {a: b}\n"), DONE, NULL,
@@ -508,7 +516,7 @@ static const char *kind_of(const struct fl_want *want)
 	if (want->ref.kind == &fl_label_file_kind)
 		return "file";
 	if (want->ref.kind == &fl_label_lag_kind)
-		return "lag";
+		return fl_str_eq(want->ref.name, FL_S("move")) ? "move" : "lag";
 	return want->owner == &fl_labels_present_owner ? "present" : "direct";
 }
 
@@ -538,6 +546,7 @@ TEST(labels_are_in_one_place)
 	EACH_ROW_ALONE (row, moves) {
 		FL_AUTO(facts) struct facts facts = { 0 };
 		struct fl_labels_facts *f = &facts.f;
+		const struct fl_label_lag *lag;
 		char got[400] = "";
 		struct fl_buf moved = FL_BUF_IN(got);
 		bool gpu = strstr(row->settings, "gpuPresentLabel") != NULL;
@@ -546,8 +555,9 @@ TEST(labels_are_in_one_place)
 		f->features = facts_list(&facts.arena, fl_node_feature_bind(), row->features, &f->feature_len);
 		f->files = facts_list(&facts.arena, fl_label_file_bind(), row->files, &f->file_len);
 		f->node = row->node ? object(&facts, fl_own_node_bind(), "", row->node) : NULL;
-		f->lag = row->lag ? object(&facts, fl_label_lag_bind(), "", row->lag) : NULL;
-		GOT(f->features && f->files && (f->node || !row->node) && (f->lag || !row->lag));
+		lag = row->lag ? object(&facts, fl_label_lag_bind(), "", row->lag) : NULL;
+		GOT(f->features && f->files && (f->node || !row->node) && (lag || !row->lag));
+		*(lag && fl_str_eq(lag->meta.name, FL_S("move")) ? &f->move : &f->lag) = lag;
 		fl_labels_plan(f, &facts.plan);
 		OK(facts.plan.failed ? -FL_E_NOMEM : 0);
 		print_moves(&facts.plan, &moved);

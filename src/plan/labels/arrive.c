@@ -2,8 +2,8 @@
 #include "plan/labels/output_in.h"
 #include "base/units.h"
 
-/* NFD merges within a second of a change, its worker reads files as often, and a master that restarts has to read all
- * objects first. */
+/* NFD merges within a second of a change, its worker reads files once a minute, and a master that restarts has to read
+ * all objects first. */
 #define FL_LABELS_ARRIVE (120 * FL_NS_PER_S)
 
 static const char *const paths[] = { "since", NULL };
@@ -74,24 +74,23 @@ static struct found compare(const struct fl_own_node *node, const struct fl_map 
 	return found;
 }
 
-/* Since when? False: it has them, or it is too early to tell. */
-static bool is_late(const struct labels_out *out, bool lacks)
+bool labels_waited(const struct labels_out *out, const char *name, const struct fl_label_lag *lag, bool waits)
 {
 	const struct fl_labels_facts *f = out->f;
-	struct fl_ref ref = { .kind = &fl_label_lag_kind, .name = FL_S(FL_LABELS_LAG) };
-	struct fl_label_lag lag = { 0 };
+	struct fl_ref ref = { .kind = &fl_label_lag_kind, .name = fl_str(name) };
+	struct fl_label_lag now = { 0 };
 
-	if (!lacks) {
-		if (f->lag)
+	if (!waits) {
+		if (lag)
 			fl_want_gone(out->plan, ref);
 		return false;
 	}
-	if (f->lag && f->now >= (uint64_t)f->lag->since + FL_LABELS_ARRIVE)
+	if (lag && f->now >= (uint64_t)lag->since + FL_LABELS_ARRIVE)
 		return true;
-	FL_SET(&lag, since, f->lag ? f->lag->since : (int64_t)f->now);
-	if (!f->lag)
-		fl_want(out->plan, &fl_labels_lag_owner, ref, &lag);
-	fl_want_at(out->plan, (uint64_t)lag.since + FL_LABELS_ARRIVE);
+	FL_SET(&now, since, lag ? lag->since : (int64_t)f->now);
+	if (!lag)
+		fl_want(out->plan, &fl_labels_lag_owner, ref, &now);
+	fl_want_at(out->plan, (uint64_t)now.since + FL_LABELS_ARRIVE);
 	return false;
 }
 
@@ -112,7 +111,7 @@ const char *labels_lacking(const struct labels_out *out, const struct fl_map *la
 	bool file = out->f->settings->labels == FL_LABELS_FILE;
 	struct fl_str key;
 
-	if (!is_late(out, found.lacks || found.surplus.p))
+	if (!labels_waited(out, FL_LABELS_LAG, out->f->lag, found.lacks || found.surplus.p))
 		return NULL;
 	if (!found.lacks) {
 		*ret_message = overridden(out, found.surplus, "adds");

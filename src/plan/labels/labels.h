@@ -7,7 +7,8 @@
  * They go to one place, the output. Into a NodeFeature of the agent's own, owned by the Node, which NFD merges into the
  * Node's labels: by name, later names win, and the name follows that of GFD's object, so that GFD's coming and going
  * changes no label. Into a file that NFD's worker reads. Or on the Node itself, but no key that NFD has put there. With
- * another output the labels move: first there, then away from here; of those on the Node itself first away.
+ * another output the labels move: first there, then away from here, when NFD has had the time to read the new place; of
+ * those on the Node itself first away.
  *
  * Nothing is written before the driver has reported all GPUs. While it is away, paused or sick, and while it is not
  * known what a GPU is, what was written stays.
@@ -23,7 +24,8 @@
 #define FL_LABELS_OBJECT "nvidia-features-for-%.*s-fairlead"
 #define FL_LABELS_GFD_OBJECT "nvidia-features-for-%.*s"
 #define FL_LABELS_CONDITION "GPULabelsPublished"
-#define FL_LABELS_LAG "labels"       /* the one LabelLag */
+#define FL_LABELS_LAG "labels"       /* a LabelLag */
+#define FL_LABELS_MOVE "move"
 
 #define FL_LABELS_FACTS(X) \
 	X(NEED, fl_settings, settings, "settings") \
@@ -32,6 +34,7 @@
 	X(ALL, fl_card, cards, card_len) \
 	X(ALL, fl_label_file, files, file_len) \
 	X(ONE, fl_label_lag, lag, FL_LABELS_LAG) \
+	X(ONE, fl_label_lag, move, FL_LABELS_MOVE) \
 	X(ALL, fl_check, checks, check_len) \
 	X(MAYBE_ONLY, fl_own_node, node) \
 	X(MAYBE_ALL, fl_node_feature, features, feature_len) \

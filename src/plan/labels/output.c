@@ -211,7 +211,10 @@ static void leave(const struct labels_out *out, enum fl_labels_output from)
 	if (!out->at[from].exists)
 		return;
 	switch (from) {
-	case FL_LABELS_NODE_FEATURE: fl_want_gone(out->plan, out->feature); break;
+	case FL_LABELS_NODE_FEATURE:
+		fl_want_gone(out->plan, out->feature);
+		(void)labels_waited(out, FL_LABELS_MOVE, out->f->move, false);
+		break;
 	case FL_LABELS_FILE: fl_want_gone(out->plan, out->file); break;
 	case FL_LABELS_NODE: labels_want_direct(out, NULL); break;
 	case FL_LABELS_NONE:
@@ -248,6 +251,18 @@ static void take_over(const struct labels_out *out, const struct fl_map *labels)
 	}
 }
 
+/* To a file: NFD's worker reads it once a minute, and until then the Node has its labels by the NodeFeature, which is
+ * kept up to date. */
+static bool is_moved(const struct labels_out *out, const struct fl_map *labels)
+{
+	bool waits = out->f->settings->labels == FL_LABELS_FILE && out->at[FL_LABELS_NODE_FEATURE].exists;
+
+	if (labels_waited(out, FL_LABELS_MOVE, out->f->move, waits) || !waits)
+		return true;
+	want_feature(out, labels);
+	return false;
+}
+
 /* By way of NFD: first there, then away from elsewhere. NFD does not own labels that it finds, and would leave the Node
  * without them when they go: they go first. */
 static void publish_by_nfd(const struct labels_out *out, struct fl_map *labels)
@@ -268,7 +283,8 @@ static void publish_by_nfd(const struct labels_out *out, struct fl_map *labels)
 		want_feature(out, labels);
 	if (!out->at[to].exists)
 		return;
-	leave_others(out, to);
+	if (is_moved(out, labels))
+		leave_others(out, to);
 	if (!is_file)
 		take_over(out, labels);
 	reason = labels_lacking(out, labels, &message);
