@@ -207,8 +207,6 @@ static bool merge_member(struct work *w, const struct fl_node *node, const struc
 
 	if (!step.field)
 		return false;
-	if (at->field == w->managed.fields.root && named == &fl_node_metadata)
-		w->metadata = step.field;
 	if (!below && node->type == FL_VALUE_ANY)
 		below = &fl_node_any;   /* int-or-string, which is none: the schema's check says so */
 	if (!below) {
@@ -445,12 +443,36 @@ static bool any_owned(const struct work *w, const struct fl_owned *at, bool othe
 	return false;
 }
 
-/* Applied before by this manager, and now by nobody? A field that the schema names also stands for those below it. */
-static bool is_dropped(const struct work *w, const struct fl_owned *field, bool named)
+/* Is there a list below that is named by its items alone, and has none? No set of fields knows of it. */
+static bool has_unnamed(const struct fl_node *node, yyjson_mut_val *val)
 {
-	bool before = is_owned(w, field, false) || (named && any_owned(w, field->below, false));
+	const struct fl_node *below;
+	yyjson_mut_val *key, *item;
+	size_t i, max;
 
-	return before && !is_owned(w, field, true) && !(named && any_owned(w, field->below, true));
+	if (yyjson_mut_is_arr(val))
+		return node->list != FL_LIST_ATOMIC && yyjson_mut_arr_size(val) == 0;
+	if (node->atomic)
+		return false;
+	yyjson_mut_obj_foreach(val, i, max, key, item)
+	{
+		below = fl_node_prop(node, name_of(key));
+		if (below && has_unnamed(below, item))
+			return true;
+	}
+	return false;
+}
+
+/* Applied before by this manager, and now by nobody? A field that the schema names (`node`) also stands for those below
+ * it; and the API server drops an empty struct that holds nothing but empty lists with named items. */
+static bool is_dropped(const struct work *w, const struct fl_owned *field, const struct fl_node *node,
+		       yyjson_mut_val *val)
+{
+	bool before = is_owned(w, field, false) || (node && any_owned(w, field->below, false));
+
+	if (!before || (node && any_owned(w, field->below, true)))
+		return false;
+	return !is_owned(w, field, true) || (node && yyjson_mut_is_obj(val) && has_unnamed(node, val));
 }
 
 static void drop(struct work *w, const struct fl_node *node, struct fl_owned *field, yyjson_mut_val *val);
@@ -467,8 +489,13 @@ static void drop_members(struct work *w, const struct fl_node *node, struct fl_o
 
 		if (!below || !fl_owned_any(below, w->self))
 			continue;
-		if (is_dropped(w, below, named)) {
+		/* The object's metadata stays for what the API server keeps there. */
+		if (below != w->metadata && is_dropped(w, below, named, key->next)) {
+			bool wanted = fl_owned_has(below, w->want);
+
 			fl_managed_drop(&w->managed, below);
+			if (wanted)
+				fl_owned_set(below, w->want);
 			w->changed = true;
 			(void)yyjson_mut_obj_iter_remove(&iter);
 		} else {
@@ -489,7 +516,7 @@ static bool keeps_item(struct work *w, const struct fl_node *node, struct fl_own
 	below = fl_owned_find(field, kind, fl_buf_view(&w->buf));
 	if (!below || !fl_owned_any(below, w->self))
 		return true;
-	if (is_dropped(w, below, false)) {
+	if (is_dropped(w, below, NULL, item)) {
 		fl_managed_drop(&w->managed, below);
 		w->changed = true;
 		return false;
@@ -723,7 +750,8 @@ static int apply(struct work *w, yyjson_mut_val *live, yyjson_mut_val *config, s
 	self = fl_managed_self(&w->managed, w->who, true);
 	w->self = self->bit;
 	w->want = w->managed.len;
-	if (!w->managed.failed)
+	w->metadata = fl_owned_make(&w->managed.fields, root.field, 'f', FL_S("metadata"));
+	if (w->metadata && !w->managed.failed)
 		(void)merge_map(w, w->schema->root, &root, live, config);
 	if (w->failed || w->managed.failed || w->managed.fields.failed)
 		return no_memory(err);

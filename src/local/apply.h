@@ -24,7 +24,8 @@ struct fl_writer {
 	int64_t now;                 /* microseconds since 1970 */
 };
 
-/* Let the part that the request does not write be as in `before` (NULL: the object is being created). */
+/* Let the part that the request does not write be as in `before` (NULL: the object is being created), but for
+ * managedFields, which an apply has set. */
 int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before, yyjson_mut_val *after) FL_MUSTUSE;
 
 #define FL_APPLY_FORCE 1u

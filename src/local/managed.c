@@ -237,6 +237,8 @@ static void compare(struct update *u, const struct fl_node *node, struct fl_owne
 		    yyjson_mut_val *after);
 static void compare_objects(struct update *u, const struct fl_node *node, struct fl_owned *field,
 			    yyjson_mut_val *before, yyjson_mut_val *after);
+static void compare_lists(struct update *u, const struct fl_node *node, struct fl_owned *field, yyjson_mut_val *before,
+			  yyjson_mut_val *after);
 
 static bool is_skipped(const struct update *u, const struct fl_node *node, const struct fl_owned *field,
 		       struct fl_str name)
@@ -258,6 +260,12 @@ static void compare_member(struct update *u, const struct fl_node *node, struct 
 	if (made && field == u->managed->fields.root && below == &fl_node_metadata) {
 		u->metadata = made;
 		compare_objects(u, below, made, before, after);
+	} else if (made && below && below->present && (!before || !after)) {
+		u->any = true;
+		if (below->type == FL_VALUE_OBJECT)
+			compare_objects(u, below, made, before, after);
+		else
+			compare_lists(u, below, made, before, after);
 	} else if (made) {
 		compare(u, below ? below : &fl_node_any, made, before, after);
 	}
@@ -576,7 +584,7 @@ static int put_copy(yyjson_mut_doc *doc, yyjson_mut_val *object, struct fl_str n
 
 int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before, yyjson_mut_val *after)
 {
-	yyjson_mut_val *status, *copy, *fresh;
+	yyjson_mut_val *status, *copy, *fresh, *owners = list_of(after);
 
 	if (part == FL_PART_WHOLE)
 		return 0;
@@ -589,6 +597,8 @@ int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before
 		return -FL_E_NOMEM;
 	fl_tree_remove(fresh, FL_S("status"));
 	if (copy && !fl_tree_put(doc, fresh, FL_S("status"), copy))
+		return -FL_E_NOMEM;
+	if (put_copy(doc, fl_tree_get(fresh, FL_S("metadata")), FL_S("managedFields"), owners) < 0)
 		return -FL_E_NOMEM;
 	after->tag = fresh->tag;
 	after->uni = fresh->uni;

@@ -424,6 +424,7 @@ static int type_of(const struct compiler *c, const struct place *at, yyjson_val 
 	node->keep = node->open || is_true(json, "x-kubernetes-preserve-unknown-fields");
 	node->resource = is_true(json, "x-kubernetes-embedded-resource");
 	node->nullable = is_true(json, "nullable");
+	node->present = is_true(json, "x-fairlead-present");
 	(void)fl_json_str(yyjson_obj_get(json, "x-kubernetes-map-type"), &map);
 	node->atomic = fl_str_eq(map, FL_S("atomic"));
 	if (fl_json_str(yyjson_obj_get(json, "type"), &name) && name.len) {

@@ -6,6 +6,9 @@
  * `pattern` is matched with POSIX extended expressions after a translation (\d, \w, \s, (?:...)). What has no equal
  * there (lazy repeats, \b, \p{...}, flags) is not checked: fl_schema_rules lists it too.
  *
+ * x-fairlead-present: true is said of a map or list of a built-in kind that Go's type always has: who makes the object
+ * does not own the map itself, but what is in it.
+ *
  * The order of a write: fl_schema_prune, fl_schema_default, fl_schema_check.
  */
 #pragma once
@@ -36,7 +39,7 @@ struct fl_schema_rule {
 const struct fl_schema_rule *fl_schema_rules(const struct fl_schema *schema, uint32_t *ret_len);
 
 /* Remove what the schema does not name. Each removed field is reported in `unknown` (NULL: not wanted) with the message
- * 'unknown field "spec.a"'. */
+ * 'unknown field "spec.a"', sorted by path. */
 void fl_schema_prune(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *unknown);
 
 /* Set absent fields to their defaults; a null where none is allowed counts as absent, and goes where there is no

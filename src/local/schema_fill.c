@@ -1,5 +1,6 @@
 /* Pruning and defaults. */
 #include "local/schema_in.h"
+#include <stdlib.h>
 
 static struct fl_str name_of(const yyjson_mut_val *key)
 {
@@ -49,10 +50,43 @@ static void prune(const struct fl_node *node, yyjson_mut_val *val, const struct 
 	}
 }
 
+static int by_field(const void *a, const void *b)
+{
+	return fl_str_cmp((*(struct fl_cause *const *)a)->field, (*(struct fl_cause *const *)b)->field);
+}
+
+/* Sort those behind `last` as the API server lists them. */
+static void sort_causes(struct fl_causes *causes, struct fl_cause *last, uint32_t before)
+{
+	uint32_t len = causes->len - before, i = 0;
+	struct fl_cause **sorted, **at = last ? &last->next : &causes->first;
+
+	if (len < 2)
+		return;
+	sorted = fl_arena_get_n(causes->arena, len, sizeof *sorted);
+	if (!sorted) {
+		causes->failed = true;
+		return;
+	}
+	for (struct fl_cause *one = *at; one; one = one->next)
+		sorted[i++] = one;
+	qsort(sorted, len, sizeof *sorted, by_field);
+	for (i = 0; i < len; i++) {
+		*at = causes->last = sorted[i];
+		at = &sorted[i]->next;
+	}
+	*at = NULL;
+}
+
 void fl_node_prune(const struct fl_node *node, yyjson_mut_val *val, struct fl_causes *unknown)
 {
+	struct fl_cause *last = unknown ? unknown->last : NULL;
+	uint32_t before = unknown ? unknown->len : 0;
+
 	if (yyjson_mut_is_ctn(val))
 		prune(node, val, NULL, unknown);
+	if (unknown)
+		sort_causes(unknown, last, before);
 }
 
 void fl_schema_prune(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *unknown)

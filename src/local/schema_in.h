@@ -47,6 +47,7 @@ struct fl_node {
 	bool open;                        /* the same; and this schema may not know them all */
 	bool resource;                    /* apiVersion, kind and metadata stand in it */
 	bool atomic;                      /* an object that is owned as one value */
+	bool present;                     /* an absent one is an empty one */
 	struct fl_prop *props;            /* sorted by the length of the name, then by its bytes */
 	uint32_t prop_len;
 	const struct fl_node *extra;      /* of members that no property names; NULL: none are known */

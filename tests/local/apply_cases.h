@@ -267,4 +267,15 @@ static const struct sequence apply_cases[] = {
 		  "failed to create typed patch object (/x; probe.test/v1, Kind=Thing): .spec.iset: element 0: assoc"
 		  "iative list without keys has an element that's an explicit null", NULL },
 	} },
+	{ "who applies nothing any more loses all, and the object keeps its name", {
+		{ APPLY, "m", "{metadata: {labels: {a: b}, annotations: {c: d}}}",
+		  "{metadata: {labels: {a: b}, annotations: {c: d}}}",
+		  "m Apply {f:metadata: {f:annotations: {f:c: {}}, f:labels: {f:a: {}}}}" },
+		{ APPLY, "m", "{}", "{}", "" },
+	} },
+	{ "an empty struct goes when it holds nothing but empty lists with named items", {
+		{ APPLY, "m", "{spec: {set: [], nm: [], al: [], pres: {}}}",
+		  "{spec: {set: [], nm: [], al: [], pres: {}, d: 7}}", "m Apply {f:spec: {f:al: {}, f:pres: {}}}" },
+		{ APPLY, "m", "{spec: {}}", "{}", "m Apply {f:spec: {}}" },
+	} },
 };

@@ -54,6 +54,8 @@ static const char thing_schema[] =
 	"      ios: {x-kubernetes-int-or-string: true}\n"
 	"      nul: {type: string, nullable: true}\n"
 	"      nulo: {type: object, properties: {x: {type: integer}}, nullable: true}\n"
+	"  data: {type: object, additionalProperties: {type: string}, x-fairlead-present: true}\n"
+	"  list: {type: array, x-fairlead-present: true, x-kubernetes-list-type: set, items: {type: string}}\n"
 	"  status:\n"
 	"    type: object\n"
 	"    properties:\n"
@@ -145,6 +147,7 @@ static int do_apply(struct store *s, const struct fl_writer *who, unsigned flags
 		    yyjson_mut_val *live, yyjson_mut_val *config)
 {
 	struct fl_causes conflicts = FL_CAUSES(&s->arena), causes = FL_CAUSES(&s->arena);
+	yyjson_mut_val *before;
 	struct fl_err err = { 0 };
 	int r;
 
@@ -153,6 +156,9 @@ static int do_apply(struct store *s, const struct fl_writer *who, unsigned flags
 		if (!live)
 			return -FL_E_NOMEM;
 	}
+	before = fl_tree_copy(doc, live);
+	if (!before)
+		return -FL_E_NOMEM;
 	r = s->result = fl_apply(s->schema, who, flags, doc, live, config, &conflicts, &err);
 	if (r == -FL_E_NOMEM)
 		return r;
@@ -163,7 +169,7 @@ static int do_apply(struct store *s, const struct fl_writer *who, unsigned flags
 	if (r < 0)
 		return s->said.failed ? -FL_E_NOMEM : 1;
 	fl_schema_prune(s->schema, live, NULL);
-	if (fl_schema_fill(s->schema, doc, live) < 0)
+	if (fl_schema_fill(s->schema, doc, live) < 0 || fl_part_reset(who->part, doc, before, live) < 0)
 		return -FL_E_NOMEM;
 	fl_schema_check(s->schema, live, &causes);
 	r = refused(s, &causes);
@@ -294,6 +300,8 @@ static yyjson_mut_val *tell(struct store *s, yyjson_mut_doc *doc)
 		fl_tree_remove(object, fl_str(servers[i]));
 	metadata = fl_tree_get(object, FL_S("metadata"));
 	fl_tree_remove(metadata, FL_S("managedFields"));
+	if (!fl_str_eq(fl_tree_str(fl_tree_get(metadata, FL_S("name"))), FL_S("x")))
+		return fl_tree_put(doc, object, FL_S("nameless"), yyjson_mut_true(doc)) ? object : NULL;
 	fl_tree_remove(metadata, FL_S("name"));
 	fl_tree_remove(metadata, FL_S("generation"));
 	fl_tree_remove(metadata, FL_S("resourceVersion"));

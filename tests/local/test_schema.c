@@ -162,7 +162,7 @@ static const struct {
 	{ "what no property names goes, and is reported", "{type: object, properties: {spec: {type: object}}}",
 	  "{apiVersion: v1, kind: X, metadata: {name: x}, spec: {a: 1}, b: [1]}",
 	  "{\"apiVersion\":\"v1\",\"kind\":\"X\",\"metadata\":{\"name\":\"x\"},\"spec\":{}}",
-	  "[unknown field \"spec.a\", unknown field \"b\"]" },
+	  "[unknown field \"b\", unknown field \"spec.a\"]" },
 	{ "below a property that keeps all, all stays",
 	  "{type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}",
 	  "{spec: {a: {b: [{c: 1}]}}}", "{\"spec\":{\"a\":{\"b\":[{\"c\":1}]}}}", "" },

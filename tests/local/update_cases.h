@@ -668,4 +668,9 @@ static const struct sequence update_cases[] = {
 		  "m Apply {f:spec: {f:nulo: {}}}\n"
 		  "v Update {f:spec: {f:nulo: {f:x: {}}}}" },
 	} },
+	{ "a map or list that is always there is owned by what is in it", {
+		{ CREATE, "u", "{data: {a: b}, list: [x]}", "{data: {a: b}, list: [x]}",
+		  "u Update {f:data: {f:a: {}}, f:list: {'v:\"x\"': {}}}" },
+		{ PUT, "u", "{}", "{}", "" },
+	} },
 };
