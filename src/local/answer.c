@@ -225,6 +225,8 @@ int fl_refuse_options(struct fl_call *call, const char *kind, const char *field,
 	va_start(args, fmt);
 	fl_buf_vprintf(&why, fmt, args);
 	va_end(args);
+	if (why.failed)
+		return -FL_E_NOMEM;
 	fl_cause_add(&causes, reason, fl_str(field), "%.*s", FL_ARG(fl_buf_view(&why)));
 	fl_buf_printf(&text, "%s.meta.k8s.io \"\" is invalid: %s: %.*s", kind, field, FL_ARG(fl_buf_view(&why)));
 	return text.failed || causes.failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));

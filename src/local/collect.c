@@ -134,14 +134,15 @@ int fl_collect_add(struct fl_api *api, struct fl_resource *resource, struct fl_s
 void fl_collect_drop(struct fl_api *api, struct fl_resource *resource, struct fl_state *before, struct fl_state *after)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL, *now = NULL;
-	yyjson_val *owner, *kept, *keeps = NULL;
+	yyjson_val *owners, *owner, *kept, *keeps = NULL;
 	size_t i, n, j, m;
 
 	if (!before || !before->owned)
 		return;
 	if (after && after->owned)
 		keeps = owners_of(after, &now);
-	yyjson_arr_foreach (owners_of(before, &doc), i, n, owner) {
+	owners = owners_of(before, &doc);
+	yyjson_arr_foreach (owners, i, n, owner) {
 		bool still = false;
 
 		yyjson_arr_foreach (keeps, j, m, kept)
@@ -319,7 +320,9 @@ static int each_owned(struct fl_api *api, struct fl_str uid,
 		struct fl_state *state;
 
 		while (count < PIECE && (state = fl_index_next(&owned->shelves.at[i].objects, &spot)) != NULL) {
-			if (!state->going || arg) {
+			/* as it is now: it may be listed that it once named the owner */
+			state = fl_index_get(&owned->shelves.at[i].resource->shelf.objects, fl_state_key(state));
+			if (state && state->owned && (!state->going || arg)) {
 				from[count] = owned->shelves.at[i].resource;
 				some[count++] = fl_state_hold(state);
 			}
@@ -361,10 +364,12 @@ static bool is_blocked(struct fl_api *api, struct fl_str uid, bool *ret_failed)
 
 		while ((state = fl_index_next(&owned->shelves.at[i].objects, &spot)) != NULL) {
 			FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-			yyjson_val *owners = owners_of(state, &doc), *owner;
+			yyjson_val *owners, *owner;
 			size_t j, m;
 
-			*ret_failed |= !owners;
+			state = fl_index_get(&owned->shelves.at[i].resource->shelf.objects, fl_state_key(state));
+			owners = state && state->owned ? owners_of(state, &doc) : NULL;
+			*ret_failed |= state && state->owned && !owners;
 			yyjson_arr_foreach (owners, j, m, owner) {
 				if (fl_str_eq(uid_of(owner), uid) &&
 				    yyjson_is_true(fl_json_get(owner, FL_S("blockOwnerDeletion"))))

@@ -254,7 +254,8 @@ static void check_late_finalizers(yyjson_mut_val *old, yyjson_mut_val *meta, str
 		if (!fl_list_has(had, fl_tree_str(one)))
 			fl_buf_printf(&added, "%s\"%.*s\"", added.len ? ", " : "", FL_ARG(fl_tree_str(one)));
 	}
-	if (added.len)
+	causes->failed |= added.failed != FL_OK;
+	if (added.len && !added.failed)
 		fl_cause_add(causes, "FieldValueForbidden", FL_S("metadata.finalizers"),
 			     "Forbidden: no new finalizers can be added if the object is being deleted, found new "
 			     "finalizers []string{%s}",

@@ -315,7 +315,7 @@ static bool send_initial(struct fl_watch *watch)
 			watch->initial[watch->at++] = NULL;
 			fl_state_drop(state);
 		}
-		room = !buf.len || send_buf(watch, &buf);
+		room = (!buf.len && !buf.failed) || send_buf(watch, &buf);
 	}
 	return room;
 }
