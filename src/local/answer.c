@@ -101,6 +101,7 @@ void fl_status_print(struct fl_jw *w, const struct fl_refusal *refusal, struct f
 	if (refusal->reason)
 		fl_jw_put(w, "reason", str, fl_str(refusal->reason));
 	if (refusal->kind.len || refusal->name.len || refusal->causes || refusal->retry || refusal->code == 405 ||
+	    refusal->code == 422 ||
 	    (refusal->code == 404 && refusal->reason))
 		print_details(w, refusal);
 	if (!well)
@@ -189,7 +190,13 @@ int fl_refuse_conflict(struct fl_call *call, const char *fmt, ...)
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
 	va_list args;
 
-	fl_buf_printf(&text, "Operation cannot be fulfilled on " WHAT ": ", WHAT_ARG(call));
+	if (call->verb == FL_VERB_DELETE) {   /* of a deletion the API server names the kind */
+		refusal.kind = call->resource->kind;
+		fl_buf_printf(&text, "Operation cannot be fulfilled on %.*s%s%.*s \"%.*s\": ", FL_ARG(refusal.kind),
+			      refusal.group.len ? "." : "", FL_ARG(refusal.group), FL_ARG(call->name));
+	} else {
+		fl_buf_printf(&text, "Operation cannot be fulfilled on " WHAT ": ", WHAT_ARG(call));
+	}
 	va_start(args, fmt);
 	fl_buf_vprintf(&text, fmt, args);
 	va_end(args);

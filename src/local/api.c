@@ -50,6 +50,7 @@ struct fl_api *fl_api_new(const struct fl_api_options *options, int64_t now, str
 		if (add_namespace(api, spaces[i]) < 0)
 			return fl_null(err, FL_E_NOMEM, "no memory for the namespaces of an API server");
 	}
+	fl_api_compact(api);   /* who watches comes later */
 	return fl_steal(&api);
 }
 
@@ -205,6 +206,7 @@ struct fl_call *fl_call_inner(struct fl_api *api, struct fl_resource *resource, 
 	if (!call)
 		return NULL;
 	call->ask.now = api->now;
+	call->ask.agent = FL_S("kube-controller-manager");   /* its name there */
 	call->resource = resource;
 	call->version = fl_served_stored(resource)->name;
 	call->served = (struct fl_served *)(uintptr_t)fl_served_stored(resource);

@@ -65,9 +65,11 @@ int fl_scale_get(struct fl_call *call, const struct fl_state *state);
 /* ---- meta.c, write.c, commit.c, delete.c ---- */
 
 void fl_meta_check(struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes);
+void fl_meta_tidy(yyjson_mut_val *object);
 int fl_meta_types(struct fl_call *call, yyjson_mut_val *object);
 bool fl_object_moved(const struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object);
 int fl_object_raise(struct fl_call *call, yyjson_mut_val *object);
+int fl_call_note(struct fl_call *call);              /* who has written what: managedFields */
 int fl_commit(struct fl_call *call, struct fl_state **ret_after);
 int fl_commit_gone(struct fl_call *call, struct fl_state **ret_after);
 int fl_delete(struct fl_call *call, struct fl_state **ret_after);

@@ -61,6 +61,7 @@ struct fl_call {
 	/* list: what is still to be sent */
 	struct fl_state **states;
 	uint32_t at, len;
+	bool removed;                    /* the write took the object away */
 	bool begun, filters;             /* the rest is filtered as it is sent */
 
 	/* write */

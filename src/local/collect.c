@@ -245,7 +245,7 @@ static int remove_refs(struct fl_call *call, bool (*goes)(struct fl_call *call, 
 	}
 	if (!yyjson_mut_arr_size(list))
 		fl_tree_remove(fl_meta(call->object), FL_S("ownerReferences"));
-	return fl_commit(call, &after);
+	return fl_call_note(call) < 0 ? -FL_E_NOMEM : fl_commit(call, &after);
 }
 
 static bool has_uid(struct fl_call *call, yyjson_mut_val *owner, const void *arg)

@@ -29,13 +29,14 @@ int fl_commit(struct fl_call *call, struct fl_state **ret_after)
 		*ret_after = call->before ? fl_state_hold(call->before) : NULL;
 		return 0;
 	}
-	after = fl_call_state(call, call->object);
+	after = fl_call_state(call, gone ? call->old : call->object);   /* the last change of what goes is not seen */
 	chore = after ? fl_chore_new(api, call->resource, after) : NULL;
 	if (!chore || (!gone && fl_collect_add(api, call->resource, after) < 0) ||
 	    (!gone && fl_store_put(&api->store, &call->resource->shelf, after) < 0)) {
 		fl_chore_free(chore);
 		return -FL_E_NOMEM;
 	}
+	call->removed = gone;
 	if (gone)
 		fl_store_remove(&api->store, &call->resource->shelf, after);
 	fl_collect_drop(api, call->resource, call->before, gone ? NULL : after);

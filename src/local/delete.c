@@ -21,9 +21,11 @@ static int read_spread(struct fl_call *call, yyjson_val *options)
 	yyjson_val *old = fl_json_get(options, FL_S("orphanDependents"));
 	struct fl_str text;
 
-	if (val && !yyjson_is_null(val) && old && !yyjson_is_null(old))
+	if (yyjson_is_str(val) && old && !yyjson_is_null(old))
 		return fl_refuse_options(call, "DeleteOptions", "propagationPolicy", "FieldValueInvalid",
-					 "Invalid value: orphanDependents and deletionPropagation cannot be both set");
+					 "Invalid value: \"%s\": orphanDependents and deletionPropagation cannot be "
+					 "both set",
+					 yyjson_get_str(val));
 	if (yyjson_is_bool(old))
 		call->wish.spread = yyjson_get_bool(old) ? FL_SPREAD_ORPHAN : FL_SPREAD_BACKGROUND;
 	if (!fl_json_str(val, &text))
@@ -35,7 +37,7 @@ static int read_spread(struct fl_call *call, yyjson_val *options)
 		}
 	}
 	return fl_refuse_options(call, "DeleteOptions", "propagationPolicy", "FieldValueNotSupported",
-				 "Unsupported value: \"%.*s\": supported values: \"Background\", \"Foreground\", "
+				 "Unsupported value: \"%.*s\": supported values: \"Foreground\", \"Background\", "
 				 "\"Orphan\", \"nil\"",
 				 FL_ARG(text));
 }
@@ -129,7 +131,8 @@ static int set_going(struct fl_call *call, int64_t grace)
 			return 0;   /* it may only become shorter */
 	}
 	if (!fl_tree_set_time(call->doc, meta, "deletionTimestamp", call->api->now + grace * 1000000) ||
-	    !fl_tree_set_int(call->doc, meta, "deletionGracePeriodSeconds", grace))
+	    (!fl_str_eq(call->resource->key, FL_S("namespaces")) &&
+	     !fl_tree_set_int(call->doc, meta, "deletionGracePeriodSeconds", grace)))
 		return -FL_E_NOMEM;
 	if (!going && fl_tree_get(meta, FL_S("generation")))
 		return fl_object_raise(call, call->object);

@@ -94,7 +94,7 @@ static void check_name(struct fl_call *call, yyjson_mut_val *meta, struct fl_cau
 	enum fl_name_rule rule = rule_of(call, &max, &says);
 	char text[64];
 
-	if (base.len) {   /* "a-" is the beginning of a name */
+	if (base.len && !fl_str_eq(call->resource->key, FL_S("events"))) {   /* "a-" is the beginning of a name */
 		struct fl_str stem = fl_str_sub(base, 0, base.p[base.len - 1] == '-' ? base.len - 1 : base.len);
 
 		if (stem.len && !rbac(call) && !fl_name_ok(rule, fl_str_sub(stem, 0, max)))
@@ -276,6 +276,37 @@ void fl_meta_check(struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *ob
 		check_late_finalizers(fl_meta(old), meta, causes);
 }
 
+static const char *go_type(yyjson_mut_val *val)
+{
+	if (yyjson_mut_is_num(val))
+		return "number";
+	if (yyjson_mut_is_bool(val))
+		return "bool";
+	if (yyjson_mut_is_obj(val))
+		return "object";
+	return yyjson_mut_is_arr(val) ? "array" : "string";
+}
+
+static bool is_a(yyjson_mut_val *val, char type)
+{
+	return type == 'o' ? yyjson_mut_is_obj(val) : yyjson_mut_is_str(val);
+}
+
+/* Empty maps and lists are as if they were not there. */
+void fl_meta_tidy(yyjson_mut_val *object)
+{
+	static const char *const members[] = { "labels", "annotations", "finalizers", "ownerReferences" };
+	yyjson_mut_val *meta = fl_meta(object);
+
+	for (size_t i = 0; i < FL_LEN(members); i++) {
+		yyjson_mut_val *val = fl_tree_get(meta, fl_str(members[i]));
+
+		if ((yyjson_mut_is_obj(val) && !yyjson_mut_obj_size(val)) ||
+		    (yyjson_mut_is_arr(val) && !yyjson_mut_arr_size(val)))
+			fl_tree_remove(meta, fl_str(members[i]));
+	}
+}
+
 /* Are all values of metadata of the type that they must have? Go's words when they are not. */
 int fl_meta_types(struct fl_call *call, yyjson_mut_val *object)
 {
@@ -300,6 +331,7 @@ int fl_meta_types(struct fl_call *call, yyjson_mut_val *object)
 		yyjson_mut_val *val = fl_tree_get(meta, fl_str(members[i].name)), *one, *key;
 		bool ok = true;
 		size_t j, n;
+		yyjson_mut_val *bad = NULL;
 
 		if (val && yyjson_mut_is_null(val)) {
 			fl_tree_remove(meta, fl_str(members[i].name));
@@ -312,16 +344,16 @@ int fl_meta_types(struct fl_call *call, yyjson_mut_val *object)
 		else
 			ok = members[i].type == 'm' ? yyjson_mut_is_obj(val) : yyjson_mut_is_arr(val);
 		yyjson_mut_arr_foreach(val, j, n, one)
-			ok &= members[i].type == 'o' ? yyjson_mut_is_obj(one) : yyjson_mut_is_str(one);
+			bad = bad || is_a(one, members[i].type) ? bad : one;
 		if (members[i].type == 'm') {
 			yyjson_mut_obj_foreach(val, j, n, key, one)
-				ok &= yyjson_mut_is_str(one);
+				bad = bad || yyjson_mut_is_str(one) ? bad : one;
 		}
-		if (!ok)
+		if (!ok || bad)
 			return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: json: cannot "
-						   "unmarshal into Go struct field %s",
-					     FL_ARG(call->resource->kind),
-					     FL_ARG(call->version), FL_ARG(call->resource->kind), members[i].go);
+						   "unmarshal %s into Go struct field %s",
+					     FL_ARG(call->resource->kind), FL_ARG(call->version),
+					     FL_ARG(call->resource->kind), go_type(bad ? bad : val), members[i].go);
 	}
 	return 0;
 }

@@ -205,7 +205,7 @@ static int check_versions(struct fl_call *call)
 					 "Forbidden: resourceVersionMatch is forbidden when continue is provided");
 	if (wish->match == FL_MATCH_EXACT && zero)
 		return fl_refuse_options(call, "ListOptions", "resourceVersionMatch", "FieldValueForbidden",
-					 "Forbidden: resourceVersionMatch \"Exact\" is forbidden for "
+					 "Forbidden: resourceVersionMatch \"exact\" is forbidden for "
 					 "resourceVersion \"0\"");
 	if (wish->resume.len && !zero)
 		return fl_refuse_bad(call, "specifying resource version is not allowed when using continue");
@@ -293,7 +293,7 @@ static void begin_list(struct fl_call *call, uint64_t version, struct fl_str tok
 	fl_jw_key(&w, FL_S("resourceVersion"));
 	fl_buf_printf(&call->body, "\"%llu\"", (unsigned long long)version);
 	w.comma = true;
-	if (token.len)
+	if (token.len || !call->resource->builtin)   /* "" of a custom kind's last page */
 		fl_jw_put(&w, "continue", str, token);
 	if (token.len && rest)
 		fl_jw_put(&w, "remainingItemCount", u64, rest);

@@ -66,6 +66,8 @@ static int set_verb(struct fl_call *call)
 	struct fl_str method = call->ask.method;
 	bool one = call->name.len > 0;
 
+	if (call->verb == FL_VERB_WATCH)
+		return fl_str_eq(method, FL_S("GET")) && !call->sub.len ? 0 : -1;
 	if (fl_str_eq(method, FL_S("GET")) || fl_str_eq(method, FL_S("HEAD")))
 		call->verb = one ? FL_VERB_GET : FL_VERB_LIST;
 	else if (fl_str_eq(method, FL_S("POST")))
@@ -80,6 +82,8 @@ static int set_verb(struct fl_call *call)
 		return -1;
 	if (call->sub.len)
 		return call->verb == FL_VERB_DELETE ? -1 : 0;
+	if (call->verb == FL_VERB_DELETE_ALL && fl_str_eq(call->resource->key, FL_S("namespaces")))
+		return -1;
 	if (call->verb == FL_VERB_CREATE)
 		return one || (!call->resource->cluster && !call->space_name.len) ? -1 : 0;
 	if (call->verb == FL_VERB_DELETE_ALL && !call->resource->cluster && !call->space_name.len)
@@ -124,6 +128,10 @@ int fl_call_route(struct fl_call *call)
 		call->version = parts[2];
 		at = 3;
 	}
+	if (count > at + 1 && fl_str_eq(parts[at], FL_S("watch"))) {   /* the old path of a watch */
+		call->verb = FL_VERB_WATCH;
+		at++;
+	}
 	/* .../namespaces/NS/RESOURCE, but not .../namespaces/NAME/status */
 	if (count > at + 2 && fl_str_eq(parts[at], FL_S("namespaces")) &&
 	    !(core && (fl_str_eq(parts[at + 2], FL_S("status")) || fl_str_eq(parts[at + 2], FL_S("finalize"))))) {
@@ -137,11 +145,9 @@ int fl_call_route(struct fl_call *call)
 	if (!call->served || call->resource->gone || at + 3 < count ||
 	    (call->space_name.len && call->resource->cluster) ||
 	    (call->name.len && !call->resource->cluster && !call->space_name.len))
-		return fl_api_knows(call->api, group, call->version)
-			? refuse_path(call)
-			: fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
+		return fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
 	if (call->sub.len && !has_sub(call))
-		return refuse_path(call);
+		return call->resource->builtin ? refuse_path(call) : fl_refuse_not_found(call);
 	if (set_verb(call) < 0)
 		return fl_refuse(call, &(struct fl_refusal){ .code = 405, .reason = "MethodNotAllowed" },
 				 "the server does not allow this method on the requested resource");
@@ -236,7 +242,7 @@ static int read_dry(struct fl_call *call)
 		return r;
 	if (!fl_str_eq(text, FL_S("All")))
 		return fl_refuse_options(call, options_kind(call), "dryRun", "FieldValueNotSupported",
-					 "Unsupported value: \"%.*s\": supported values: \"All\"", FL_ARG(text));
+					 "Unsupported value: [\"%.*s\"]: supported values: \"All\"", FL_ARG(text));
 	call->wish.dry = true;
 	return 0;
 }
@@ -257,7 +263,7 @@ static int read_write(struct fl_call *call)
 		return r;
 	if (found == UINT32_MAX)
 		return fl_refuse_options(call, options_kind(call), "fieldValidation", "FieldValueNotSupported",
-					 "Unsupported value: \"%.*s\": supported values: \"Ignore\", \"Strict\", "
+					 "Unsupported value: \"%.*s\": supported values: \"\", \"Ignore\", \"Strict\", "
 					 "\"Warn\"",
 					 FL_ARG(text));
 	if (call->wish.manager.len > 128)
@@ -279,8 +285,8 @@ static int read_spread(struct fl_call *call)
 		return had;
 	if (found == UINT32_MAX)
 		return fl_refuse_options(call, "DeleteOptions", "propagationPolicy", "FieldValueNotSupported",
-					 "Unsupported value: \"%.*s\": supported values: \"Background\", "
-					 "\"Foreground\", "
+					 "Unsupported value: \"%.*s\": supported values: \"Foreground\", "
+					 "\"Background\", "
 					 "\"Orphan\", \"nil\"",
 					 FL_ARG(text));
 	call->wish.spread = had > 0 ? (orphan ? FL_SPREAD_ORPHAN : FL_SPREAD_BACKGROUND) : found;
@@ -297,6 +303,17 @@ static int read_delete(struct fl_call *call)
 		r = param_int(call, "gracePeriodSeconds", &call->wish.grace);
 	call->wish.grace_set = r > 0;
 	return r < 0 ? r : 0;
+}
+
+static int refuse_version(struct fl_call *call)
+{
+	bool list = call->verb == FL_VERB_LIST;
+	struct fl_refusal refusal = { .code = list ? 400 : 500, .reason = list ? "BadRequest" : NULL };
+
+	return fl_refuse(call, &refusal,
+			 "%sresourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+			 list ? "invalid resource version: " : "", FL_ARG(call->wish.version),
+			 FL_ARG(call->wish.version));
 }
 
 static int read_version(struct fl_call *call)
@@ -317,8 +334,7 @@ static int read_version(struct fl_call *call)
 					 "\"NotOlderThan\", \"\"",
 					 FL_ARG(text));
 	if (call->wish.version_set && !fl_str_u64(call->wish.version, &call->wish.at_version))
-		return fl_refuse_bad(call, "strconv.ParseUint: parsing \"%.*s\": invalid syntax",
-				     FL_ARG(call->wish.version));
+		return refuse_version(call);
 	return 0;
 }
 
@@ -326,10 +342,12 @@ static int read_list(struct fl_call *call)
 {
 	int64_t limit = 0, timeout = 0;
 	bool watch = false;
-	int r = read_version(call);
+	int r = call->verb == FL_VERB_LIST ? param_bool(call, "watch", &watch) : 0;
 
-	if (r == 0 && call->verb == FL_VERB_LIST && (r = param_bool(call, "watch", &watch)) > 0 && watch)
+	if (watch)
 		call->verb = FL_VERB_WATCH;
+	if (r >= 0)
+		r = read_version(call);
 	if (r >= 0)
 		r = param_int(call, "limit", &limit);
 	if (r >= 0)
@@ -383,6 +401,8 @@ static int refuse_field(struct fl_call *call, struct fl_str path)
 {
 	struct fl_str group = call->resource->group;
 
+	if (!call->resource->builtin)
+		return fl_refuse_bad(call, "field label not supported: %.*s", FL_ARG(path));
 	return fl_refuse_bad(call, "Unable to find \"%.*s%s%.*s, Resource=%.*s\" that match label selector \"%.*s\", "
 				   "field selector \"%.*s\": field label not supported: %.*s",
 			     FL_ARG(group), "/", FL_ARG(call->version), FL_ARG(call->resource->plural),

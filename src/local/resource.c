@@ -229,7 +229,7 @@ static int read_version(struct fl_resource *resource, yyjson_val *version, struc
 	yyjson_val *scale = fl_json_get(subresources, FL_S("scale"));
 	yyjson_val *schema = fl_json_get(fl_json_get(version, FL_S("schema")), FL_S("openAPIV3Schema"));
 	struct fl_served *served = &resource->versions[resource->version_count++];
-	int r = 0;
+	int r;
 
 	*served = (struct fl_served){ .name = text_in(resource, version, "name") };
 	served->served = yyjson_is_true(fl_json_get(version, FL_S("served")));
@@ -248,8 +248,7 @@ static int read_version(struct fl_resource *resource, yyjson_val *version, struc
 						     FL_ARG(resource->group), FL_ARG(served->name),
 						     FL_ARG(resource->kind));
 	read_selectable(resource, served, version);
-	if (schema)
-		r = fl_schema_compile(schema, 0, &served->schema, err);
+	r = schema ? fl_schema_compile(schema, 0, &served->schema, err) : compile(ANYTHING, &served->schema, err);
 	if (r < 0)
 		return r;
 	return served->name.p ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for a version of a CRD");

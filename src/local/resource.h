@@ -17,7 +17,7 @@ struct fl_served {
 	struct fl_str name;             /* "v1" */
 	struct fl_str deprecated;       /* the warning that each request gets; empty: none */
 	bool served, stored, status, scale;
-	struct fl_schema *schema;       /* NULL: everything is kept */
+	struct fl_schema *schema;       /* one that keeps everything where none is known */
 	struct fl_str selectable[FL_SELECTABLE_MAX];
 	struct fl_str replicas, status_replicas, selector;   /* paths of scale: "spec.replicas" */
 };

@@ -174,7 +174,7 @@ void fl_crd_rules(struct fl_call *call, const struct fl_resource *resource)
 	for (uint32_t i = 0; i < resource->version_count; i++) {
 		const struct fl_served *served = &resource->versions[i];
 		uint32_t len = 0;
-		const struct fl_schema_rule *rules = served->schema ? fl_schema_rules(served->schema, &len) : NULL;
+		const struct fl_schema_rule *rules = fl_schema_rules(served->schema, &len);
 
 		for (uint32_t j = 0; j < len; j++) {
 			fl_call_warn(call, "%.*s of %.*s: this rule is not evaluated: %.*s", FL_ARG(rules[j].path),

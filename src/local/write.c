@@ -1,6 +1,9 @@
 #include "json/yaml.h"
 #include "local/api_in.h"
 
+/* Operations of one JSON patch, as the API server takes them. */
+#define PATCH_OPS 10000
+
 /* ---- the body ---- */
 
 enum media { MEDIA_JSON, MEDIA_YAML, MEDIA_JSON_PATCH, MEDIA_MERGE_PATCH, MEDIA_APPLY, MEDIA_COUNT };
@@ -35,7 +38,7 @@ static int check_media(struct fl_call *call, enum media media)
 			 "the body of the request was in an unknown format - accepted media types include: %s",
 			 patch ? "application/json-patch+json, application/merge-patch+json, "
 					"application/apply-patch+yaml"
-			       : "application/json, application/yaml");
+			       : "application/json, application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 int fl_call_read(struct fl_call *call, struct fl_str text, bool yaml, yyjson_val **ret)
@@ -54,6 +57,29 @@ int fl_call_read(struct fl_call *call, struct fl_str text, bool yaml, yyjson_val
 
 /* ---- what the object says that it is ---- */
 
+static int refuse_no_kind(struct fl_call *call)
+{
+	struct fl_str body = fl_str_trim(call->ask.body);
+
+	return fl_refuse_bad(call, "the object provided is unrecognized (must be of type %.*s): Object 'Kind' is "
+				   "missing in '%.*s' (%.*s%s)",
+			     FL_ARG(call->resource->kind), FL_ARG(body), FL_ARG(fl_str_sub(body, 0, 30)),
+			     body.len > 30 ? " ..." : "");
+}
+
+static int refuse_kind(struct fl_call *call, struct fl_str kind)
+{
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .group = call->resource->group, .kind = kind,
+				      .name = call->name, .causes = &causes };
+
+	fl_cause_add(&causes, "FieldValueInvalid", FL_S("kind"), "Invalid value: \"%.*s\": must be %.*s", FL_ARG(kind),
+		     FL_ARG(call->resource->kind));
+	return fl_refuse(call, &refusal, "%.*s.%.*s \"%.*s\" is invalid: kind: Invalid value: \"%.*s\": must be %.*s",
+			 FL_ARG(kind), FL_ARG(call->resource->group), FL_ARG(call->name), FL_ARG(kind),
+			 FL_ARG(call->resource->kind));
+}
+
 static int check_type(struct fl_call *call, yyjson_mut_val *object)
 {
 	struct fl_str version = fl_tree_str(fl_tree_get(object, FL_S("apiVersion")));
@@ -68,14 +94,16 @@ static int check_type(struct fl_call *call, yyjson_mut_val *object)
 					   "into Go value",
 				     FL_ARG(served), FL_ARG(call->version), FL_ARG(served));
 	if (!kind.len && !call->resource->builtin)
-		return fl_refuse_bad(call, "Object 'Kind' is missing in the request's body");
+		return refuse_no_kind(call);
+	if (kind.len && !fl_str_eq(kind, served) && !call->resource->builtin)
+		return refuse_kind(call, kind);
 	if (kind.len && !fl_str_eq(kind, served))
 		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: the object "
 					   "provided is "
 					   "unrecognized (must be of type %.*s)",
 				     FL_ARG(kind), FL_ARG(call->version),
 				     FL_ARG(served), FL_ARG(served));
-	if (version.len && !fl_str_eq(version, want))
+	if ((version.len || !call->resource->builtin) && !fl_str_eq(version, want))
 		return fl_refuse_bad(call, "the API version in the data (%.*s) does not match the expected API version "
 					   "(%.*s)",
 				     FL_ARG(version), FL_ARG(want));
@@ -103,8 +131,9 @@ static int check_place(struct fl_call *call, yyjson_mut_val *object)
 	}
 	if (call->verb == FL_VERB_CREATE)
 		return 0;
-	if (!name.len && call->verb == FL_VERB_UPDATE)
-		return fl_refuse_bad(call, "the name of the object (%s) does not match the name on the URL (%.*s)", "",
+	if (!name.len)
+		return fl_refuse_bad(call, "the name of the object (%.*s based on URL) was undeterminable: name must be "
+					   "provided",
 				     FL_ARG(call->name));
 	if (name.len && !fl_str_eq(name, call->name))
 		return fl_refuse_bad(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
@@ -136,8 +165,6 @@ static int report_unknown(struct fl_call *call)
 
 static int shape(struct fl_call *call, yyjson_mut_val *object, struct fl_causes *unknown)
 {
-	if (!call->served->schema)
-		return 0;
 	fl_schema_prune(call->served->schema, object, unknown);
 	return fl_schema_default(call->served->schema, call->doc, object);
 }
@@ -165,7 +192,7 @@ static struct fl_writer writer_of(struct fl_call *call)
 	};
 }
 
-static int note_managers(struct fl_call *call)
+int fl_call_note(struct fl_call *call)
 {
 	struct fl_writer who = writer_of(call);
 	struct fl_err err;
@@ -245,6 +272,7 @@ static int make_new(struct fl_call *call, yyjson_mut_val *object)
 	struct fl_str version = fl_tree_str(fl_tree_get(meta, FL_S("resourceVersion")));
 	int r;
 
+	fl_meta_tidy(object);
 	if (version.len && !fl_str_eq(version, FL_S("0")))
 		return fl_refuse(call, &(struct fl_refusal){ .code = 500 },
 				 "resourceVersion should not be set on objects to be created");
@@ -270,17 +298,22 @@ static int check_precondition(struct fl_call *call, yyjson_mut_val *object)
 												       FL_S("uid")));
 	struct fl_str version = fl_tree_str(fl_tree_get(meta, FL_S("resourceVersion")));
 	struct fl_causes causes = FL_CAUSES(&call->arena);
+	struct fl_str group = call->resource->builtin ? FL_S("") : call->resource->group, place;
 	uint64_t at = 0;
 
+	place = fl_arena_printf(&call->arena, "%s%.*s", call->space_name.len ? "/" : "", FL_ARG(call->name));
+	if (!place.p)
+		return -FL_E_NOMEM;
+
 	if (uid.len && !fl_str_eq(uid, had))
-		return fl_refuse_conflict(call, "Precondition failed: UID in precondition: %.*s, UID in object "
+		return fl_refuse_conflict(call, "StorageError: invalid object, Code: 4, Key: /registry/%.*s%s%.*s/%.*s%.*s, "
+						"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object "
 						"meta: %.*s",
-					  FL_ARG(uid), FL_ARG(had));
-	if (version.len && !fl_str_u64(version, &at)) {
-		fl_cause_add(&causes, "FieldValueInvalid", FL_S("metadata.resourceVersion"),
-			     "Invalid value: \"%.*s\": must be a number", FL_ARG(version));
-		return fl_refuse_invalid(call, &causes);
-	}
+					  FL_ARG(group), group.len ? "/" : "", FL_ARG(call->resource->plural),
+					  FL_ARG(call->space_name), FL_ARG(place), FL_ARG(uid), FL_ARG(had));
+	if (version.len && !fl_str_u64(version, &at))
+		return fl_refuse(call, &(struct fl_refusal){ .code = 500 },
+				 "strconv.ParseUint: parsing \"%.*s\": invalid syntax", FL_ARG(version));
 	if (!at && call->verb == FL_VERB_UPDATE && !(call->resource->traits & FL_TRAIT_BLIND)) {
 		fl_cause_add(&causes, "FieldValueInvalid", FL_S("metadata.resourceVersion"),
 			     "Invalid value: %s: must be specified for an update",
@@ -353,6 +386,7 @@ static int change(struct fl_call *call, yyjson_mut_val *object)
 {
 	int r = check_precondition(call, object);
 
+	fl_meta_tidy(object);
 	if (r == 0)
 		r = keep_system(call, object);
 	if (r == 0 && part_of(call) != FL_PART_WHOLE)
@@ -393,9 +427,27 @@ static int from_body(struct fl_call *call, enum media media)
 	return make_new(call, object);
 }
 
+static int check_patch(struct fl_call *call, enum media media, yyjson_val *body)
+{
+	if (media == MEDIA_MERGE_PATCH && !yyjson_is_obj(body))
+		return fl_refuse_bad(call, "error decoding patch: json: cannot unmarshal %s into Go value of type "
+					   "map[string]interface {}",
+				     yyjson_is_arr(body) ? "array" : yyjson_get_type_desc(body));
+	if (media == MEDIA_JSON_PATCH && !yyjson_is_arr(body))
+		return fl_refuse_bad(call, "error decoding patch: json: cannot unmarshal %s into Go value of type "
+					   "[]handlers.jsonPatchOp",
+				     yyjson_is_obj(body) ? "object" : yyjson_get_type_desc(body));
+	if (media == MEDIA_JSON_PATCH && yyjson_arr_size(body) > PATCH_OPS)
+		return fl_refuse(call, &(struct fl_refusal){ .code = 413, .reason = "RequestEntityTooLarge" },
+				 "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %zu",
+				 PATCH_OPS, yyjson_arr_size(body));
+	return 0;
+}
+
 static int from_patch(struct fl_call *call, enum media media)
 {
 	yyjson_mut_val *object;
+	struct fl_str version;
 	yyjson_val *body = NULL;
 	struct fl_err err;
 	int r;
@@ -403,9 +455,14 @@ static int from_patch(struct fl_call *call, enum media media)
 	if (!call->before)
 		return fl_refuse_not_found(call);
 	r = fl_call_read(call, call->ask.body, false, &body);
-	object = r < 0 ? NULL : fl_tree_copy(call->doc, call->old);
-	if (!object)
-		return r < 0 ? r : -FL_E_NOMEM;
+	if (r == 0)
+		r = check_patch(call, media, body);
+	if (r < 0)
+		return r;
+	version = fl_arena_printf(&call->arena, "%llu", (unsigned long long)call->before->version);
+	object = version.p ? fl_tree_copy(call->doc, call->old) : NULL;
+	if (!object || !fl_tree_set(call->doc, fl_meta(object), "resourceVersion", version))
+		return -FL_E_NOMEM;
 	if (media == MEDIA_MERGE_PATCH)
 		r = fl_tree_merge(call->doc, &object, body, &err);
 	else
@@ -424,6 +481,19 @@ static int from_patch(struct fl_call *call, enum media media)
 	if (r == 0)
 		r = report_unknown(call);
 	return r < 0 ? r : change(call, object);
+}
+
+/* What is applied says what it is, as it is asked for. */
+static int check_applied_type(struct fl_call *call, yyjson_mut_val *config)
+{
+	struct fl_str version = fl_tree_str(fl_tree_get(config, FL_S("apiVersion")));
+	struct fl_str kind = fl_tree_str(fl_tree_get(config, FL_S("kind"))), want = fl_call_api_version(call);
+
+	if (!want.p)
+		return -FL_E_NOMEM;
+	if (fl_str_eq(version, want) && fl_str_eq(kind, call->resource->kind))
+		return 0;
+	return fl_refuse_bad(call, "invalid object type: %.*s, Kind=%.*s", FL_ARG(version), FL_ARG(kind));
 }
 
 static int check_apply(struct fl_call *call, yyjson_mut_val *config)
@@ -457,11 +527,24 @@ static int refuse_apply(struct fl_call *call, int r, const struct fl_causes *con
 	struct fl_refusal refusal = fl_refusal(call, 409, "Conflict");
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
 
+	if (r == -FL_E_NOMEM)
+		return r;
 	if (r != -FL_E_CONFLICT)
-		return fl_refuse_as(call, err);
+		return fl_refuse(call, &(struct fl_refusal){ .code = 500 }, "%s", err->text);
 	refusal = (struct fl_refusal){ .code = 409, .reason = "Conflict", .causes = conflicts };
 	fl_apply_conflict(conflicts, &text);
 	return text.failed ? -FL_E_NOMEM : fl_refuse(call, &refusal, "%.*s", FL_ARG(fl_buf_view(&text)));
+}
+
+static int check_absent(struct fl_call *call, yyjson_mut_val *config)
+{
+	struct fl_str uid = fl_tree_str(fl_tree_get(fl_meta(config), FL_S("uid")));
+
+	if (uid.len)
+		return fl_refuse_conflict(call, "uid mismatch: the provided object specified uid %.*s, and no existing "
+						"object was found",
+					  FL_ARG(uid));
+	return 0;
 }
 
 static int from_apply(struct fl_call *call)
@@ -471,6 +554,7 @@ static int from_apply(struct fl_call *call)
 	yyjson_mut_val *config, *live;
 	yyjson_val *body = NULL;
 	struct fl_err err;
+	bool spaced;
 	int r = fl_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &body);
 
 	if (r < 0)
@@ -482,13 +566,18 @@ static int from_apply(struct fl_call *call)
 		return -FL_E_NOMEM;
 	r = check_apply(call, config);
 	if (r == 0)
+		r = check_applied_type(call, config);
+	if (r == 0)
 		r = check_type(call, config);
+	spaced = fl_tree_get(fl_meta(config), FL_S("namespace")) != NULL;
 	if (r == 0)
 		r = check_place(call, config);
+	if (r == 0 && !spaced)
+		fl_tree_remove(fl_meta(config), FL_S("namespace"));
 	if (r == 0 && call->before)
 		r = check_precondition(call, config);
-	if (r == 0 && call->served->schema)
-		fl_schema_prune(call->served->schema, config, &call->unknown);
+	if (r == 0 && !call->before)
+		r = check_absent(call, config);
 	if (r == 0)
 		r = report_unknown(call);
 	if (r < 0)
@@ -499,10 +588,12 @@ static int from_apply(struct fl_call *call)
 		     &conflicts, &err);
 	if (r < 0)
 		return refuse_apply(call, r, &conflicts, &err);
-	if (call->served->schema) {
-		fl_schema_prune(call->served->schema, live, NULL);
-		r = fl_schema_fill(call->served->schema, call->doc, live);
-	}
+	fl_schema_prune(call->served->schema, live, NULL);
+	r = fl_schema_fill(call->served->schema, call->doc, live);
+	if (r == 0 && (!fl_tree_set(call->doc, fl_meta(live), "name", call->name) ||
+		       (!call->resource->cluster &&
+			!fl_tree_set(call->doc, fl_meta(live), "namespace", call->space_name))))
+		r = -FL_E_NOMEM;
 	if (r < 0)
 		return r;
 	return call->before ? change(call, live) : make_new(call, live);
@@ -515,8 +606,7 @@ static int check_object(struct fl_call *call)
 	struct fl_causes causes = FL_CAUSES(&call->arena);
 
 	fl_meta_check(call, call->old, call->object, &causes);
-	if (call->served->schema)
-		fl_schema_check(call->served->schema, call->object, &causes);
+	fl_schema_check(call->served->schema, call->object, &causes);
 	fl_builtin_check(call, &causes);
 	if (causes.failed)
 		return -FL_E_NOMEM;
@@ -527,7 +617,8 @@ static int refuse_exists(struct fl_call *call)
 {
 	struct fl_refusal refusal = fl_refusal(call, 409, "AlreadyExists");
 
-	return fl_refuse(call, &refusal, "%.*s \"%.*s\" already exists", FL_ARG(call->resource->key),
+	return fl_refuse(call, &refusal, "%s%.*s \"%.*s\" already exists",
+			 call->before->going ? "object is being deleted: " : "", FL_ARG(call->resource->key),
 			 FL_ARG(call->name));
 }
 
@@ -543,6 +634,8 @@ static int finish(struct fl_call *call)
 		return fl_answer_tree(call, made ? 201 : 200, call->object, made ? 0 : call->before->version);
 	if (fl_str_eq(call->sub, FL_S("binding")) || fl_str_eq(call->sub, FL_S("eviction")))
 		return fl_answer_status(call, 201, &(struct fl_refusal){ .code = 201 });
+	if (call->removed)
+		return fl_answer_tree(call, 200, call->object, call->before->version);
 	return fl_answer_state(call, made ? 201 : 200, after);
 }
 
@@ -571,10 +664,10 @@ int fl_call_write(struct fl_call *call)
 	    fl_object_moved(call, call->old, call->object))
 		r = fl_object_raise(call, call->object);
 	if (r == 0 && media != MEDIA_APPLY)
-		r = note_managers(call);
+		r = fl_call_note(call);
 	if (r == 0)
 		r = check_object(call);
-	if (r == 0 && media == MEDIA_APPLY && call->served->schema)
+	if (r == 0 && media == MEDIA_APPLY)
 		r = fl_schema_default(call->served->schema, call->doc, call->object);   /* nulls that were let pass */
 	if (r == 0 && call->verb == FL_VERB_CREATE) {
 		r = fl_call_load(call);
