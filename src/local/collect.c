@@ -139,8 +139,8 @@ void fl_collect_drop(struct fl_api *api, struct fl_resource *resource, struct fl
 
 	if (!before || !before->owned)
 		return;
-	if (after && after->owned)
-		keeps = owners_of(after, &now);
+	if (after && after->owned && !(keeps = owners_of(after, &now)))
+		return;   /* a failed allocation: it stays listed, which harms nobody */
 	owners = owners_of(before, &doc);
 	yyjson_arr_foreach (owners, i, n, owner) {
 		bool still = false;
@@ -195,7 +195,7 @@ static int read_fate_of(struct fl_api *api, yyjson_val *owner, struct fl_str spa
 
 	ret->any = true;
 	if (!known) {
-		ret->solid = true;   /* of a kind that is not served nobody knows whether it is there */
+		ret->solid = true;   /* the kind is not served: whether the owner exists is unknown */
 		return 0;
 	}
 	if (state && fl_json_read(NULL, fl_state_json(state), 0, &doc, NULL) < 0)

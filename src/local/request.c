@@ -311,7 +311,8 @@ static int refuse_version(struct fl_call *call)
 	struct fl_refusal refusal = { .code = list ? 400 : 500, .reason = list ? "BadRequest" : NULL };
 
 	return fl_refuse(call, &refusal,
-			 "%sresourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+			 "%sresourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
+			 "invalid syntax",
 			 list ? "invalid resource version: " : "", FL_ARG(call->wish.version),
 			 FL_ARG(call->wish.version));
 }

@@ -132,8 +132,8 @@ static int check_place(struct fl_call *call, yyjson_mut_val *object)
 	if (call->verb == FL_VERB_CREATE)
 		return 0;
 	if (!name.len)
-		return fl_refuse_bad(call, "the name of the object (%.*s based on URL) was undeterminable: name must be "
-					   "provided",
+		return fl_refuse_bad(call, "the name of the object (%.*s based on URL) was undeterminable: name "
+					   "must be provided",
 				     FL_ARG(call->name));
 	if (name.len && !fl_str_eq(name, call->name))
 		return fl_refuse_bad(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
@@ -306,8 +306,10 @@ static int check_precondition(struct fl_call *call, yyjson_mut_val *object)
 		return -FL_E_NOMEM;
 
 	if (uid.len && !fl_str_eq(uid, had))
-		return fl_refuse_conflict(call, "StorageError: invalid object, Code: 4, Key: /registry/%.*s%s%.*s/%.*s%.*s, "
-						"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object "
+		return fl_refuse_conflict(call, "StorageError: invalid object, Code: 4, Key: "
+						"/registry/%.*s%s%.*s/%.*s%.*s, "
+						"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
+						"UID in precondition: %.*s, UID in object "
 						"meta: %.*s",
 					  FL_ARG(group), group.len ? "/" : "", FL_ARG(call->resource->plural),
 					  FL_ARG(call->space_name), FL_ARG(place), FL_ARG(uid), FL_ARG(had));
@@ -439,7 +441,8 @@ static int check_patch(struct fl_call *call, enum media media, yyjson_val *body)
 				     yyjson_is_obj(body) ? "object" : yyjson_get_type_desc(body));
 	if (media == MEDIA_JSON_PATCH && yyjson_arr_size(body) > PATCH_OPS)
 		return fl_refuse(call, &(struct fl_refusal){ .code = 413, .reason = "RequestEntityTooLarge" },
-				 "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %zu",
+				 "Request entity too large: The allowed maximum operations in a JSON patch is "
+				 "%d, got %zu",
 				 PATCH_OPS, yyjson_arr_size(body));
 	return 0;
 }

@@ -31,7 +31,7 @@ type step struct {
 	line    int
 	kind    stepKind
 	status  int    // what the real API server answers
-	until   bool   // asked again until it is so
+	until   bool   // repeated until the status is as expected
 	text    string // and until the answer holds this
 	method  string
 	path    string

@@ -8,8 +8,9 @@
 #define OWNED(name, uid, more) "{\"metadata\":{\"name\":\"" name "\",\"ownerReferences\":[{\"apiVersion\":\"v1\"," \
 	"\"kind\":\"ConfigMap\",\"name\":\"owner\",\"uid\":\"" uid "\"" more "}]}}"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-#define CRD "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":" \
-	"\"widgets.demo.io\"},\"spec\":{\"group\":\"demo.io\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\"," \
+#define CRD "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\"," \
+	"\"metadata\":{\"name\":\"widgets.demo.io\"},\"spec\":{\"group\":\"demo.io\"," \
+	"\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\"," \
 	"\"kind\":\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":" \
 	"{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}," \
 	"\"subresources\":{\"status\":{}}}]}}"
@@ -35,7 +36,8 @@ struct row {
 
 static const struct row reads[] = {
 	{ "an object is read as it was written",
-	  { { 201, "POST", MAPS, MAP("a"), "\"name\":\"a\"" }, { 200, "GET", MAPS "/a", NULL, "\"kind\":\"ConfigMap\"" } } },
+	  { { 201, "POST", MAPS, MAP("a"), "\"name\":\"a\"" }, { 200, "GET", MAPS "/a", NULL,
+	    "\"kind\":\"ConfigMap\"" } } },
 	{ "an object that is not there is named",
 	  { { 404, "GET", MAPS "/a", NULL, "configmaps \\\"a\\\" not found" } } },
 	{ "a path that no API has is no Status",
@@ -66,7 +68,8 @@ static const struct row reads[] = {
 	{ "a page says how many follow",
 	  { { 201, "POST", MAPS, MAP("a"), NULL }, { 201, "POST", MAPS, MAP("b"), NULL },
 	    { 201, "POST", MAPS, MAP("c"), NULL },
-	    { 200, "GET", MAPS "?limit=1", NULL, "\"remainingItemCount\":2" }, { 200, "GET", MAPS "?limit=1", NULL, "!\"b\"" },
+	    { 200, "GET", MAPS "?limit=1", NULL, "\"remainingItemCount\":2" }, { 200, "GET", MAPS "?limit=1", NULL,
+	    "!\"b\"" },
 	    { 200, "GET", MAPS "?limit=3", NULL, "!continue" } } },
 	{ "a version that is still to come is a timeout",
 	  { { 504, "GET", MAPS "?resourceVersion=9999&resourceVersionMatch=NotOlderThan", NULL,
@@ -77,13 +80,16 @@ static const struct row reads[] = {
 	    { 200, "GET", MAPS "?resourceVersion=5&resourceVersionMatch=Exact", NULL, "!\"a\"" },
 	    { 200, "GET", MAPS, NULL, "!\"a\"" } } },
 	{ "a match without a version is refused",
-	  { { 422, "GET", MAPS "?resourceVersionMatch=Exact", NULL, "is forbidden unless resourceVersion is provided" } } },
-	{ "a continue token of another is refused", { { 400, "GET", MAPS "?continue=abc", NULL, "continue key is not valid" } } },
+	  { { 422, "GET", MAPS "?resourceVersionMatch=Exact", NULL,
+	    "is forbidden unless resourceVersion is provided" } } },
+	{ "a continue token of another is refused", { { 400, "GET", MAPS "?continue=abc", NULL,
+	  "continue key is not valid" } } },
 	{ "discovery lists groups, versions and resources",
 	  { { 200, "GET", "/api", NULL, "\"v1\"" }, { 200, "GET", "/apis", NULL, "apps/v1" },
 	    { 200, "GET", "/api/v1", NULL, "\"pods/status\"" }, { 200, "GET", "/apis/apps", NULL, "preferredVersion" },
 	    { 200, "GET", "/version", NULL, "gitVersion" }, { 200, "GET", "/readyz", NULL, "ok" },
-	    { 200, "GET", "/openapi/v3", NULL, "api/v1" }, { 200, "GET", "/openapi/v3/api/v1", NULL, "fieldValidation" } } },
+	    { 200, "GET", "/openapi/v3", NULL, "api/v1" }, { 200, "GET", "/openapi/v3/api/v1", NULL,
+	    "fieldValidation" } } },
 };
 
 static const struct row writes[] = {
@@ -99,7 +105,8 @@ static const struct row writes[] = {
 	  { { 404, "POST", "/api/v1/namespaces/none/configmaps", MAP("a"), "namespaces \\\"none\\\" not found" } } },
 	{ "a body that is no JSON is refused", { { 400, "POST", MAPS, "{", "BadRequest" } } },
 	{ "a body of another kind is refused",
-	  { { 400, "POST", MAPS, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"}}", "Secret" } } },
+	  { { 400, "POST", MAPS, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"}}",
+	    "Secret" } } },
 	{ "a body of another type is refused", { { 415, "POST", MAPS, "x", "unknown format", "text/plain" } } },
 	{ "an update at an old version is a conflict",
 	  { { 201, "POST", MAPS, MAP("a"), NULL },
@@ -117,7 +124,8 @@ static const struct row writes[] = {
 	    { 200, "PATCH", MAPS "/a", "{\"data\":{\"k\":\"v\"}}", "\"k\":\"v\"", MERGE } } },
 	{ "a strategic merge patch is refused by name",
 	  { { 201, "POST", MAPS, MAP("a"), NULL },
-	    { 415, "PATCH", MAPS "/a", "{}", "application/apply-patch+yaml", "application/strategic-merge-patch+json" } } },
+	    { 415, "PATCH", MAPS "/a", "{}", "application/apply-patch+yaml",
+	    "application/strategic-merge-patch+json" } } },
 	{ "an apply makes what is not there",
 	  { { 201, "PATCH", MAPS "/a?fieldManager=m", MAP("a"), "\"name\":\"a\"", "application/apply-patch+yaml" } } },
 	{ "a merge patch that is no object is refused",
@@ -135,9 +143,10 @@ static const struct row writes[] = {
 	  { { 422, "PATCH", MAPS "/a", MAP("a"), "is required for apply patch", "application/apply-patch+yaml" } } },
 	{ "two controllers are refused",
 	  { { 422, "POST", MAPS,
-	      "{\"metadata\":{\"name\":\"a\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\","
-	      "\"uid\":\"1\",\"controller\":true},{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"y\",\"uid\":\"2\","
-	      "\"controller\":true}]}}", "Only one reference" } } },
+	      "{\"metadata\":{\"name\":\"a\",\"ownerReferences\":["
+	      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"1\",\"controller\":true},"
+	      "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"y\",\"uid\":\"2\",\"controller\":true}]}}",
+	      "Only one reference" } } },
 };
 
 static const struct row deletes[] = {
@@ -196,7 +205,8 @@ static const struct row deletes[] = {
 	    { 404, "GET", "/api/v1/namespaces/n/configmaps/a", NULL, NULL } } },
 	{ "a namespace that ends takes nothing new",
 	  { { 201, "POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}", NULL },
-	    { 201, "POST", "/api/v1/namespaces/n/configmaps", "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.io/y\"]}}",
+	    { 201, "POST", "/api/v1/namespaces/n/configmaps",
+	    "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.io/y\"]}}",
 	      NULL },
 	    { 200, "DELETE", "/api/v1/namespaces/n", NULL, NULL },
 	    { 403, "POST", "/api/v1/namespaces/n/configmaps", MAP("b"), "NamespaceTerminating" } } },
@@ -205,13 +215,15 @@ static const struct row deletes[] = {
 static const struct row customs[] = {
 	{ "a CRD is established, and serves its kind",
 	  { { 404, "GET", WIDGETS, NULL, NULL }, { 201, "POST", CRDS, CRD, NULL },
-	    { 200, "GET", CRDS "/widgets.demo.io", NULL, "\"Established\"" }, { 200, "GET", WIDGETS, NULL, "WidgetList" },
+	    { 200, "GET", CRDS "/widgets.demo.io", NULL, "\"Established\"" }, { 200, "GET", WIDGETS, NULL,
+	    "WidgetList" },
 	    { 200, "GET", "/apis/demo.io/v1", NULL, "\"widgets/status\"" },
 	    { 201, "POST", WIDGETS, WIDGET("},\"spec\":{\"n\":1}"), "\"generation\":1" } } },
 	{ "a spec that changes raises the generation, a status does not",
 	  { { 201, "POST", CRDS, CRD, NULL }, { 201, "POST", WIDGETS, WIDGET("},\"spec\":{\"n\":1}"), NULL },
 	    { 200, "PATCH", WIDGETS "/w", "{\"spec\":{\"n\":2}}", "\"generation\":2", MERGE },
-	    { 200, "PATCH", WIDGETS "/w/status", "{\"status\":{\"m\":1},\"spec\":{\"n\":3}}", "\"generation\":2", MERGE },
+	    { 200, "PATCH", WIDGETS "/w/status", "{\"status\":{\"m\":1},\"spec\":{\"n\":3}}",
+	    "\"generation\":2", MERGE },
 	    { 200, "GET", WIDGETS "/w", NULL, "\"n\":2" }, { 200, "GET", WIDGETS "/w", NULL, "\"m\":1" },
 	    { 200, "PATCH", WIDGETS "/w", "{\"status\":{\"m\":2}}", "\"m\":1", MERGE } } },
 	{ "an update of a custom object needs its version",
@@ -304,9 +316,9 @@ static int ask(struct rig *rig, const struct step *step)
 
 static bool holds(const struct rig *rig, const char *what)
 {
-	bool not = what && what[0] == '!';
+	bool absent = what && what[0] == '!';
 
-	return !what || (strstr(rig->text.p ? rig->text.p : "", what + not) != NULL) != not;
+	return !what || (strstr(rig->text.p ? rig->text.p : "", what + absent) != NULL) != absent;
 }
 
 static void run(const struct row *row)
