@@ -9,7 +9,7 @@
  * object. */
 struct owned_shelf {
 	struct fl_resource *resource;
-	struct fl_index objects;
+	struct fl_ordered objects;
 };
 
 struct owned {
@@ -26,7 +26,7 @@ struct fl_str fl_collect_key(const void *object)
 static void owned_free(struct owned *owned)
 {
 	fl_vec_each (shelf, &owned->shelves)
-		fl_index_free(&shelf->objects);
+		fl_ordered_free(&shelf->objects);
 	fl_vec_free(&owned->shelves);
 	fl_free(owned);
 }
@@ -77,7 +77,7 @@ static int owned_add(struct fl_api *api, struct fl_str uid, struct fl_resource *
 		return -FL_E_NOMEM;
 	if (!shelf)
 		shelf = &owned->shelves.at[owned->shelves.len - 1];
-	return fl_index_put(&shelf->objects, state);
+	return fl_ordered_put(&shelf->objects, state);
 }
 
 static void owned_del(struct fl_api *api, struct fl_str uid, const struct fl_resource *resource, struct fl_str key)
@@ -88,7 +88,7 @@ static void owned_del(struct fl_api *api, struct fl_str uid, const struct fl_res
 
 	if (!shelf)
 		return;
-	fl_index_del(&shelf->objects, key);
+	fl_ordered_del(&shelf->objects, key);
 	fl_vec_each (each, &owned->shelves)
 		left += each->objects.len;
 	if (left)
@@ -176,7 +176,7 @@ static struct fl_state *find_owner(struct fl_api *api, yyjson_val *owner, struct
 	if (!resource->cluster)
 		fl_buf_printf(&key, "%.*s/", FL_ARG(space));
 	fl_buf_str(&key, name);
-	return key.failed ? NULL : fl_index_get(&resource->shelf.objects, fl_buf_view(&key));
+	return key.failed ? NULL : fl_ordered_get(&resource->shelf.objects, fl_buf_view(&key));
 }
 
 struct fate {
@@ -316,12 +316,12 @@ static int each_owned(struct fl_api *api, struct fl_str uid,
 	int r = 0;
 
 	for (uint32_t i = 0; owned && i < owned->shelves.len; i++) {
-		struct fl_spot spot = fl_index_from(&owned->shelves.at[i].objects, FL_S(""));
+		struct fl_spot spot = fl_ordered_from(&owned->shelves.at[i].objects, FL_S(""));
 		struct fl_state *state;
 
-		while (count < PIECE && (state = fl_index_next(&owned->shelves.at[i].objects, &spot)) != NULL) {
+		while (count < PIECE && (state = fl_ordered_next(&owned->shelves.at[i].objects, &spot)) != NULL) {
 			/* as it is now: it may be listed that it once named the owner */
-			state = fl_index_get(&owned->shelves.at[i].resource->shelf.objects, fl_state_key(state));
+			state = fl_ordered_get(&owned->shelves.at[i].resource->shelf.objects, fl_state_key(state));
 			if (state && state->owned && (!state->going || arg)) {
 				from[count] = owned->shelves.at[i].resource;
 				some[count++] = fl_state_hold(state);
@@ -359,15 +359,15 @@ static bool is_blocked(struct fl_api *api, struct fl_str uid, bool *ret_failed)
 	struct owned *owned = fl_hmap_get(&api->owned, uid);
 
 	for (uint32_t i = 0; owned && i < owned->shelves.len; i++) {
-		struct fl_spot spot = fl_index_from(&owned->shelves.at[i].objects, FL_S(""));
+		struct fl_spot spot = fl_ordered_from(&owned->shelves.at[i].objects, FL_S(""));
 		struct fl_state *state;
 
-		while ((state = fl_index_next(&owned->shelves.at[i].objects, &spot)) != NULL) {
+		while ((state = fl_ordered_next(&owned->shelves.at[i].objects, &spot)) != NULL) {
 			FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
 			yyjson_val *owners, *owner;
 			size_t j, m;
 
-			state = fl_index_get(&owned->shelves.at[i].resource->shelf.objects, fl_state_key(state));
+			state = fl_ordered_get(&owned->shelves.at[i].resource->shelf.objects, fl_state_key(state));
 			owners = state && state->owned ? owners_of(state, &doc) : NULL;
 			*ret_failed |= state && state->owned && !owners;
 			yyjson_arr_foreach (owners, j, m, owner) {

@@ -169,7 +169,7 @@ int fl_call_load(struct fl_call *call)
 	if (!key.p)
 		return -FL_E_NOMEM;
 	fl_state_drop(call->before);
-	call->before = fl_index_get(&call->resource->shelf.objects, key);
+	call->before = fl_ordered_get(&call->resource->shelf.objects, key);
 	call->old = NULL;
 	if (!call->before)
 		return 0;

@@ -30,7 +30,7 @@ int fl_call_get(struct fl_call *call)
 		return -FL_E_NOMEM;
 	if (call->wish.at_version > call->api->store.version)
 		return refuse_ahead(call);
-	state = fl_index_get(&call->resource->shelf.objects, key);
+	state = fl_ordered_get(&call->resource->shelf.objects, key);
 	if (!state)
 		return fl_refuse_not_found(call);
 	return fl_str_eq(call->sub, FL_S("scale")) ? fl_scale_get(call, state) : fl_answer_state(call, 200, state);
@@ -80,18 +80,18 @@ static int read_past(struct fl_call *call, uint64_t version, struct past **ret, 
 
 /* All states of that version from a key on, in order, borrowed: two ordered lists become one. */
 struct walk {
-	const struct fl_index *index;
+	const struct fl_ordered *index;
 	struct fl_spot spot;
 	struct fl_state *next;
 	struct past *past;
 	uint32_t at, len;
 };
 
-static void walk_start(struct walk *walk, const struct fl_index *index, struct fl_str from)
+static void walk_start(struct walk *walk, const struct fl_ordered *index, struct fl_str from)
 {
 	walk->index = index;
-	walk->spot = fl_index_from(index, from);
-	walk->next = fl_index_next(index, &walk->spot);
+	walk->spot = fl_ordered_from(index, from);
+	walk->next = fl_ordered_next(index, &walk->spot);
 	while (walk->at < walk->len && fl_str_cmp(walk->past[walk->at].key, from) < 0)
 		walk->at++;
 }
@@ -106,7 +106,7 @@ static struct fl_state *walk_next(struct walk *walk)
 		if (!past && !now)
 			return NULL;
 		if (order <= 0)
-			walk->next = fl_index_next(walk->index, &walk->spot);
+			walk->next = fl_ordered_next(walk->index, &walk->spot);
 		if (order < 0)
 			return now;
 		walk->at++;

@@ -19,7 +19,7 @@ void fl_resource_free(struct fl_resource *resource)
 	if (!resource)
 		return;
 	drop_versions(resource);
-	fl_index_free(&resource->shelf.objects);
+	fl_ordered_free(&resource->shelf.objects);
 	fl_arena_free(&resource->arena);
 	fl_free(resource);
 }

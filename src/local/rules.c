@@ -259,8 +259,8 @@ static int clear(struct fl_api *api, struct fl_resource *resource, struct fl_str
 
 	if (space.len)
 		fl_buf_printf(&from, "%.*s/", FL_ARG(space));
-	spot = fl_index_from(&resource->shelf.objects, fl_buf_view(&from));
-	while (count < PIECE && (state = fl_index_next(&resource->shelf.objects, &spot)) != NULL &&
+	spot = fl_ordered_from(&resource->shelf.objects, fl_buf_view(&from));
+	while (count < PIECE && (state = fl_ordered_next(&resource->shelf.objects, &spot)) != NULL &&
 	       (!space.len || fl_str_eq(fl_state_space(state), space))) {
 		kept = true;
 		if (!state->going)
@@ -358,8 +358,8 @@ int fl_builtin_left(struct fl_api *api, struct fl_resource *resource, const stru
 	struct fl_resource *spaces = fl_resource_find(&api->resources, FL_S(""), FL_S("namespaces"));
 	struct fl_resource *crds = fl_resource_find(&api->resources, FL_S("apiextensions.k8s.io"),
 						    FL_S("customresourcedefinitions"));
-	struct fl_state *space = fl_index_get(&spaces->shelf.objects, fl_state_space(last));
-	struct fl_state *crd = fl_index_get(&crds->shelf.objects, resource->key);
+	struct fl_state *space = fl_ordered_get(&spaces->shelf.objects, fl_state_space(last));
+	struct fl_state *crd = fl_ordered_get(&crds->shelf.objects, resource->key);
 
 	if (space && space->going && fl_chore_look(api, spaces, space) < 0)
 		return -FL_E_NOMEM;

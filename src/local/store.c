@@ -61,7 +61,7 @@ struct fl_str fl_state_json(const struct fl_state *state)
 
 /* ---- the index ---- */
 
-void fl_index_free(struct fl_index *index)
+void fl_ordered_free(struct fl_ordered *index)
 {
 	fl_vec_each (page, &index->pages) {
 		for (uint32_t i = 0; i < (*page)->len; i++)
@@ -73,7 +73,7 @@ void fl_index_free(struct fl_index *index)
 }
 
 /* The place of the first key that is not before `key`; at the end of a page only where it is the last one. */
-struct fl_spot fl_index_from(const struct fl_index *index, struct fl_str key)
+struct fl_spot fl_ordered_from(const struct fl_ordered *index, struct fl_str key)
 {
 	uint32_t low = 0, high = index->pages.len, page;
 	const struct fl_page *in;
@@ -103,7 +103,7 @@ struct fl_spot fl_index_from(const struct fl_index *index, struct fl_str key)
 	return (struct fl_spot){ page, low };
 }
 
-struct fl_state *fl_index_next(const struct fl_index *index, struct fl_spot *spot)
+struct fl_state *fl_ordered_next(const struct fl_ordered *index, struct fl_spot *spot)
 {
 	while (spot->page < index->pages.len) {
 		if (spot->at < index->pages.at[spot->page]->len)
@@ -113,7 +113,7 @@ struct fl_state *fl_index_next(const struct fl_index *index, struct fl_spot *spo
 	return NULL;
 }
 
-static struct fl_state **place(const struct fl_index *index, struct fl_spot spot, struct fl_str key)
+static struct fl_state **place(const struct fl_ordered *index, struct fl_spot spot, struct fl_str key)
 {
 	struct fl_page *page = spot.page < index->pages.len ? index->pages.at[spot.page] : NULL;
 
@@ -122,15 +122,15 @@ static struct fl_state **place(const struct fl_index *index, struct fl_spot spot
 	return &page->at[spot.at];
 }
 
-struct fl_state *fl_index_get(const struct fl_index *index, struct fl_str key)
+struct fl_state *fl_ordered_get(const struct fl_ordered *index, struct fl_str key)
 {
-	struct fl_state **at = place(index, fl_index_from(index, key), key);
+	struct fl_state **at = place(index, fl_ordered_from(index, key), key);
 
 	return at ? *at : NULL;
 }
 
 /* An empty page behind page `after`. */
-static struct fl_page *add_page(struct fl_index *index, uint32_t after)
+static struct fl_page *add_page(struct fl_ordered *index, uint32_t after)
 {
 	struct fl_page *page = NULL;
 
@@ -146,7 +146,7 @@ static struct fl_page *add_page(struct fl_index *index, uint32_t after)
 }
 
 /* Make room in a full page: what comes in order goes into a page of its own, so that pages become full. */
-static int split(struct fl_index *index, struct fl_spot *spot)
+static int split(struct fl_ordered *index, struct fl_spot *spot)
 {
 	struct fl_page *page = index->pages.at[spot->page], *next;
 	bool last = spot->page + 1 == index->pages.len && spot->at == page->len;
@@ -163,9 +163,9 @@ static int split(struct fl_index *index, struct fl_spot *spot)
 	return 0;
 }
 
-int fl_index_put(struct fl_index *index, struct fl_state *state)
+int fl_ordered_put(struct fl_ordered *index, struct fl_state *state)
 {
-	struct fl_spot spot = fl_index_from(index, fl_state_key(state));
+	struct fl_spot spot = fl_ordered_from(index, fl_state_key(state));
 	struct fl_state **at = place(index, spot, fl_state_key(state));
 	struct fl_page *page;
 
@@ -187,9 +187,9 @@ int fl_index_put(struct fl_index *index, struct fl_state *state)
 	return 0;
 }
 
-void fl_index_del(struct fl_index *index, struct fl_str key)
+void fl_ordered_del(struct fl_ordered *index, struct fl_str key)
 {
-	struct fl_spot spot = fl_index_from(index, key);
+	struct fl_spot spot = fl_ordered_from(index, key);
 	struct fl_state **at = place(index, spot, key);
 	struct fl_page *page;
 
@@ -274,12 +274,12 @@ static void note(struct fl_store *store, struct fl_change change)
 
 int fl_store_put(struct fl_store *store, struct fl_shelf *shelf, struct fl_state *after)
 {
-	struct fl_state *before = fl_index_get(&shelf->objects, fl_state_key(after));
+	struct fl_state *before = fl_ordered_get(&shelf->objects, fl_state_key(after));
 
 	after->version = fl_store_next(store);
 	if (before)
 		fl_state_hold(before);
-	if (fl_index_put(&shelf->objects, after) < 0) {
+	if (fl_ordered_put(&shelf->objects, after) < 0) {
 		fl_state_drop(before);
 		return -FL_E_NOMEM;
 	}
@@ -293,13 +293,13 @@ int fl_store_put(struct fl_store *store, struct fl_shelf *shelf, struct fl_state
 
 void fl_store_remove(struct fl_store *store, struct fl_shelf *shelf, struct fl_state *last)
 {
-	struct fl_state *before = fl_index_get(&shelf->objects, fl_state_key(last));
+	struct fl_state *before = fl_ordered_get(&shelf->objects, fl_state_key(last));
 
 	assert(before);
 	last->version = fl_store_next(store);
 	shelf->bytes -= before->len;
 	fl_state_hold(before);
-	fl_index_del(&shelf->objects, fl_state_key(last));
+	fl_ordered_del(&shelf->objects, fl_state_key(last));
 	note(store, (struct fl_change){ .shelf = shelf, .before = before, .after = last, .gone = true });
 	fl_state_drop(before);
 }

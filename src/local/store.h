@@ -44,7 +44,7 @@ struct fl_str fl_state_json(const struct fl_state *state);
 
 /* ---- states in the order of their keys ---- */
 
-struct fl_index {
+struct fl_ordered {
 	FL_VEC(struct fl_page *) pages;
 	uint32_t len;
 };
@@ -54,19 +54,19 @@ struct fl_spot {
 	uint32_t page, at;
 };
 
-void fl_index_free(struct fl_index *index);   /* drops the references */
-struct fl_state *fl_index_get(const struct fl_index *index, struct fl_str key);   /* borrowed; NULL: none */
+void fl_ordered_free(struct fl_ordered *index);   /* drops the references */
+struct fl_state *fl_ordered_get(const struct fl_ordered *index, struct fl_str key);   /* borrowed; NULL: none */
 /* Takes a reference of its own. Replacing a state of the same key never fails. FL_E_NOMEM. */
-int fl_index_put(struct fl_index *index, struct fl_state *state) FL_MUSTUSE;
-void fl_index_del(struct fl_index *index, struct fl_str key);
+int fl_ordered_put(struct fl_ordered *index, struct fl_state *state) FL_MUSTUSE;
+void fl_ordered_del(struct fl_ordered *index, struct fl_str key);
 /* The first state whose key is `key` or comes after it; then one after the other. NULL: no more. */
-struct fl_spot fl_index_from(const struct fl_index *index, struct fl_str key);
-struct fl_state *fl_index_next(const struct fl_index *index, struct fl_spot *spot);
+struct fl_spot fl_ordered_from(const struct fl_ordered *index, struct fl_str key);
+struct fl_state *fl_ordered_next(const struct fl_ordered *index, struct fl_spot *spot);
 
 /* ---- the store ---- */
 
 struct fl_shelf {
-	struct fl_index objects;
+	struct fl_ordered objects;
 	size_t bytes;                /* of their JSON */
 };
 
@@ -89,7 +89,7 @@ struct fl_store {
 };
 
 int fl_store_init(struct fl_store *store, uint32_t window, struct fl_err *err) FL_MUSTUSE;
-void fl_store_free(struct fl_store *store);   /* the shelves are the owner's: fl_index_free */
+void fl_store_free(struct fl_store *store);   /* the shelves are the owner's: fl_ordered_free */
 
 /* The next change, and only it, gets this version: print it into the object. */
 static inline uint64_t fl_store_next(const struct fl_store *store)

@@ -215,7 +215,7 @@ static int check_namespace(struct fl_call *call)
 
 	if (call->resource->cluster)
 		return 0;
-	space = fl_index_get(&namespaces->shelf.objects, call->space_name);
+	space = fl_ordered_get(&namespaces->shelf.objects, call->space_name);
 	if (!space)
 		return fl_refuse(call, &(struct fl_refusal){ .code = 404, .reason = "NotFound",
 				.name = call->space_name,

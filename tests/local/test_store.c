@@ -24,18 +24,18 @@ static void fixture_auto_(struct fixture *fixture)
 {
 	if (fixture->store.ring)
 		fl_store_free(&fixture->store);
-	fl_index_free(&fixture->shelf.objects);
-	fl_index_free(&fixture->other.objects);
+	fl_ordered_free(&fixture->shelf.objects);
+	fl_ordered_free(&fixture->other.objects);
 }
 
-static void list(const struct fl_index *index, const char *from, char *text, size_t size)
+static void list(const struct fl_ordered *index, const char *from, char *text, size_t size)
 {
-	struct fl_spot spot = fl_index_from(index, fl_str(from));
+	struct fl_spot spot = fl_ordered_from(index, fl_str(from));
 	struct fl_buf buf = { .p = text, .cap = size, .max = size - 1 };
 	struct fl_state *state;
 
 	text[0] = '\0';
-	while ((state = fl_index_next(index, &spot)) != NULL)
+	while ((state = fl_ordered_next(index, &spot)) != NULL)
 		fl_buf_printf(&buf, "%.*s ", FL_ARG(fl_state_key(state)));
 }
 
@@ -56,8 +56,8 @@ TEST(objects_stand_in_the_order_of_their_keys)
 	CHECK_STR(fl_str(text), "a-b/c a/b a/z b/x n ");
 	list(&fixture.shelf.objects, "a/c", text, sizeof text);
 	CHECK_STR(fl_str(text), "a/z b/x n ");
-	CHECK(fl_index_get(&fixture.shelf.objects, FL_S("a/b")));
-	CHECK(!fl_index_get(&fixture.shelf.objects, FL_S("a/c")));
+	CHECK(fl_ordered_get(&fixture.shelf.objects, FL_S("a/b")));
+	CHECK(!fl_ordered_get(&fixture.shelf.objects, FL_S("a/c")));
 }
 
 TEST(a_change_of_each_write_is_known_until_the_window_is_over)
@@ -117,7 +117,7 @@ TEST_ONCE(many_objects_come_and_go_in_any_order)   /* 20,000 allocations say not
 		struct fl_state *had, *state;
 
 		(void)snprintf(name, sizeof name, "n%llu", (unsigned long long)(test_random() % 3000));
-		had = fl_index_get(&fixture.shelf.objects, fl_str(name));
+		had = fl_ordered_get(&fixture.shelf.objects, fl_str(name));
 		if (had && test_random() % 2) {
 			state = fl_state_new(FL_S(""), fl_str(name), FL_S("{}"));
 			fl_store_remove(&fixture.store, &fixture.shelf, state);
@@ -129,10 +129,10 @@ TEST_ONCE(many_objects_come_and_go_in_any_order)   /* 20,000 allocations say not
 		fl_state_drop(state);
 		CHECK_INT(fixture.shelf.objects.len, live);
 	}
-	struct fl_spot spot = fl_index_from(&fixture.shelf.objects, FL_S(""));
+	struct fl_spot spot = fl_ordered_from(&fixture.shelf.objects, FL_S(""));
 	struct fl_state *state, *before = NULL;
 
-	while ((state = fl_index_next(&fixture.shelf.objects, &spot)) != NULL) {
+	while ((state = fl_ordered_next(&fixture.shelf.objects, &spot)) != NULL) {
 		CHECK(!before || fl_str_cmp(fl_state_key(before), fl_state_key(state)) < 0);
 		before = state;
 		live--;
