@@ -2,19 +2,19 @@
 
 /* ---- headers ---- */
 
-static void add_header(struct fl_call *call, struct fl_str name, struct fl_str value)
+static void add_header(struct fl_api_call *call, struct fl_str name, struct fl_str value)
 {
 	if (call->header_count < FL_HEADERS_MAX && value.p)
 		call->headers[call->header_count++] = (struct fl_header){ name, value };
 }
 
-static void json_header(struct fl_call *call)
+static void json_header(struct fl_api_call *call)
 {
 	add_header(call, FL_S("content-type"), FL_S("application/json"));
 }
 
 /* In a quoted text of a header, a quote and a backslash are escaped; line ends cannot be sent. */
-static struct fl_str quoted(struct fl_call *call, struct fl_str text)
+static struct fl_str quoted(struct fl_api_call *call, struct fl_str text)
 {
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(FL_HTTP_HEAD_MAX);
 
@@ -29,7 +29,7 @@ static struct fl_str quoted(struct fl_call *call, struct fl_str text)
 	return buf.failed ? (struct fl_str){ 0 } : fl_arena_str(&call->arena, fl_buf_view(&buf));
 }
 
-void fl_call_warn(struct fl_call *call, const char *fmt, ...)
+void fl_api_call_warn(struct fl_api_call *call, const char *fmt, ...)
 {
 	char text[1024];
 	struct fl_buf buf = FL_BUF_IN(text);
@@ -114,7 +114,7 @@ static int code_of(int status)
 	return status == 409 ? -FL_E_CONFLICT : status == 404 ? -FL_E_NOTFOUND : -FL_E_INVALID;
 }
 
-static int refuse(struct fl_call *call, const struct fl_refusal *refusal, struct fl_str message)
+static int refuse(struct fl_api_call *call, const struct fl_refusal *refusal, struct fl_str message)
 {
 	struct fl_jw w = FL_JW(&call->body);
 
@@ -137,7 +137,7 @@ static int refuse(struct fl_call *call, const struct fl_refusal *refusal, struct
 	return code_of(refusal->code);
 }
 
-static int refuse_v(struct fl_call *call, const struct fl_refusal *refusal, const char *fmt, va_list args)
+static int refuse_v(struct fl_api_call *call, const struct fl_refusal *refusal, const char *fmt, va_list args)
 {
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
 
@@ -145,7 +145,7 @@ static int refuse_v(struct fl_call *call, const struct fl_refusal *refusal, cons
 	return text.failed ? -FL_E_NOMEM : refuse(call, refusal, fl_buf_view(&text));
 }
 
-int fl_refuse(struct fl_call *call, const struct fl_refusal *refusal, const char *fmt, ...)
+int fl_refuse(struct fl_api_call *call, const struct fl_refusal *refusal, const char *fmt, ...)
 {
 	va_list args;
 	int r;
@@ -156,7 +156,7 @@ int fl_refuse(struct fl_call *call, const struct fl_refusal *refusal, const char
 	return r;
 }
 
-int fl_refuse_bad(struct fl_call *call, const char *fmt, ...)
+int fl_refuse_bad(struct fl_api_call *call, const char *fmt, ...)
 {
 	va_list args;
 	int r;
@@ -167,7 +167,7 @@ int fl_refuse_bad(struct fl_call *call, const char *fmt, ...)
 	return r;
 }
 
-struct fl_refusal fl_refusal(const struct fl_call *call, int code, const char *reason)
+struct fl_refusal fl_refusal(const struct fl_api_call *call, int code, const char *reason)
 {
 	return (struct fl_refusal){ .code = code, .reason = reason, .group = call->resource->group,
 				    .kind = call->resource->plural, .name = call->name };
@@ -177,14 +177,14 @@ struct fl_refusal fl_refusal(const struct fl_call *call, int code, const char *r
 #define WHAT "%.*s \"%.*s\""
 #define WHAT_ARG(call) FL_ARG((call)->resource->key), FL_ARG((call)->name)
 
-int fl_refuse_not_found(struct fl_call *call)
+int fl_refuse_not_found(struct fl_api_call *call)
 {
 	struct fl_refusal refusal = fl_refusal(call, 404, "NotFound");
 
 	return fl_refuse(call, &refusal, WHAT " not found", WHAT_ARG(call));
 }
 
-int fl_refuse_conflict(struct fl_call *call, const char *fmt, ...)
+int fl_refuse_conflict(struct fl_api_call *call, const char *fmt, ...)
 {
 	struct fl_refusal refusal = fl_refusal(call, 409, "Conflict");
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
@@ -203,7 +203,7 @@ int fl_refuse_conflict(struct fl_call *call, const char *fmt, ...)
 	return text.failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));
 }
 
-int fl_refuse_invalid(struct fl_call *call, const struct fl_causes *causes)
+int fl_refuse_invalid(struct fl_api_call *call, const struct fl_causes *causes)
 {
 	struct fl_refusal refusal = fl_refusal(call, 422, "Invalid");
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
@@ -220,7 +220,7 @@ int fl_refuse_invalid(struct fl_call *call, const struct fl_causes *causes)
 	return text.failed || causes->failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));
 }
 
-int fl_refuse_options(struct fl_call *call, const char *kind, const char *field, const char *reason,
+int fl_refuse_options(struct fl_api_call *call, const char *kind, const char *field, const char *reason,
 		      const char *fmt, ...)
 {
 	struct fl_causes causes = FL_CAUSES(&call->arena);
@@ -239,7 +239,7 @@ int fl_refuse_options(struct fl_call *call, const char *kind, const char *field,
 	return text.failed || causes.failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));
 }
 
-int fl_refuse_as(struct fl_call *call, const struct fl_err *err)
+int fl_refuse_as(struct fl_api_call *call, const struct fl_err *err)
 {
 	if (err->code == FL_E_NOMEM)
 		return -FL_E_NOMEM;
@@ -248,7 +248,7 @@ int fl_refuse_as(struct fl_call *call, const struct fl_err *err)
 
 /* ---- objects ---- */
 
-static void put_type(struct fl_buf *buf, const struct fl_resource *resource, struct fl_str version)
+static void put_type(struct fl_buf *buf, const struct fl_api_resource *resource, struct fl_str version)
 {
 	fl_buf_str(buf, FL_S("\"kind\":\""));
 	fl_buf_str(buf, resource->kind);
@@ -261,7 +261,7 @@ static void put_type(struct fl_buf *buf, const struct fl_resource *resource, str
 	fl_buf_char(buf, '"');
 }
 
-void fl_state_print(struct fl_buf *buf, const struct fl_resource *resource, struct fl_str version,
+void fl_state_print(struct fl_buf *buf, const struct fl_api_resource *resource, struct fl_str version,
 		    const struct fl_state *state, bool kind)
 {
 	struct fl_str json = fl_state_json(state);
@@ -276,7 +276,7 @@ void fl_state_print(struct fl_buf *buf, const struct fl_resource *resource, stru
 	fl_buf_str(buf, fl_str_sub(json, 1, json.len));
 }
 
-int fl_answer_state(struct fl_call *call, int status, const struct fl_state *state)
+int fl_answer_state(struct fl_api_call *call, int status, const struct fl_state *state)
 {
 	call->status = status;
 	call->outcome = FL_OUTCOME_ANSWER;
@@ -286,7 +286,7 @@ int fl_answer_state(struct fl_call *call, int status, const struct fl_state *sta
 	return call->body.failed ? -FL_E_NOMEM : 0;
 }
 
-int fl_answer_tree(struct fl_call *call, int status, yyjson_mut_val *object, uint64_t version)
+int fl_answer_tree(struct fl_api_call *call, int status, yyjson_mut_val *object, uint64_t version)
 {
 	struct fl_jw w = FL_JW(&call->body);
 
@@ -301,7 +301,7 @@ int fl_answer_tree(struct fl_call *call, int status, yyjson_mut_val *object, uin
 	return call->body.failed ? -FL_E_NOMEM : 0;
 }
 
-int fl_answer_status(struct fl_call *call, int status, const struct fl_refusal *refusal)
+int fl_answer_status(struct fl_api_call *call, int status, const struct fl_refusal *refusal)
 {
 	struct fl_jw w = FL_JW(&call->body);
 
@@ -313,7 +313,7 @@ int fl_answer_status(struct fl_call *call, int status, const struct fl_refusal *
 	return call->body.failed ? -FL_E_NOMEM : 0;
 }
 
-int fl_answer_begin(struct fl_call *call)
+int fl_answer_begin(struct fl_api_call *call)
 {
 	fl_buf_clear(&call->body);
 	call->status = 200;

@@ -2,9 +2,9 @@
 
 /* ---- the server ---- */
 
-static void changed(void *arg, const struct fl_change *change)
+static void changed(void *arg, const struct fl_store_change *change)
 {
-	fl_watch_changed(arg, change);
+	fl_api_watch_changed(arg, change);
 }
 
 /* The namespaces that every cluster has. */
@@ -15,14 +15,14 @@ static int add_namespace(struct fl_api *api, const char *name)
 	struct fl_ask ask = { .method = FL_S("POST"), .path = FL_S("/api/v1/namespaces"), .now = api->now,
 			      .agent = FL_S("fairlead") };
 	struct fl_buf buf = FL_BUF_IN(body);
-	struct fl_call *call;
+	struct fl_api_call *call;
 	int r;
 
 	fl_buf_printf(&buf, post, name);
 	ask.body = fl_buf_view(&buf);
 	call = fl_api_call(api, &ask);
 	r = call && call->status == 201 ? 0 : -FL_E_NOMEM;
-	fl_call_free(call);
+	fl_api_call_free(call);
 	return r;
 }
 
@@ -41,7 +41,7 @@ struct fl_api *fl_api_new(const struct fl_api_options *options, int64_t now, str
 	fl_hmap_init(&api->owned, fl_collect_key, options->seed);
 	r = fl_store_init(&api->store, options->window, err);
 	if (r == 0)
-		r = fl_resources_init(&api->resources, options->seed, err);
+		r = fl_api_resources_init(&api->resources, options->seed, err);
 	if (r < 0)
 		return NULL;
 	api->store.changed = changed;
@@ -54,7 +54,7 @@ struct fl_api *fl_api_new(const struct fl_api_options *options, int64_t now, str
 	return fl_steal(&api);
 }
 
-static void destroy(struct fl_call *call)
+static void destroy(struct fl_api_call *call)
 {
 	if (!call)
 		return;
@@ -80,13 +80,8 @@ void fl_api_free(struct fl_api *api)
 	fl_collect_free(api);
 	if (api->store.ring)
 		fl_store_free(&api->store);
-	fl_resources_free(&api->resources);
+	fl_api_resources_free(&api->resources);
 	fl_free(api);
-}
-
-uint64_t fl_api_version(const struct fl_api *api)
-{
-	return api->store.version;
 }
 
 void fl_api_compact(struct fl_api *api)
@@ -98,15 +93,6 @@ void fl_api_throttle(struct fl_api *api, uint32_t count, uint32_t seconds)
 {
 	api->throttled = count;
 	api->throttle_seconds = seconds;
-}
-
-void fl_api_count(const struct fl_api *api, uint64_t *ret_objects, uint64_t *ret_bytes)
-{
-	*ret_objects = *ret_bytes = 0;
-	fl_vec_each (resource, &api->resources.list) {
-		*ret_objects += (*resource)->shelf.objects.len;
-		*ret_bytes += (*resource)->shelf.bytes;
-	}
 }
 
 bool fl_api_knows(const struct fl_api *api, struct fl_str group, struct fl_str version)
@@ -150,9 +136,9 @@ void fl_api_suffix(struct fl_api *api, char text[6])
 
 /* ---- calls ---- */
 
-static struct fl_call *begin(struct fl_api *api)
+static struct fl_api_call *begin(struct fl_api *api)
 {
-	struct fl_call *call = api->spare;
+	struct fl_api_call *call = api->spare;
 	yyjson_alc alc;
 
 	if (call)
@@ -172,16 +158,16 @@ static struct fl_call *begin(struct fl_api *api)
 	return call;
 }
 
-void fl_call_free(struct fl_call *call)
+void fl_api_call_free(struct fl_api_call *call)
 {
 	struct fl_api *api;
-	struct fl_call fresh = { 0 };
+	struct fl_api_call fresh = { 0 };
 
 	if (!call)
 		return;
 	api = call->api;
 	if (call->watch)
-		fl_watch_leave(call->watch);
+		fl_api_watch_leave(call->watch);
 	for (uint32_t i = call->at; i < call->len && call->states; i++)
 		fl_state_drop(call->states[i]);
 	fl_state_drop(call->before);
@@ -199,9 +185,10 @@ void fl_call_free(struct fl_call *call)
 	api->spare = call;
 }
 
-struct fl_call *fl_call_inner(struct fl_api *api, struct fl_resource *resource, const struct fl_state *state)
+struct fl_api_call *fl_api_call_inner(struct fl_api *api, struct fl_api_resource *resource,
+				      const struct fl_state *state)
 {
-	FL_AUTO(fl_call) struct fl_call *call = begin(api);
+	FL_AUTO(fl_api_call) struct fl_api_call *call = begin(api);
 
 	if (!call)
 		return NULL;
@@ -215,30 +202,30 @@ struct fl_call *fl_call_inner(struct fl_api *api, struct fl_resource *resource, 
 	return call->space_name.p && call->name.p ? fl_steal(&call) : NULL;
 }
 
-static int run_verb(struct fl_call *call)
+static int run_verb(struct fl_api_call *call)
 {
 	switch (call->verb) {
 	case FL_VERB_GET:
-		return fl_call_get(call);
+		return fl_api_call_get(call);
 	case FL_VERB_LIST:
-		return fl_call_list(call);
+		return fl_api_call_list(call);
 	case FL_VERB_WATCH:
-		return fl_call_watch(call);
+		return fl_api_call_watch(call);
 	case FL_VERB_CREATE:
 	case FL_VERB_UPDATE:
 	case FL_VERB_PATCH:
-		return fl_call_write(call);
+		return fl_api_call_write(call);
 	case FL_VERB_DELETE:
-		return fl_call_delete(call);
+		return fl_api_call_delete(call);
 	case FL_VERB_DELETE_ALL:
-		return fl_call_delete_all(call);
+		return fl_api_call_delete_all(call);
 	case FL_VERB_COUNT_:
 		break;
 	}
 	return 0;
 }
 
-static int throttle(struct fl_call *call)
+static int throttle(struct fl_api_call *call)
 {
 	struct fl_api *api = call->api;
 
@@ -250,26 +237,26 @@ static int throttle(struct fl_call *call)
 			 "the server has received too many requests and has asked us to try again later");
 }
 
-static int run(struct fl_call *call)
+static int run(struct fl_api_call *call)
 {
 	bool mine = false;
 	int r = throttle(call);
 
 	if (r == 0)
-		r = fl_call_discovery(call, &mine);
+		r = fl_api_call_discovery(call, &mine);
 	if (r < 0 || mine)
 		return r;
-	r = fl_call_route(call);
+	r = fl_api_call_route(call);
 	if (r == 0)
-		r = fl_call_wish(call);
+		r = fl_api_call_wish(call);
 	if (r == 0 && call->served->deprecated.len)
-		fl_call_warn(call, "%.*s", FL_ARG(call->served->deprecated));
+		fl_api_call_warn(call, "%.*s", FL_ARG(call->served->deprecated));
 	return r < 0 ? r : run_verb(call);
 }
 
-struct fl_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask)
+struct fl_api_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask)
 {
-	struct fl_call *call = begin(api);
+	struct fl_api_call *call = begin(api);
 	int r;
 
 	if (!call)
@@ -278,28 +265,28 @@ struct fl_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask)
 	call->ask = *ask;
 	r = run(call);
 	if (r == -FL_E_NOMEM) {
-		fl_call_free(call);
+		fl_api_call_free(call);
 		return NULL;
 	}
 	return call;
 }
 
-enum fl_outcome fl_call_outcome(const struct fl_call *call)
+enum fl_outcome fl_api_call_outcome(const struct fl_api_call *call)
 {
 	return call->outcome;
 }
 
-int fl_call_status(const struct fl_call *call)
+int fl_api_call_status(const struct fl_api_call *call)
 {
 	return call->status;
 }
 
-struct fl_str fl_call_body(const struct fl_call *call)
+struct fl_str fl_api_call_body(const struct fl_api_call *call)
 {
 	return fl_buf_view(&call->body);
 }
 
-struct fl_headers fl_call_headers(const struct fl_call *call)
+struct fl_headers fl_api_call_headers(const struct fl_api_call *call)
 {
 	return (struct fl_headers){ call->headers, call->header_count };
 }

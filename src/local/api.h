@@ -1,6 +1,6 @@
 /* api.h - an API server as a function: a request in, an answer out, and what watches are told. Pure.
  *
- *     struct fl_call *call = fl_api_call(api, &ask);
+ *     struct fl_api_call *call = fl_api_call(api, &ask);
  *     switch (call->outcome) ...
  *
  * The caller gives the time with each request. What the server does by itself (the garbage collector, namespaces and
@@ -21,8 +21,6 @@
 #define FL_API_PIECE (256 * FL_KIB)
 /* A whole answer: one object, discovery, an error with all its causes. */
 #define FL_API_ANSWER_MAX (16 * FL_MIB)
-/* Tries of a write whose object another has changed meanwhile, while webhooks were asked. */
-#define FL_API_TRIES 5
 
 struct fl_api;
 
@@ -46,42 +44,41 @@ struct fl_ask {
 
 enum fl_outcome {
 	FL_OUTCOME_ANSWER,   /* status, headers and body are there */
-	FL_OUTCOME_LIST,     /* the same, and fl_call_more gives the rest of the body */
-	FL_OUTCOME_WATCH,    /* start it: fl_watch_start */
-	FL_OUTCOME_ASKS,     /* a webhook: ask it, and go on with fl_call_resume */
+	FL_OUTCOME_LIST,     /* the same, and fl_api_call_more gives the rest of the body */
+	FL_OUTCOME_WATCH,    /* start it: fl_api_watch_start */
 	FL_OUTCOME_COUNT_
 };
 
-struct fl_call;
+struct fl_api_call;
 
 /* NULL: no memory even for an error; answer with 500. */
-struct fl_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask) FL_MUSTUSE;
-void fl_call_free(struct fl_call *call);   /* NULL-safe; ends its watch */
-FL_DEFINE_AUTO(fl_call, struct fl_call *, fl_call_free);
+struct fl_api_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask) FL_MUSTUSE;
+void fl_api_call_free(struct fl_api_call *call);   /* NULL-safe; ends its watch */
+FL_DEFINE_AUTO(fl_api_call, struct fl_api_call *, fl_api_call_free);
 
-enum fl_outcome fl_call_outcome(const struct fl_call *call);
-int fl_call_status(const struct fl_call *call);
-struct fl_str fl_call_body(const struct fl_call *call);
+enum fl_outcome fl_api_call_outcome(const struct fl_api_call *call);
+int fl_api_call_status(const struct fl_api_call *call);
+struct fl_str fl_api_call_body(const struct fl_api_call *call);
 /* content-type, warnings, retry-after; they live as long as the call. */
-struct fl_headers fl_call_headers(const struct fl_call *call);
+struct fl_headers fl_api_call_headers(const struct fl_api_call *call);
 
 /* The next piece of a list's body, in place of the one before; false: there is none. After a failed allocation the
  * answer must be cut. */
-bool fl_call_more(struct fl_call *call, struct fl_err *err);
+bool fl_api_call_more(struct fl_api_call *call, struct fl_err *err);
 
 /* ---- watches ---- */
 
-struct fl_watch {
-	/* The caller's. give: queue it (a reference of its own); false: no room now, call fl_watch_pump when there
+struct fl_api_watch {
+	/* The caller's. give: queue it (a reference of its own); false: no room now, call fl_api_watch_pump when there
 	 * is. */
-	bool (*give)(struct fl_watch *watch, struct fl_chunk *chunk);
-	void (*ended)(struct fl_watch *watch);   /* nothing more comes: end the answer. Not from inside a start */
+	bool (*give)(struct fl_api_watch *watch, struct fl_chunk *chunk);
+	void (*ended)(struct fl_api_watch *watch);   /* nothing more comes: end the answer. Not from inside a start */
 
 	int64_t timeout;             /* microseconds after which the caller ends it; 0: none was asked for */
 
 	/* The server's. */
-	struct fl_call *call;
-	struct fl_watch *next, **from;
+	struct fl_api_call *call;
+	struct fl_api_watch *next, **from;
 	uint64_t cursor;             /* all changes up to this version were sent */
 	bool live;                   /* and that is all there are: each change is sent as it happens */
 	bool over;
@@ -90,10 +87,10 @@ struct fl_watch {
 	bool marks;                  /* the end of the initial ones is told by a bookmark */
 };
 
-/* Take over a call whose outcome is FL_OUTCOME_WATCH: it lives until fl_call_free. Sends nothing yet: pump. */
-void fl_watch_start(struct fl_call *call, struct fl_watch *watch);
-void fl_watch_pump(struct fl_watch *watch);
-void fl_watch_bookmark(struct fl_watch *watch);   /* if the client takes them and all was sent */
+/* Take over a call whose outcome is FL_OUTCOME_WATCH: it lives until fl_api_call_free. Sends nothing yet: pump. */
+void fl_api_watch_start(struct fl_api_call *call, struct fl_api_watch *watch);
+void fl_api_watch_pump(struct fl_api_watch *watch);
+void fl_api_watch_bookmark(struct fl_api_watch *watch);   /* if the client takes them and all was sent */
 
 /* ---- the server's own work ---- */
 
@@ -102,9 +99,5 @@ bool fl_api_work(struct fl_api *api, int64_t now);
 
 /* For tests and simulations: forget changes, so that watches from before begin anew. */
 void fl_api_compact(struct fl_api *api);
-uint64_t fl_api_version(const struct fl_api *api);
 /* Answer the next `count` requests with 429, "retry after so many seconds". */
 void fl_api_throttle(struct fl_api *api, uint32_t count, uint32_t seconds);
-
-/* Objects and bytes of their JSON. */
-void fl_api_count(const struct fl_api *api, uint64_t *ret_objects, uint64_t *ret_bytes);

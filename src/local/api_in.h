@@ -6,7 +6,7 @@
 /* An object that the server has still to look at by itself; in the order in which they came. */
 struct fl_chore {
 	struct fl_chore *next;
-	struct fl_resource *resource;
+	struct fl_api_resource *resource;
 	struct fl_state *state;          /* as it was written; the last one of what is gone */
 	bool gone;
 };
@@ -14,14 +14,14 @@ struct fl_chore {
 struct fl_api {
 	struct fl_api_options options;
 	struct fl_store store;
-	struct fl_resources resources;
+	struct fl_api_resources resources;
 	struct fl_hmap owned;            /* collect.c: uid of an owner -> what it owns */
 	struct fl_peek peek, peek_before;
 	struct fl_chore *chores, **chores_last;
 	uint64_t uids;                   /* given so far */
 	int64_t now;                     /* of the request that is worked on */
 	uint32_t throttled, throttle_seconds;
-	struct fl_call *spare;           /* a call to be used again, with its memory */
+	struct fl_api_call *spare;           /* a call to be used again, with its memory */
 	unsigned discovery;              /* changes with what is served */
 };
 
@@ -44,64 +44,66 @@ bool fl_list_has(yyjson_mut_val *list, struct fl_str text);
 void fl_list_remove(yyjson_mut_val *list, struct fl_str text);
 bool fl_list_add(yyjson_mut_doc *doc, yyjson_mut_val *list, struct fl_str text);
 void fl_object_print(struct fl_jw *w, yyjson_mut_val *object, uint64_t version);
-struct fl_str fl_call_api_version(struct fl_call *call);
-yyjson_mut_val *fl_call_tree(struct fl_call *call, const struct fl_state *state);
-struct fl_state *fl_call_state(struct fl_call *call, yyjson_mut_val *object);
+struct fl_str fl_api_call_api_version(struct fl_api_call *call);
+yyjson_mut_val *fl_api_call_tree(struct fl_api_call *call, const struct fl_state *state);
+struct fl_state *fl_api_call_state(struct fl_api_call *call, yyjson_mut_val *object);
 
 /* ---- api.c: calls ---- */
 
 /* One of the server's own about this object; NULL: allocation failed. */
-struct fl_call *fl_call_inner(struct fl_api *api, struct fl_resource *resource, const struct fl_state *state);
-struct fl_str fl_call_key(struct fl_call *call);
-int fl_call_load(struct fl_call *call);              /* before and old, as they are now; none: both NULL */
-int fl_call_read(struct fl_call *call, struct fl_str text, bool yaml, yyjson_val **ret);
-int fl_call_states(struct fl_call *call, uint64_t version, struct fl_str from, struct fl_str *ret_next,
-		   uint64_t *ret_rest);
-int fl_answer_begin(struct fl_call *call);
-int fl_answer_status(struct fl_call *call, int status, const struct fl_refusal *refusal);
-void fl_watch_leave(struct fl_watch *watch);
-int fl_scale_get(struct fl_call *call, const struct fl_state *state);
+struct fl_api_call *fl_api_call_inner(struct fl_api *api, struct fl_api_resource *resource,
+				      const struct fl_state *state);
+struct fl_str fl_api_call_key(struct fl_api_call *call);
+int fl_api_call_load(struct fl_api_call *call);              /* before and old, as they are now; none: both NULL */
+int fl_api_call_read(struct fl_api_call *call, struct fl_str text, bool yaml, yyjson_val **ret);
+int fl_api_call_states(struct fl_api_call *call, uint64_t version, struct fl_str from, struct fl_str *ret_next,
+		       uint64_t *ret_rest);
+int fl_answer_begin(struct fl_api_call *call);
+int fl_answer_status(struct fl_api_call *call, int status, const struct fl_refusal *refusal);
+void fl_api_watch_leave(struct fl_api_watch *watch);
+int fl_scale_get(struct fl_api_call *call, const struct fl_state *state);
 
 /* ---- meta.c, write.c, commit.c, delete.c ---- */
 
-void fl_meta_check(struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes);
+void fl_meta_check(struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes);
 void fl_meta_tidy(yyjson_mut_val *object);
-int fl_meta_types(struct fl_call *call, yyjson_mut_val *object);
-bool fl_object_moved(const struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object);
-int fl_object_raise(struct fl_call *call, yyjson_mut_val *object);
-int fl_call_note(struct fl_call *call);              /* who has written what: managedFields */
-int fl_commit(struct fl_call *call, struct fl_state **ret_after);
-int fl_commit_gone(struct fl_call *call, struct fl_state **ret_after);
-int fl_delete(struct fl_call *call, struct fl_state **ret_after);
+int fl_meta_types(struct fl_api_call *call, yyjson_mut_val *object);
+bool fl_object_moved(const struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object);
+int fl_object_raise(struct fl_api_call *call, yyjson_mut_val *object);
+int fl_api_call_note(struct fl_api_call *call);              /* who has written what: managedFields */
+int fl_commit(struct fl_api_call *call, struct fl_state **ret_after);
+int fl_commit_gone(struct fl_api_call *call, struct fl_state **ret_after);
+int fl_delete(struct fl_api_call *call, struct fl_state **ret_after);
 
 /* ---- rules.c: what single built-in kinds have of their own ---- */
 
-int fl_builtin_new(struct fl_call *call, yyjson_mut_val *object);
-int fl_builtin_change(struct fl_call *call, yyjson_mut_val *object);
-void fl_builtin_check(struct fl_call *call, struct fl_causes *causes);
-int fl_builtin_delete(struct fl_call *call);         /* `object` is about to go */
+int fl_builtin_new(struct fl_api_call *call, yyjson_mut_val *object);
+int fl_builtin_change(struct fl_api_call *call, yyjson_mut_val *object);
+void fl_builtin_check(struct fl_api_call *call, struct fl_causes *causes);
+int fl_builtin_delete(struct fl_api_call *call);         /* `object` is about to go */
 /* A written or deleted one of those that the server acts on by itself. 1: not done yet. */
-int fl_builtin_look(struct fl_api *api, struct fl_resource *resource, struct fl_state *state, bool gone);
+int fl_builtin_look(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state, bool gone);
 /* Something of this namespace, or of this kind, is gone: the namespace or CRD may wait for it. */
-int fl_builtin_left(struct fl_api *api, struct fl_resource *resource, const struct fl_state *last);
+int fl_builtin_left(struct fl_api *api, struct fl_api_resource *resource, const struct fl_state *last);
 
-bool fl_object_kept(const struct fl_call *call);     /* finalizers, or a namespace's content */
-void fl_crd_rules(struct fl_call *call, const struct fl_resource *resource);
+bool fl_object_kept(const struct fl_api_call *call);     /* finalizers, or a namespace's content */
+void fl_crd_rules(struct fl_api_call *call, const struct fl_api_resource *resource);
 
 /* ---- chore.c ---- */
 
-struct fl_chore *fl_chore_new(struct fl_api *api, struct fl_resource *resource, struct fl_state *state);
+struct fl_chore *fl_chore_new(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state);
 void fl_chore_free(struct fl_chore *chore);          /* NULL-safe */
 void fl_chore_add(struct fl_api *api, struct fl_chore *chore, const struct fl_state *before, bool gone);
-int fl_chore_look(struct fl_api *api, struct fl_resource *resource, struct fl_state *state);
+int fl_chore_look(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state);
 
 /* ---- collect.c: owners ---- */
 
 struct fl_str fl_collect_key(const void *object);
 void fl_collect_free(struct fl_api *api);
-int fl_collect_add(struct fl_api *api, struct fl_resource *resource, struct fl_state *after);
-void fl_collect_drop(struct fl_api *api, struct fl_resource *resource, struct fl_state *before, struct fl_state *after);
-int fl_collect_going(struct fl_api *api, struct fl_call *call);
+int fl_collect_add(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *after);
+void fl_collect_drop(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *before,
+		     struct fl_state *after);
+int fl_collect_going(struct fl_api *api, struct fl_api_call *call);
 int fl_collect_gone(struct fl_api *api, struct fl_str uid);
-int fl_collect_check(struct fl_api *api, struct fl_resource *resource, struct fl_state *state);
+int fl_collect_check(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state);
 int fl_collect_owners(struct fl_api *api, const struct fl_state *last);

@@ -558,11 +558,11 @@ static void drop(struct work *w, const struct fl_node *node, struct fl_owned *fi
 
 struct search {
 	const struct work *w;
-	const struct fl_entry *entry;
+	const struct fl_managed_entry *entry;
 	struct fl_causes *conflicts;
 };
 
-static void print_manager(const struct fl_entry *entry, struct fl_buf *buf)
+static void print_manager(const struct fl_managed_entry *entry, struct fl_buf *buf)
 {
 	fl_buf_json(buf, entry->manager);
 	if (entry->subresource.len) {
@@ -606,12 +606,12 @@ static void search_below(const struct search *s, const struct fl_owned *at, cons
 	}
 }
 
-static const struct fl_entry *next_manager(const struct work *w, const struct fl_entry *after)
+static const struct fl_managed_entry *next_manager(const struct work *w, const struct fl_managed_entry *after)
 {
-	const struct fl_entry *best = NULL;
+	const struct fl_managed_entry *best = NULL;
 
 	for (uint32_t i = 0; i < w->managed.len; i++) {
-		const struct fl_entry *one = &w->managed.at[i];
+		const struct fl_managed_entry *one = &w->managed.at[i];
 		int order = after ? fl_str_cmp(one->manager, after->manager) : 1;
 
 		if (order < 0 || (order == 0 && one <= after) || one->bit == w->self)
@@ -624,7 +624,7 @@ static const struct fl_entry *next_manager(const struct work *w, const struct fl
 
 static void find_conflicts(const struct work *w, struct fl_causes *conflicts)
 {
-	for (const struct fl_entry *at = next_manager(w, NULL); at; at = next_manager(w, at)) {
+	for (const struct fl_managed_entry *at = next_manager(w, NULL); at; at = next_manager(w, at)) {
 		struct search s = { w, at, conflicts };
 
 		search_here(&s, w->managed.fields.root->below, NULL);
@@ -689,7 +689,7 @@ static bool has_dropped(const struct work *w, const struct fl_owned *at)
 	return false;
 }
 
-static int settle(struct work *w, struct fl_entry *self, yyjson_mut_val *live, struct fl_err *err)
+static int settle(struct work *w, struct fl_managed_entry *self, yyjson_mut_val *live, struct fl_err *err)
 {
 	bool differs = false, lost = false;
 
@@ -711,7 +711,7 @@ static int settle(struct work *w, struct fl_entry *self, yyjson_mut_val *live, s
 /* Who applies to an object on which no owners are noted leaves all that is there to "before-first-apply". */
 static void claim_before(struct work *w, yyjson_mut_val *live)
 {
-	struct fl_entry *entry;
+	struct fl_managed_entry *entry;
 	bool any;
 
 	if (w->managed.len)
@@ -743,7 +743,7 @@ static int apply(struct work *w, yyjson_mut_val *live, yyjson_mut_val *config, s
 		 struct fl_err *err)
 {
 	struct step root = { NULL, w->managed.fields.root };
-	struct fl_entry *self;
+	struct fl_managed_entry *self;
 	int r;
 
 	claim_before(w, live);

@@ -36,7 +36,7 @@ struct fl_wish {
 	struct fl_str uid, if_version;      /* preconditions; .p NULL: none */
 };
 
-struct fl_call {
+struct fl_api_call {
 	struct fl_api *api;
 	struct fl_ask ask;
 	enum fl_outcome outcome;
@@ -46,7 +46,7 @@ struct fl_call {
 
 	/* what is asked */
 	enum fl_verb verb;
-	struct fl_resource *resource;
+	struct fl_api_resource *resource;
 	struct fl_str version, space_name, name, sub;
 	struct fl_served *served;
 	struct fl_wish wish;
@@ -68,15 +68,14 @@ struct fl_call {
 	struct fl_state *before;
 	yyjson_mut_val *old, *object;
 	struct fl_causes unknown;
-	struct fl_watch *watch;
-	unsigned tries;
+	struct fl_api_watch *watch;
 };
 
 /* ---- request.c ---- */
 
-int fl_call_route(struct fl_call *call);             /* path and method: resource, verb, names */
-int fl_call_wish(struct fl_call *call);              /* the query */
-int fl_call_filter(struct fl_call *call);            /* selectors */
+int fl_api_call_route(struct fl_api_call *call);             /* path and method: resource, verb, names */
+int fl_api_call_wish(struct fl_api_call *call);              /* the query */
+int fl_api_call_filter(struct fl_api_call *call);            /* selectors */
 
 /* ---- answer.c: each sets the answer and returns a negative code ---- */
 
@@ -87,38 +86,38 @@ struct fl_refusal {
 	const struct fl_causes *causes;
 	uint32_t retry;                  /* seconds */
 };
-int fl_refuse(struct fl_call *call, const struct fl_refusal *refusal, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
-int fl_refuse_bad(struct fl_call *call, const char *fmt, ...) FL_PRINTF(2, 3) FL_COLD;
-int fl_refuse_not_found(struct fl_call *call) FL_COLD;
-int fl_refuse_conflict(struct fl_call *call, const char *fmt, ...) FL_PRINTF(2, 3) FL_COLD;
-int fl_refuse_invalid(struct fl_call *call, const struct fl_causes *causes) FL_COLD;
-int fl_refuse_options(struct fl_call *call, const char *kind, const char *field, const char *reason,
+int fl_refuse(struct fl_api_call *call, const struct fl_refusal *refusal, const char *fmt, ...) FL_PRINTF(3, 4) FL_COLD;
+int fl_refuse_bad(struct fl_api_call *call, const char *fmt, ...) FL_PRINTF(2, 3) FL_COLD;
+int fl_refuse_not_found(struct fl_api_call *call) FL_COLD;
+int fl_refuse_conflict(struct fl_api_call *call, const char *fmt, ...) FL_PRINTF(2, 3) FL_COLD;
+int fl_refuse_invalid(struct fl_api_call *call, const struct fl_causes *causes) FL_COLD;
+int fl_refuse_options(struct fl_api_call *call, const char *kind, const char *field, const char *reason,
 		      const char *fmt, ...)
 	FL_PRINTF(5, 6) FL_COLD;
-int fl_refuse_as(struct fl_call *call, const struct fl_err *err) FL_COLD;   /* FL_E_NOMEM stays that */
-struct fl_refusal fl_refusal(const struct fl_call *call, int code, const char *reason);
-void fl_call_warn(struct fl_call *call, const char *fmt, ...) FL_PRINTF(2, 3);   /* 299 - "..." */
+int fl_refuse_as(struct fl_api_call *call, const struct fl_err *err) FL_COLD;   /* FL_E_NOMEM stays that */
+struct fl_refusal fl_refusal(const struct fl_api_call *call, int code, const char *reason);
+void fl_api_call_warn(struct fl_api_call *call, const char *fmt, ...) FL_PRINTF(2, 3);   /* 299 - "..." */
 
 void fl_status_print(struct fl_jw *w, const struct fl_refusal *refusal, struct fl_str message);
 
 /* The object as a client of this version sees it. `kind`: with apiVersion and kind. */
-void fl_state_print(struct fl_buf *buf, const struct fl_resource *resource, struct fl_str version,
+void fl_state_print(struct fl_buf *buf, const struct fl_api_resource *resource, struct fl_str version,
 		    const struct fl_state *state, bool kind);
-int fl_answer_state(struct fl_call *call, int status, const struct fl_state *state) FL_MUSTUSE;
-int fl_answer_tree(struct fl_call *call, int status, yyjson_mut_val *object, uint64_t version) FL_MUSTUSE;
+int fl_answer_state(struct fl_api_call *call, int status, const struct fl_state *state) FL_MUSTUSE;
+int fl_answer_tree(struct fl_api_call *call, int status, yyjson_mut_val *object, uint64_t version) FL_MUSTUSE;
 
 /* ---- read.c, watch.c, write.c, delete.c, discovery.c: one verb each ---- */
 
-int fl_call_get(struct fl_call *call);
-int fl_call_list(struct fl_call *call);
-int fl_call_watch(struct fl_call *call);
-int fl_call_write(struct fl_call *call);
-int fl_call_delete(struct fl_call *call);
-int fl_call_delete_all(struct fl_call *call);
-int fl_call_discovery(struct fl_call *call, bool *ret_mine);
+int fl_api_call_get(struct fl_api_call *call);
+int fl_api_call_list(struct fl_api_call *call);
+int fl_api_call_watch(struct fl_api_call *call);
+int fl_api_call_write(struct fl_api_call *call);
+int fl_api_call_delete(struct fl_api_call *call);
+int fl_api_call_delete_all(struct fl_api_call *call);
+int fl_api_call_discovery(struct fl_api_call *call, bool *ret_mine);
 
 /* States of the resource at a version, in order, from a key on: an array in `arena`, each with a reference. */
-void fl_watch_changed(struct fl_api *api, const struct fl_change *change);
+void fl_api_watch_changed(struct fl_api *api, const struct fl_store_change *change);
 
 /* ---- tree helpers ---- */
 

@@ -1,6 +1,6 @@
 #include "local/api_in.h"
 
-struct fl_chore *fl_chore_new(struct fl_api *api, struct fl_resource *resource, struct fl_state *state)
+struct fl_chore *fl_chore_new(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state)
 {
 	struct fl_chore *chore = fl_zalloc(sizeof *chore);
 
@@ -24,7 +24,7 @@ static void append(struct fl_api *api, struct fl_chore *chore)
 	api->chores_last = &chore->next;
 }
 
-static bool acts_on(const struct fl_resource *resource)
+static bool acts_on(const struct fl_api_resource *resource)
 {
 	return resource->builtin && (fl_str_eq(resource->key, FL_S("namespaces")) ||
 				     fl_str_eq(resource->plural, FL_S("customresourcedefinitions")));
@@ -43,7 +43,7 @@ void fl_chore_add(struct fl_api *api, struct fl_chore *chore, const struct fl_st
 		fl_chore_free(chore);
 }
 
-int fl_chore_look(struct fl_api *api, struct fl_resource *resource, struct fl_state *state)
+int fl_chore_look(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state)
 {
 	struct fl_chore *chore = fl_chore_new(api, resource, state);
 
@@ -75,8 +75,8 @@ static int look_gone(struct fl_api *api, struct fl_chore *chore)
 
 static int look_going(struct fl_api *api, struct fl_chore *chore)
 {
-	FL_AUTO(fl_call) struct fl_call *call = fl_call_inner(api, chore->resource, chore->state);
-	int r = call ? fl_call_load(call) : -FL_E_NOMEM;
+	FL_AUTO(fl_api_call) struct fl_api_call *call = fl_api_call_inner(api, chore->resource, chore->state);
+	int r = call ? fl_api_call_load(call) : -FL_E_NOMEM;
 
 	return r < 0 || !call->before ? r : fl_collect_going(api, call);
 }

@@ -8,7 +8,7 @@
  * By the owner's uid, the objects that name it. An object may be listed that names it no more: who looks here reads the
  * object. */
 struct owned_shelf {
-	struct fl_resource *resource;
+	struct fl_api_resource *resource;
 	struct fl_ordered objects;
 };
 
@@ -59,7 +59,7 @@ static struct owned *owned_get(struct fl_api *api, struct fl_str uid)
 	return owned;
 }
 
-static struct owned_shelf *shelf_of(struct owned *owned, const struct fl_resource *resource)
+static struct owned_shelf *shelf_of(struct owned *owned, const struct fl_api_resource *resource)
 {
 	fl_vec_each (shelf, &owned->shelves) {
 		if (shelf->resource == resource)
@@ -68,7 +68,7 @@ static struct owned_shelf *shelf_of(struct owned *owned, const struct fl_resourc
 	return NULL;
 }
 
-static int owned_add(struct fl_api *api, struct fl_str uid, struct fl_resource *resource, struct fl_state *state)
+static int owned_add(struct fl_api *api, struct fl_str uid, struct fl_api_resource *resource, struct fl_state *state)
 {
 	struct owned *owned = owned_get(api, uid);
 	struct owned_shelf *shelf = owned ? shelf_of(owned, resource) : NULL;
@@ -80,7 +80,7 @@ static int owned_add(struct fl_api *api, struct fl_str uid, struct fl_resource *
 	return fl_ordered_put(&shelf->objects, state);
 }
 
-static void owned_del(struct fl_api *api, struct fl_str uid, const struct fl_resource *resource, struct fl_str key)
+static void owned_del(struct fl_api *api, struct fl_str uid, const struct fl_api_resource *resource, struct fl_str key)
 {
 	struct owned *owned = fl_hmap_get(&api->owned, uid);
 	struct owned_shelf *shelf = owned ? shelf_of(owned, resource) : NULL;
@@ -113,7 +113,7 @@ static struct fl_str uid_of(yyjson_val *owner)
 	return uid;
 }
 
-int fl_collect_add(struct fl_api *api, struct fl_resource *resource, struct fl_state *after)
+int fl_collect_add(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *after)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
 	yyjson_val *owners, *owner;
@@ -131,7 +131,8 @@ int fl_collect_add(struct fl_api *api, struct fl_resource *resource, struct fl_s
 	return 0;
 }
 
-void fl_collect_drop(struct fl_api *api, struct fl_resource *resource, struct fl_state *before, struct fl_state *after)
+void fl_collect_drop(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *before,
+		     struct fl_state *after)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL, *now = NULL;
 	yyjson_val *owners, *owner, *kept, *keeps = NULL;
@@ -155,10 +156,10 @@ void fl_collect_drop(struct fl_api *api, struct fl_resource *resource, struct fl
 /* ---- an owner, looked up ---- */
 
 static struct fl_state *find_owner(struct fl_api *api, yyjson_val *owner, struct fl_str space,
-				   struct fl_resource **ret_resource)
+				   struct fl_api_resource **ret_resource)
 {
 	struct fl_str version = { 0 }, kind = { 0 }, name = { 0 }, group = FL_S("");
-	struct fl_resource *resource;
+	struct fl_api_resource *resource;
 	int64_t slash;
 	char text[600];
 	struct fl_buf key = FL_BUF_IN(text);
@@ -169,7 +170,7 @@ static struct fl_state *find_owner(struct fl_api *api, yyjson_val *owner, struct
 	slash = fl_str_find(version, '/');
 	if (slash >= 0)
 		group = fl_str_sub(version, 0, (uint32_t)slash);
-	resource = fl_resource_of_kind(&api->resources, group, kind);
+	resource = fl_api_resource_of_kind(&api->resources, group, kind);
 	*ret_resource = resource;
 	if (!resource || (!resource->cluster && !space.len))
 		return NULL;
@@ -186,7 +187,7 @@ struct fate {
 static int read_fate_of(struct fl_api *api, yyjson_val *owner, struct fl_str space, struct fate *ret)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	struct fl_resource *known;
+	struct fl_api_resource *known;
 	struct fl_state *state = find_owner(api, owner, space, &known);
 	struct fl_str uid = { 0 }, text;
 	yyjson_val *meta, *one;
@@ -227,8 +228,8 @@ static int read_fate(struct fl_api *api, yyjson_val *owners, struct fl_str space
 
 /* ---- changes of the collector ---- */
 
-static int remove_refs(struct fl_call *call, bool (*goes)(struct fl_call *call, yyjson_mut_val *owner, const void *arg),
-		       const void *arg)
+static int remove_refs(struct fl_api_call *call,
+		       bool (*goes)(struct fl_api_call *call, yyjson_mut_val *owner, const void *arg), const void *arg)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	yyjson_mut_val *list;
@@ -245,17 +246,17 @@ static int remove_refs(struct fl_call *call, bool (*goes)(struct fl_call *call, 
 	}
 	if (!yyjson_mut_arr_size(list))
 		fl_tree_remove(fl_meta(call->object), FL_S("ownerReferences"));
-	return fl_call_note(call) < 0 ? -FL_E_NOMEM : fl_commit(call, &after);
+	return fl_api_call_note(call) < 0 ? -FL_E_NOMEM : fl_commit(call, &after);
 }
 
-static bool has_uid(struct fl_call *call, yyjson_mut_val *owner, const void *arg)
+static bool has_uid(struct fl_api_call *call, yyjson_mut_val *owner, const void *arg)
 {
 	(void)call;
 	return fl_str_eq(fl_tree_str(fl_tree_get(owner, FL_S("uid"))), *(const struct fl_str *)arg);
 }
 
 /* An owner that is gone, or that waits for this object to be gone. */
-static bool leaves(struct fl_call *call, yyjson_mut_val *owner, const void *arg)
+static bool leaves(struct fl_api_call *call, yyjson_mut_val *owner, const void *arg)
 {
 	struct fate fate = { 0 };
 	yyjson_doc *copy = yyjson_mut_val_imut_copy(owner, NULL);
@@ -267,15 +268,15 @@ static bool leaves(struct fl_call *call, yyjson_mut_val *owner, const void *arg)
 }
 
 /* Has the object owned ones that wait for nothing else? Then it goes in the foreground, too. */
-static bool has_owned(struct fl_api *api, struct fl_call *call)
+static bool has_owned(struct fl_api *api, struct fl_api_call *call)
 {
 	return fl_hmap_get(&api->owned, fl_tree_str(fl_tree_get(fl_meta(call->old), FL_S("uid")))) != NULL;
 }
 
 /* Delete the object if none of its owners stays. */
-static int try_delete(struct fl_api *api, struct fl_resource *resource, struct fl_state *state)
+static int try_delete(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state)
 {
-	FL_AUTO(fl_call) struct fl_call *call = NULL;
+	FL_AUTO(fl_api_call) struct fl_api_call *call = NULL;
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
 	struct fate fate = { 0 };
@@ -289,8 +290,8 @@ static int try_delete(struct fl_api *api, struct fl_resource *resource, struct f
 		return -FL_E_NOMEM;
 	if (!fate.any || (fate.solid && !fate.dangles && !fate.waits))
 		return 0;
-	call = fl_call_inner(api, resource, state);
-	r = call ? fl_call_load(call) : -FL_E_NOMEM;
+	call = fl_api_call_inner(api, resource, state);
+	r = call ? fl_api_call_load(call) : -FL_E_NOMEM;
 	if (r < 0 || !call->before)
 		return r;
 	if (fate.solid)
@@ -306,12 +307,13 @@ static int try_delete(struct fl_api *api, struct fl_resource *resource, struct f
 /* For each object that names this owner, as far as a piece of work reaches: 1 when there may be more, 0, or FL_E_NOMEM.
  * `each` returns 1 when it has changed something. */
 static int each_owned(struct fl_api *api, struct fl_str uid,
-		      int (*each)(struct fl_api *api, struct fl_resource *resource, struct fl_state *state, void *arg),
+		      int (*each)(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state,
+				  void *arg),
 		      void *arg)
 {
 	struct owned *owned = fl_hmap_get(&api->owned, uid);
 	struct fl_state *some[PIECE];
-	struct fl_resource *from[PIECE];
+	struct fl_api_resource *from[PIECE];
 	uint32_t count = 0, done = 0;
 	int r = 0;
 
@@ -337,16 +339,16 @@ static int each_owned(struct fl_api *api, struct fl_str uid,
 	return r < 0 ? r : count == PIECE;
 }
 
-static int delete_each(struct fl_api *api, struct fl_resource *resource, struct fl_state *state, void *arg)
+static int delete_each(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state, void *arg)
 {
 	(void)arg;
 	return try_delete(api, resource, state);
 }
 
-static int orphan_each(struct fl_api *api, struct fl_resource *resource, struct fl_state *state, void *arg)
+static int orphan_each(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state, void *arg)
 {
-	FL_AUTO(fl_call) struct fl_call *call = fl_call_inner(api, resource, state);
-	int r = call ? fl_call_load(call) : -FL_E_NOMEM;
+	FL_AUTO(fl_api_call) struct fl_api_call *call = fl_api_call_inner(api, resource, state);
+	int r = call ? fl_api_call_load(call) : -FL_E_NOMEM;
 
 	if (r < 0 || !call->before)
 		return r;
@@ -380,7 +382,7 @@ static bool is_blocked(struct fl_api *api, struct fl_str uid, bool *ret_failed)
 	return false;
 }
 
-static int drop_finalizer(struct fl_call *call, struct fl_str finalizer)
+static int drop_finalizer(struct fl_api_call *call, struct fl_str finalizer)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 
@@ -392,7 +394,7 @@ static int drop_finalizer(struct fl_call *call, struct fl_str finalizer)
 }
 
 /* An owner that is going: what becomes of those it owns. 1: not done yet. */
-int fl_collect_going(struct fl_api *api, struct fl_call *call)
+int fl_collect_going(struct fl_api *api, struct fl_api_call *call)
 {
 	yyjson_mut_val *finalizers = fl_tree_get(fl_meta(call->old), FL_S("finalizers"));
 	struct fl_str uid = fl_tree_str(fl_tree_get(fl_meta(call->old), FL_S("uid")));
@@ -419,7 +421,7 @@ int fl_collect_gone(struct fl_api *api, struct fl_str uid)
 	return each_owned(api, uid, delete_each, NULL);
 }
 
-int fl_collect_check(struct fl_api *api, struct fl_resource *resource, struct fl_state *state)
+int fl_collect_check(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state)
 {
 	return try_delete(api, resource, state);
 }
@@ -437,7 +439,7 @@ int fl_collect_owners(struct fl_api *api, const struct fl_state *last)
 	if (!owners)
 		return -FL_E_NOMEM;
 	yyjson_arr_foreach (owners, i, n, owner) {
-		struct fl_resource *resource;
+		struct fl_api_resource *resource;
 		struct fl_state *state = find_owner(api, owner, fl_state_space(last), &resource);
 
 		if (state && state->going && fl_chore_look(api, resource, state) < 0)

@@ -1,7 +1,7 @@
 #include "local/api_in.h"
 
 /* May it go now? What is deleted is gone with its last finalizer. */
-static bool finished(const struct fl_call *call)
+static bool finished(const struct fl_api_call *call)
 {
 	yyjson_mut_val *meta = fl_meta(call->object);
 	int64_t grace = 0;
@@ -14,7 +14,7 @@ static bool finished(const struct fl_call *call)
 
 /* The object becomes what it is now: put, or taken away where nothing keeps it any more. *ret_after is the new state,
  * or the old one where nothing changed or it was a dry run; a reference. */
-int fl_commit(struct fl_call *call, struct fl_state **ret_after)
+int fl_commit(struct fl_api_call *call, struct fl_state **ret_after)
 {
 	struct fl_api *api = call->api;
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
@@ -29,7 +29,8 @@ int fl_commit(struct fl_call *call, struct fl_state **ret_after)
 		*ret_after = call->before ? fl_state_hold(call->before) : NULL;
 		return 0;
 	}
-	after = fl_call_state(call, gone ? call->old : call->object);   /* the last change of what goes is not seen */
+	/* The last change of what goes is not seen. */
+	after = fl_api_call_state(call, gone ? call->old : call->object);
 	chore = after ? fl_chore_new(api, call->resource, after) : NULL;
 	if (!chore || (!gone && fl_collect_add(api, call->resource, after) < 0) ||
 	    (!gone && fl_store_put(&api->store, &call->resource->shelf, after) < 0)) {
@@ -46,7 +47,7 @@ int fl_commit(struct fl_call *call, struct fl_state **ret_after)
 }
 
 /* Take it away at once, whatever is left. */
-int fl_commit_gone(struct fl_call *call, struct fl_state **ret_after)
+int fl_commit_gone(struct fl_api_call *call, struct fl_state **ret_after)
 {
 	FL_AUTO(fl_state) struct fl_state *last = NULL;
 	struct fl_chore *chore;
@@ -55,7 +56,7 @@ int fl_commit_gone(struct fl_call *call, struct fl_state **ret_after)
 		*ret_after = fl_state_hold(call->before);
 		return 0;
 	}
-	last = fl_call_state(call, call->object);
+	last = fl_api_call_state(call, call->object);
 	chore = last ? fl_chore_new(call->api, call->resource, last) : NULL;
 	if (!chore)
 		return -FL_E_NOMEM;

@@ -6,7 +6,7 @@ static const struct fl_str orphan = ORPHAN, foreground = FOREGROUND;
 
 /* ---- the options of a body ---- */
 
-static int read_precondition(struct fl_call *call, yyjson_val *options)
+static int read_precondition(struct fl_api_call *call, yyjson_val *options)
 {
 	yyjson_val *must = fl_json_get(options, FL_S("preconditions"));
 
@@ -15,7 +15,7 @@ static int read_precondition(struct fl_call *call, yyjson_val *options)
 	return 0;
 }
 
-static int read_spread(struct fl_call *call, yyjson_val *options)
+static int read_spread(struct fl_api_call *call, yyjson_val *options)
 {
 	yyjson_val *val = fl_json_get(options, FL_S("propagationPolicy"));
 	yyjson_val *old = fl_json_get(options, FL_S("orphanDependents"));
@@ -42,7 +42,7 @@ static int read_spread(struct fl_call *call, yyjson_val *options)
 				 FL_ARG(text));
 }
 
-static int read_options(struct fl_call *call)
+static int read_options(struct fl_api_call *call)
 {
 	yyjson_val *options, *dry;
 	struct fl_str text;
@@ -50,7 +50,7 @@ static int read_options(struct fl_call *call)
 
 	if (!fl_str_trim(call->ask.body).len)
 		return 0;
-	r = fl_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &options);
+	r = fl_api_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &options);
 	if (r < 0)
 		return r;
 	if (fl_json_i64(fl_json_get(options, FL_S("gracePeriodSeconds")), &call->wish.grace))
@@ -64,7 +64,7 @@ static int read_options(struct fl_call *call)
 	return r < 0 ? r : read_spread(call, options);
 }
 
-static int check_precondition(struct fl_call *call)
+static int check_precondition(struct fl_api_call *call)
 {
 	struct fl_str uid = fl_tree_str(fl_tree_get(fl_meta(call->old), FL_S("uid")));
 	uint64_t version;
@@ -85,7 +85,7 @@ static int check_precondition(struct fl_call *call)
 /* ---- what a delete makes of the object ---- */
 
 /* The finalizers that stand for the chosen propagation. */
-static int set_spread(struct fl_call *call)
+static int set_spread(struct fl_api_call *call)
 {
 	yyjson_mut_val *meta = fl_meta(call->object), *list = fl_tree_get(meta, FL_S("finalizers"));
 
@@ -103,7 +103,7 @@ static int set_spread(struct fl_call *call)
 }
 
 /* Seconds that a Pod's containers get; 0 for everything else, and for a Pod that no kubelet runs. */
-static int64_t grace_of(const struct fl_call *call)
+static int64_t grace_of(const struct fl_api_call *call)
 {
 	struct fl_str phase = fl_tree_str(fl_tree_at(call->object, FL_S("status.phase")));
 	int64_t grace = 30;
@@ -119,7 +119,7 @@ static int64_t grace_of(const struct fl_call *call)
 	return grace;
 }
 
-static int set_going(struct fl_call *call, int64_t grace)
+static int set_going(struct fl_api_call *call, int64_t grace)
 {
 	yyjson_mut_val *meta = fl_meta(call->object);
 	bool going = fl_tree_get(meta, FL_S("deletionTimestamp")) != NULL;
@@ -140,7 +140,7 @@ static int set_going(struct fl_call *call, int64_t grace)
 }
 
 /* 1: it is gone; 0: it is going. The call has `before` and `old`. */
-int fl_delete(struct fl_call *call, struct fl_state **ret_after)
+int fl_delete(struct fl_api_call *call, struct fl_state **ret_after)
 {
 	int64_t grace;
 	int r;
@@ -162,9 +162,9 @@ int fl_delete(struct fl_call *call, struct fl_state **ret_after)
 
 /* ---- the verbs ---- */
 
-int fl_call_load(struct fl_call *call)
+int fl_api_call_load(struct fl_api_call *call)
 {
-	struct fl_str key = fl_call_key(call);
+	struct fl_str key = fl_api_call_key(call);
 
 	if (!key.p)
 		return -FL_E_NOMEM;
@@ -174,11 +174,11 @@ int fl_call_load(struct fl_call *call)
 	if (!call->before)
 		return 0;
 	fl_state_hold(call->before);
-	call->old = fl_call_tree(call, call->before);
+	call->old = fl_api_call_tree(call, call->before);
 	return call->old ? 0 : -FL_E_NOMEM;
 }
 
-static int answer_gone(struct fl_call *call)
+static int answer_gone(struct fl_api_call *call)
 {
 	struct fl_refusal done = fl_refusal(call, 200, NULL);
 
@@ -186,13 +186,13 @@ static int answer_gone(struct fl_call *call)
 	return fl_answer_status(call, 200, &done);
 }
 
-int fl_call_delete(struct fl_call *call)
+int fl_api_call_delete(struct fl_api_call *call)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	int r = read_options(call);
 
 	if (r == 0)
-		r = fl_call_load(call);
+		r = fl_api_call_load(call);
 	if (r == 0 && !call->before)
 		r = fl_refuse_not_found(call);
 	if (r == 0)
@@ -209,27 +209,27 @@ int fl_call_delete(struct fl_call *call)
 }
 
 /* One of a collection, in a call of its own. */
-static int delete_one(struct fl_call *call, struct fl_state *state)
+static int delete_one(struct fl_api_call *call, struct fl_state *state)
 {
-	FL_AUTO(fl_call) struct fl_call *one = fl_call_inner(call->api, call->resource, state);
+	FL_AUTO(fl_api_call) struct fl_api_call *one = fl_api_call_inner(call->api, call->resource, state);
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	int r = one ? 0 : -FL_E_NOMEM;
 
 	if (r == 0) {
 		one->wish = call->wish;
-		r = fl_call_load(one);
+		r = fl_api_call_load(one);
 	}
 	if (r == 0 && one->before)
 		r = fl_delete(one, &after);
 	return r < 0 ? -FL_E_NOMEM : 0;
 }
 
-int fl_call_delete_all(struct fl_call *call)
+int fl_api_call_delete_all(struct fl_api_call *call)
 {
 	int r = read_options(call);
 
 	if (r == 0)
-		r = fl_call_list(call);
+		r = fl_api_call_list(call);
 	for (uint32_t i = 0; r == 0 && i < call->len; i++) {
 		int one = call->filters ? fl_filter_match(&call->filter, call->states[i], &call->api->peek) : 1;
 

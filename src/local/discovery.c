@@ -55,7 +55,7 @@ static uint32_t versions_of(const struct fl_api *api, struct fl_str group, struc
 /* The groups in the order in which they came; "" is left out. */
 static bool first_of_group(const struct fl_api *api, uint32_t index)
 {
-	const struct fl_resource *resource = api->resources.list.at[index];
+	const struct fl_api_resource *resource = api->resources.list.at[index];
 
 	for (uint32_t i = 0; i < index; i++) {
 		if (!api->resources.list.at[i]->gone && fl_str_eq(api->resources.list.at[i]->group, resource->group))
@@ -105,7 +105,7 @@ static void put_kind(struct fl_jw *w, struct fl_str group, struct fl_str version
 
 /* ---- one group version, as APIResourceList ---- */
 
-static void put_resource(struct fl_jw *w, const struct fl_resource *resource, const char *sub)
+static void put_resource(struct fl_jw *w, const struct fl_api_resource *resource, const char *sub)
 {
 	fl_jw_obj(w);
 	fl_jw_key(w, FL_S("name"));
@@ -212,7 +212,7 @@ static void put_core(struct fl_jw *w)
 
 /* ---- everything at once ---- */
 
-static void put_sub(struct fl_jw *w, const struct fl_resource *resource, struct fl_str version, const char *name)
+static void put_sub(struct fl_jw *w, const struct fl_api_resource *resource, struct fl_str version, const char *name)
 {
 	bool scale = strcmp(name, "scale") == 0;
 
@@ -225,7 +225,7 @@ static void put_sub(struct fl_jw *w, const struct fl_resource *resource, struct 
 	fl_jw_end_obj(w);
 }
 
-static void put_whole(struct fl_jw *w, const struct fl_resource *resource, const struct fl_served *served)
+static void put_whole(struct fl_jw *w, const struct fl_api_resource *resource, const struct fl_served *served)
 {
 	fl_jw_obj(w);
 	fl_jw_put(w, "resource", str, resource->plural);
@@ -329,7 +329,7 @@ static void put_openapi_index(struct fl_jw *w, const struct fl_api *api)
 	fl_jw_end_obj(w);
 }
 
-static void put_openapi_path(struct fl_jw *w, const struct fl_resource *resource, struct fl_str version)
+static void put_openapi_path(struct fl_jw *w, const struct fl_api_resource *resource, struct fl_str version)
 {
 	char text[600];
 	struct fl_buf path = FL_BUF_IN(text);
@@ -370,7 +370,7 @@ static void put_openapi(struct fl_jw *w, const struct fl_api *api, struct fl_str
 
 /* ---- the paths ---- */
 
-static int answer_plain(struct fl_call *call, const char *text)
+static int answer_plain(struct fl_api_call *call, const char *text)
 {
 	call->status = 200;
 	call->outcome = FL_OUTCOME_ANSWER;
@@ -380,13 +380,13 @@ static int answer_plain(struct fl_call *call, const char *text)
 	return call->body.failed ? -FL_E_NOMEM : 0;
 }
 
-static int done(struct fl_call *call)
+static int done(struct fl_api_call *call)
 {
 	fl_buf_char(&call->body, '\n');
 	return call->body.failed ? -FL_E_NOMEM : 0;
 }
 
-static bool wants_all(const struct fl_call *call)
+static bool wants_all(const struct fl_api_call *call)
 {
 	struct fl_str rest = call->ask.accept, one;
 
@@ -400,7 +400,7 @@ static bool wants_all(const struct fl_call *call)
 	return false;
 }
 
-static int answer_root(struct fl_call *call, struct fl_jw *w, bool core)
+static int answer_root(struct fl_api_call *call, struct fl_jw *w, bool core)
 {
 	(void)fl_answer_begin(call);
 	if (wants_all(call)) {
@@ -414,7 +414,7 @@ static int answer_root(struct fl_call *call, struct fl_jw *w, bool core)
 	return done(call);
 }
 
-static int answer_version(struct fl_call *call, struct fl_jw *w)
+static int answer_version(struct fl_api_call *call, struct fl_jw *w)
 {
 	(void)fl_answer_begin(call);
 	fl_jw_obj(w);
@@ -443,7 +443,8 @@ static bool split_group(struct fl_str path, struct fl_str *ret_group, struct fl_
 	return !path.p || (fl_str_split(&path, '/', ret_version) && !fl_str_split(&path, '/', &part));
 }
 
-static int answer_group(struct fl_call *call, struct fl_jw *w, bool openapi, struct fl_str group, struct fl_str version,
+static int answer_group(struct fl_api_call *call, struct fl_jw *w, bool openapi, struct fl_str group,
+			struct fl_str version,
 			bool *ret_mine)
 {
 	struct fl_str versions[GROUP_VERSIONS_MAX];
@@ -461,7 +462,7 @@ static int answer_group(struct fl_call *call, struct fl_jw *w, bool openapi, str
 	return done(call);
 }
 
-int fl_call_discovery(struct fl_call *call, bool *ret_mine)
+int fl_api_call_discovery(struct fl_api_call *call, bool *ret_mine)
 {
 	struct fl_str path = call->ask.path, group, version;
 	struct fl_jw w = FL_JW(&call->body);

@@ -19,11 +19,11 @@ static struct fl_str member(yyjson_mut_val *object, struct fl_str name)
 
 /* ---- entries ---- */
 
-static bool read_entry(struct fl_entry *entry, yyjson_mut_val *val)
+static bool read_entry(struct fl_managed_entry *entry, yyjson_mut_val *val)
 {
 	struct fl_str time = member(val, FL_S("time"));
 
-	*entry = (struct fl_entry){
+	*entry = (struct fl_managed_entry){
 		.manager = member(val, FL_S("manager")), .operation = member(val, FL_S("operation")),
 		.api_version = member(val, FL_S("apiVersion")), .subresource = member(val, FL_S("subresource")),
 		.time = FL_TIME_NONE, .v1 = fl_tree_get(val, FL_S("fieldsV1")),
@@ -35,7 +35,7 @@ static bool read_entry(struct fl_entry *entry, yyjson_mut_val *val)
 }
 
 /* An applier has one entry, whatever version it applies. */
-static bool is_of(const struct fl_entry *entry, struct fl_str manager, bool apply, struct fl_str version,
+static bool is_of(const struct fl_managed_entry *entry, struct fl_str manager, bool apply, struct fl_str version,
 		  struct fl_str subresource)
 {
 	return fl_str_eq(entry->manager, manager) && fl_str_eq(entry->subresource, subresource) &&
@@ -43,7 +43,7 @@ static bool is_of(const struct fl_entry *entry, struct fl_str manager, bool appl
 	       (apply || fl_str_eq(entry->api_version, version));
 }
 
-static struct fl_entry *find(struct fl_managed *managed, const struct fl_entry *like)
+static struct fl_managed_entry *find(struct fl_managed *managed, const struct fl_managed_entry *like)
 {
 	for (uint32_t i = 0; i < managed->len; i++)
 		if (is_of(&managed->at[i], like->manager, fl_str_eq(like->operation, FL_S("Apply")), like->api_version,
@@ -56,7 +56,7 @@ bool fl_managed_read(struct fl_managed *managed, struct fl_arena *arena, yyjson_
 {
 	yyjson_mut_val *list = fl_tree_get(fl_tree_get(object, FL_S("metadata")), FL_S("managedFields")), *val;
 	size_t len = yyjson_mut_arr_size(list), i, max;
-	struct fl_entry one, *same;
+	struct fl_managed_entry one, *same;
 
 	*managed = (struct fl_managed){ .arena = arena };
 	managed->at = fl_arena_get_n(arena, len + FL_ENTRIES_MORE, sizeof *managed->at);
@@ -82,16 +82,17 @@ bool fl_managed_read(struct fl_managed *managed, struct fl_arena *arena, yyjson_
 	return true;
 }
 
-struct fl_entry *fl_managed_add(struct fl_managed *managed, struct fl_str manager, bool apply, struct fl_str version,
-				struct fl_str subresource)
+struct fl_managed_entry *fl_managed_add(struct fl_managed *managed, struct fl_str manager, bool apply,
+					struct fl_str version,
+					struct fl_str subresource)
 {
-	struct fl_entry *entry;
+	struct fl_managed_entry *entry;
 
 	for (uint32_t i = 0; i < managed->len; i++)
 		if (is_of(&managed->at[i], manager, apply, version, subresource))
 			return &managed->at[i];
 	entry = &managed->at[managed->len];
-	*entry = (struct fl_entry){
+	*entry = (struct fl_managed_entry){
 		.manager = manager, .operation = apply ? FL_S("Apply") : FL_S("Update"), .api_version = version,
 		.subresource = subresource, .time = FL_TIME_NONE, .bit = managed->len,
 	};
@@ -99,7 +100,7 @@ struct fl_entry *fl_managed_add(struct fl_managed *managed, struct fl_str manage
 	return entry;
 }
 
-struct fl_entry *fl_managed_self(struct fl_managed *managed, const struct fl_writer *who, bool apply)
+struct fl_managed_entry *fl_managed_self(struct fl_managed *managed, const struct fl_writer *who, bool apply)
 {
 	return fl_managed_add(managed, who->manager, apply, who->api_version,
 			      who->part == FL_PART_STATUS ? FL_S("status") : FL_S(""));
@@ -355,7 +356,7 @@ static void compare(struct update *u, const struct fl_node *node, struct fl_owne
 /* The order in which the API server lists them. */
 static int by_order(const void *a, const void *b)
 {
-	const struct fl_entry *x = a, *y = b;
+	const struct fl_managed_entry *x = a, *y = b;
 	int order = fl_str_cmp(x->operation, y->operation);
 
 	if (order == 0 && x->time != y->time)
@@ -377,7 +378,7 @@ static void move_among(struct fl_owned *at, uint32_t from, uint32_t to)
 	}
 }
 
-static void join(struct fl_managed *managed, struct fl_entry *entry, struct fl_entry *into)
+static void join(struct fl_managed *managed, struct fl_managed_entry *entry, struct fl_managed_entry *into)
 {
 	move_among(managed->fields.root->below, entry->bit, into->bit);
 	if (into->time < entry->time)
@@ -393,7 +394,7 @@ static void cap(struct fl_managed *managed)
 	for (uint32_t i = 0; i < managed->len; i++)
 		updaters += !managed->at[i].gone && fl_str_eq(managed->at[i].operation, FL_S("Update"));
 	for (uint32_t i = 0; i < managed->len && updaters > FL_UPDATERS_MAX; i++) {
-		struct fl_entry *entry = &managed->at[i], *into = NULL;
+		struct fl_managed_entry *entry = &managed->at[i], *into = NULL;
 
 		if (entry->gone || !fl_str_eq(entry->operation, FL_S("Update")) || fl_str_eq(entry->manager, ANCIENT))
 			continue;
@@ -421,7 +422,7 @@ static bool put(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, s
 	return text.len == 0 || fl_tree_put(doc, object, fl_str(name), yyjson_mut_strn(doc, text.p, text.len));
 }
 
-static yyjson_mut_val *print_entry(const struct fl_entry *entry, yyjson_mut_doc *doc)
+static yyjson_mut_val *print_entry(const struct fl_managed_entry *entry, yyjson_mut_doc *doc)
 {
 	yyjson_mut_val *object = yyjson_mut_obj(doc), *time;
 	char text[FL_TIME_TEXT];
@@ -443,7 +444,7 @@ static yyjson_mut_val *print_entry(const struct fl_entry *entry, yyjson_mut_doc 
 static bool settle(struct fl_managed *managed, const struct fl_writer *who, yyjson_mut_doc *doc)
 {
 	for (uint32_t i = 0; i < managed->len; i++) {
-		struct fl_entry *entry = &managed->at[i];
+		struct fl_managed_entry *entry = &managed->at[i];
 
 		if (entry->touched)
 			entry->time = who->now >= 0 ? who->now / US_PER_S :
@@ -454,7 +455,7 @@ static bool settle(struct fl_managed *managed, const struct fl_writer *who, yyjs
 		qsort(managed->at, managed->len, sizeof *managed->at, by_order);
 	cap(managed);
 	for (uint32_t i = 0; i < managed->len; i++) {
-		struct fl_entry *entry = &managed->at[i];
+		struct fl_managed_entry *entry = &managed->at[i];
 
 		if (entry->gone || (!entry->changed && entry->v1))
 			continue;
@@ -549,7 +550,7 @@ int fl_managed_update(const struct fl_schema *schema, const struct fl_writer *wh
 {
 	struct fl_managed managed;
 	bool any, reset = choose(&managed, who, before, after, arena);
-	struct fl_entry *self;
+	struct fl_managed_entry *self;
 
 	if (managed.failed)
 		return out_of_memory(err);

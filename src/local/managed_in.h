@@ -4,7 +4,7 @@
 #include "local/ownership.h"
 #include "local/schema_in.h"
 
-struct fl_entry {
+struct fl_managed_entry {
 	struct fl_str manager, operation, api_version, subresource;
 	int64_t time;                /* seconds since 1970; FL_TIME_NONE */
 	yyjson_mut_val *v1;          /* as it was read */
@@ -16,7 +16,7 @@ struct fl_entry {
 
 struct fl_managed {
 	struct fl_arena *arena;
-	struct fl_entry *at;
+	struct fl_managed_entry *at;
 	uint32_t len;
 	struct fl_ownership fields;
 	bool failed;
@@ -30,9 +30,10 @@ struct fl_managed {
 bool fl_managed_read(struct fl_managed *managed, struct fl_arena *arena, yyjson_mut_val *object);
 
 /* The writer's entry, made if there is none; NULL: allocation failed. */
-struct fl_entry *fl_managed_self(struct fl_managed *managed, const struct fl_writer *who, bool apply);
-struct fl_entry *fl_managed_add(struct fl_managed *managed, struct fl_str manager, bool apply, struct fl_str version,
-				struct fl_str subresource);
+struct fl_managed_entry *fl_managed_self(struct fl_managed *managed, const struct fl_writer *who, bool apply);
+struct fl_managed_entry *fl_managed_add(struct fl_managed *managed, struct fl_str manager, bool apply,
+					struct fl_str version,
+					struct fl_str subresource);
 
 /* Write them to the object, sorted as the API server does. */
 int fl_managed_write(struct fl_managed *managed, const struct fl_writer *who, yyjson_mut_doc *doc,

@@ -40,7 +40,7 @@ static void invalid(struct fl_causes *causes, const char *field, struct fl_str v
 
 /* ---- names ---- */
 
-static enum fl_name_rule rule_of(const struct fl_call *call, uint32_t *ret_max, const char **ret_says)
+static enum fl_name_rule rule_of(const struct fl_api_call *call, uint32_t *ret_max, const char **ret_says)
 {
 	*ret_max = 63;
 	if (call->resource->traits & FL_TRAIT_LABEL) {
@@ -70,7 +70,7 @@ static bool only_chars(enum fl_name_rule rule, struct fl_str text)
 	return true;
 }
 
-static bool rbac(const struct fl_call *call)
+static bool rbac(const struct fl_api_call *call)
 {
 	return fl_str_eq(call->resource->group, FL_S("rbac.authorization.k8s.io"));
 }
@@ -85,7 +85,7 @@ static void check_path_name(struct fl_causes *causes, struct fl_str name)
 		invalid(causes, "metadata.name", name, "may not contain '%'");
 }
 
-static void check_name(struct fl_call *call, yyjson_mut_val *meta, struct fl_causes *causes)
+static void check_name(struct fl_api_call *call, yyjson_mut_val *meta, struct fl_causes *causes)
 {
 	struct fl_str name = fl_tree_str(fl_tree_get(meta, FL_S("name")));
 	struct fl_str base = fl_tree_str(fl_tree_get(meta, FL_S("generateName")));
@@ -108,7 +108,7 @@ static void check_name(struct fl_call *call, yyjson_mut_val *meta, struct fl_cau
 	} else if (!fl_name_ok(rule, name)) {
 		bool over = name.len > max;
 
-		(void)snprintf(text, sizeof text, "must be no more than %u %s", max, max == 63 ? "bytes" : "bytes");
+		(void)snprintf(text, sizeof text, "must be no more than %u bytes", max);
 		if (over)
 			invalid(causes, "metadata.name", name, text);
 		if (!over || !only_chars(rule, name))
@@ -162,7 +162,7 @@ static void check_labels(yyjson_mut_val *meta, struct fl_causes *causes)
 	}
 }
 
-static void check_annotations(struct fl_call *call, yyjson_mut_val *meta, struct fl_causes *causes)
+static void check_annotations(struct fl_api_call *call, yyjson_mut_val *meta, struct fl_causes *causes)
 {
 	yyjson_mut_obj_iter iter;
 	yyjson_mut_val *key;
@@ -262,7 +262,7 @@ static void check_late_finalizers(yyjson_mut_val *old, yyjson_mut_val *meta, str
 			     added.p);
 }
 
-void fl_meta_check(struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes)
+void fl_meta_check(struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes)
 {
 	yyjson_mut_val *meta = fl_meta(object);
 
@@ -308,7 +308,7 @@ void fl_meta_tidy(yyjson_mut_val *object)
 }
 
 /* Are all values of metadata of the type that they must have? Go's words when they are not. */
-int fl_meta_types(struct fl_call *call, yyjson_mut_val *object)
+int fl_meta_types(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	static const struct {
 		const char *name;

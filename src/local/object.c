@@ -142,7 +142,7 @@ void fl_object_print(struct fl_jw *w, yyjson_mut_val *object, uint64_t version)
 
 /* ---- from and to a state ---- */
 
-struct fl_str fl_call_api_version(struct fl_call *call)
+struct fl_str fl_api_call_api_version(struct fl_api_call *call)
 {
 	struct fl_str group = call->resource->group;
 
@@ -151,9 +151,9 @@ struct fl_str fl_call_api_version(struct fl_call *call)
 }
 
 /* A tree of a state, whole, but without its resourceVersion. NULL: allocation failed. */
-yyjson_mut_val *fl_call_tree(struct fl_call *call, const struct fl_state *state)
+yyjson_mut_val *fl_api_call_tree(struct fl_api_call *call, const struct fl_state *state)
 {
-	struct fl_str version = fl_call_api_version(call);
+	struct fl_str version = fl_api_call_api_version(call);
 	yyjson_mut_val *object;
 	yyjson_doc *doc;
 
@@ -168,7 +168,7 @@ yyjson_mut_val *fl_call_tree(struct fl_call *call, const struct fl_state *state)
 }
 
 /* The state that the store takes as its next change. NULL: allocation failed, or it is too large. */
-struct fl_state *fl_call_state(struct fl_call *call, yyjson_mut_val *object)
+struct fl_state *fl_api_call_state(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *meta = fl_meta(object);
 	struct fl_jw w = FL_JW(&call->body);

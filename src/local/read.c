@@ -4,14 +4,14 @@
 
 /* ---- get ---- */
 
-struct fl_str fl_call_key(struct fl_call *call)
+struct fl_str fl_api_call_key(struct fl_api_call *call)
 {
 	if (call->resource->cluster)
 		return call->name;
 	return fl_arena_printf(&call->arena, "%.*s/%.*s", FL_ARG(call->space_name), FL_ARG(call->name));
 }
 
-static int refuse_ahead(struct fl_call *call)
+static int refuse_ahead(struct fl_api_call *call)
 {
 	struct fl_causes causes = FL_CAUSES(&call->arena);
 	struct fl_refusal refusal = { .code = 504, .reason = "Timeout", .causes = &causes, .retry = 1 };
@@ -21,9 +21,9 @@ static int refuse_ahead(struct fl_call *call)
 			 (unsigned long long)call->wish.at_version, (unsigned long long)call->api->store.version);
 }
 
-int fl_call_get(struct fl_call *call)
+int fl_api_call_get(struct fl_api_call *call)
 {
-	struct fl_str key = fl_call_key(call);
+	struct fl_str key = fl_api_call_key(call);
 	const struct fl_state *state;
 
 	if (!key.p)
@@ -53,10 +53,10 @@ static int by_key(const void *a, const void *b)
 }
 
 /* What the changes since `version` have replaced, by key. */
-static int read_past(struct fl_call *call, uint64_t version, struct past **ret, uint32_t *ret_len)
+static int read_past(struct fl_api_call *call, uint64_t version, struct past **ret, uint32_t *ret_len)
 {
 	const struct fl_store *store = &call->api->store;
-	const struct fl_change *change;
+	const struct fl_store_change *change;
 	struct past *past = fl_arena_get_n(&call->arena, store->len + 1, sizeof *past);
 	uint32_t len = 0, kept = 0, at = 0;
 
@@ -117,7 +117,7 @@ static struct fl_state *walk_next(struct walk *walk)
 
 /* ---- continue ---- */
 
-static struct fl_str resume_token(struct fl_call *call, int64_t version, struct fl_str key)
+static struct fl_str resume_token(struct fl_api_call *call, int64_t version, struct fl_str key)
 {
 	FL_AUTO(fl_buf) struct fl_buf json = FL_BUF(2 * FL_KIB), text = FL_BUF(4 * FL_KIB);
 	struct fl_jw w = FL_JW(&json);
@@ -131,7 +131,7 @@ static struct fl_str resume_token(struct fl_call *call, int64_t version, struct 
 	return json.failed || text.failed ? (struct fl_str){ 0 } : fl_arena_str(&call->arena, fl_buf_view(&text));
 }
 
-static int read_token(struct fl_call *call, struct fl_str token, int64_t *ret_version, struct fl_str *ret_key)
+static int read_token(struct fl_api_call *call, struct fl_str token, int64_t *ret_version, struct fl_str *ret_key)
 {
 	FL_AUTO(fl_buf) struct fl_buf json = FL_BUF(4 * FL_KIB);
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
@@ -154,7 +154,7 @@ static int read_token(struct fl_call *call, struct fl_str token, int64_t *ret_ve
 	return ret_key->p ? 0 : -FL_E_NOMEM;
 }
 
-static int refuse_expired(struct fl_call *call, struct fl_str key)
+static int refuse_expired(struct fl_api_call *call, struct fl_str key)
 {
 	static const char says[] =
 		"The provided continue parameter is too old to display a consistent list result. You can start a new "
@@ -188,7 +188,7 @@ static int refuse_expired(struct fl_call *call, struct fl_str key)
 
 /* ---- list ---- */
 
-static int check_versions(struct fl_call *call)
+static int check_versions(struct fl_api_call *call)
 {
 	const struct fl_wish *wish = &call->wish;
 	bool zero = !wish->version_set || wish->at_version == 0;
@@ -213,7 +213,7 @@ static int check_versions(struct fl_call *call)
 }
 
 /* Which version is listed, and from where on; *ret_past: it is not the present one. */
-static int choose_version(struct fl_call *call, uint64_t *ret_version, struct fl_str *ret_from)
+static int choose_version(struct fl_api_call *call, uint64_t *ret_version, struct fl_str *ret_from)
 {
 	const struct fl_wish *wish = &call->wish;
 	const struct fl_store *store = &call->api->store;
@@ -246,7 +246,7 @@ static int choose_version(struct fl_call *call, uint64_t *ret_version, struct fl
 }
 
 /* Hold the states of this page; *ret_next is the first of the next one (NULL: none), *ret_rest how many there are. */
-static int collect(struct fl_call *call, struct walk *walk, struct fl_str *ret_next, uint64_t *ret_rest)
+static int collect(struct fl_api_call *call, struct walk *walk, struct fl_str *ret_next, uint64_t *ret_rest)
 {
 	struct fl_filter space = { .space = call->filter.space };
 	uint64_t limit = call->wish.limit ? call->wish.limit : UINT64_MAX;
@@ -277,7 +277,7 @@ static int collect(struct fl_call *call, struct walk *walk, struct fl_str *ret_n
 	return 0;
 }
 
-static void begin_list(struct fl_call *call, uint64_t version, struct fl_str token, uint64_t rest)
+static void begin_list(struct fl_api_call *call, uint64_t version, struct fl_str token, uint64_t rest)
 {
 	struct fl_jw w = FL_JW(&call->body);
 	struct fl_str group = call->resource->group;
@@ -303,8 +303,8 @@ static void begin_list(struct fl_call *call, uint64_t version, struct fl_str tok
 	call->outcome = FL_OUTCOME_LIST;
 }
 
-int fl_call_states(struct fl_call *call, uint64_t version, struct fl_str from, struct fl_str *ret_next,
-		   uint64_t *ret_rest)
+int fl_api_call_states(struct fl_api_call *call, uint64_t version, struct fl_str from, struct fl_str *ret_next,
+		       uint64_t *ret_rest)
 {
 	struct walk walk = { 0 };
 	int r = 0;
@@ -321,18 +321,18 @@ int fl_call_states(struct fl_call *call, uint64_t version, struct fl_str from, s
 	return collect(call, &walk, ret_next, ret_rest);
 }
 
-int fl_call_list(struct fl_call *call)
+int fl_api_call_list(struct fl_api_call *call)
 {
 	struct fl_str from, next = { 0 }, token = { 0 };
 	uint64_t version = 0, rest = 0;
 	int r = check_versions(call);
 
 	if (r == 0)
-		r = fl_call_filter(call);
+		r = fl_api_call_filter(call);
 	if (r == 0)
 		r = choose_version(call, &version, &from);
 	if (r == 0)
-		r = fl_call_states(call, version, from, &next, &rest);
+		r = fl_api_call_states(call, version, from, &next, &rest);
 	if (r < 0)
 		return r;
 	if (next.p) {
@@ -345,7 +345,7 @@ int fl_call_list(struct fl_call *call)
 }
 
 /* Fill the body with the next states. */
-bool fl_call_more(struct fl_call *call, struct fl_err *err)
+bool fl_api_call_more(struct fl_api_call *call, struct fl_err *err)
 {
 	bool whole = !call->resource->builtin;   /* of built-in kinds the items do not say what they are */
 

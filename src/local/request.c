@@ -31,14 +31,14 @@ static uint32_t split_path(struct fl_str path, struct fl_str parts[PARTS_MAX])
 	return count;
 }
 
-static int refuse_path(struct fl_call *call)
+static int refuse_path(struct fl_api_call *call)
 {
 	return fl_refuse(call, &(struct fl_refusal){ .code = 404, .reason = "NotFound" },
 			 "the server could not find the requested resource");
 }
 
 /* A part of a path, decoded. */
-static int decode(struct fl_call *call, struct fl_str *part)
+static int decode(struct fl_api_call *call, struct fl_str *part)
 {
 	char query[1024];
 	struct fl_buf text = FL_BUF_IN(query), value = FL_BUF(FL_KIB);
@@ -61,7 +61,7 @@ static int decode(struct fl_call *call, struct fl_str *part)
 	return r < 0 ? refuse_path(call) : 0;
 }
 
-static int set_verb(struct fl_call *call)
+static int set_verb(struct fl_api_call *call)
 {
 	struct fl_str method = call->ask.method;
 	bool one = call->name.len > 0;
@@ -91,7 +91,7 @@ static int set_verb(struct fl_call *call)
 	return (call->verb == FL_VERB_UPDATE || call->verb == FL_VERB_PATCH) && !one ? -1 : 0;
 }
 
-static bool has_sub(const struct fl_call *call)
+static bool has_sub(const struct fl_api_call *call)
 {
 	struct fl_str sub = call->sub;
 
@@ -108,7 +108,7 @@ static bool has_sub(const struct fl_call *call)
 	return false;
 }
 
-int fl_call_route(struct fl_call *call)
+int fl_api_call_route(struct fl_api_call *call)
 {
 	struct fl_str parts[PARTS_MAX], group = FL_S("");
 	uint32_t count = split_path(call->ask.path, parts), at = 2;
@@ -138,7 +138,7 @@ int fl_call_route(struct fl_call *call)
 		call->space_name = parts[at + 1];
 		at += 2;
 	}
-	call->resource = fl_resource_find(&call->api->resources, group, parts[at]);
+	call->resource = fl_api_resource_find(&call->api->resources, group, parts[at]);
 	call->served = call->resource ? fl_served_find(call->resource, call->version) : NULL;
 	call->name = at + 1 < count ? parts[at + 1] : FL_S("");
 	call->sub = at + 2 < count ? parts[at + 2] : FL_S("");
@@ -157,7 +157,7 @@ int fl_call_route(struct fl_call *call)
 /* ---- the query ---- */
 
 /* 1 and the text of a parameter; 0 when there is none. */
-static int param(struct fl_call *call, const char *name, struct fl_str *ret)
+static int param(struct fl_api_call *call, const char *name, struct fl_str *ret)
 {
 	FL_AUTO(fl_buf) struct fl_buf value = FL_BUF(FL_API_BODY_MAX);
 	struct fl_err err;
@@ -172,7 +172,7 @@ static int param(struct fl_call *call, const char *name, struct fl_str *ret)
 	return ret->p ? 1 : -FL_E_NOMEM;
 }
 
-static int param_bool(struct fl_call *call, const char *name, bool *ret)
+static int param_bool(struct fl_api_call *call, const char *name, bool *ret)
 {
 	struct fl_str text = { 0 };
 	int r = param(call, name, &text);
@@ -183,7 +183,7 @@ static int param_bool(struct fl_call *call, const char *name, bool *ret)
 	return 1;
 }
 
-static int param_int(struct fl_call *call, const char *name, int64_t *ret)
+static int param_int(struct fl_api_call *call, const char *name, int64_t *ret)
 {
 	struct fl_str text = { 0 };
 	int r = param(call, name, &text);
@@ -195,7 +195,7 @@ static int param_int(struct fl_call *call, const char *name, int64_t *ret)
 	return 1;
 }
 
-static int param_name(struct fl_call *call, const char *name, const struct fl_names *names, unsigned *ret,
+static int param_name(struct fl_api_call *call, const char *name, const struct fl_names *names, unsigned *ret,
 		      struct fl_str *ret_text)
 {
 	int r = param(call, name, ret_text);
@@ -212,7 +212,7 @@ static int param_name(struct fl_call *call, const char *name, const struct fl_na
 	return 1;
 }
 
-static const char *options_kind(const struct fl_call *call)
+static const char *options_kind(const struct fl_api_call *call)
 {
 	switch (call->verb) {
 	case FL_VERB_CREATE:
@@ -233,7 +233,7 @@ static const char *options_kind(const struct fl_call *call)
 	return "ListOptions";
 }
 
-static int read_dry(struct fl_call *call)
+static int read_dry(struct fl_api_call *call)
 {
 	struct fl_str text = { 0 };
 	int r = param(call, "dryRun", &text);
@@ -247,7 +247,7 @@ static int read_dry(struct fl_call *call)
 	return 0;
 }
 
-static int read_write(struct fl_call *call)
+static int read_write(struct fl_api_call *call)
 {
 	struct fl_str text = { 0 };
 	unsigned found = FL_VALIDATION_WARN;
@@ -273,7 +273,7 @@ static int read_write(struct fl_call *call)
 	return 0;
 }
 
-static int read_spread(struct fl_call *call)
+static int read_spread(struct fl_api_call *call)
 {
 	struct fl_str text = { 0 };
 	unsigned found = FL_SPREAD_DEFAULT;
@@ -293,7 +293,7 @@ static int read_spread(struct fl_call *call)
 	return 0;
 }
 
-static int read_delete(struct fl_call *call)
+static int read_delete(struct fl_api_call *call)
 {
 	int r = read_dry(call);
 
@@ -305,7 +305,7 @@ static int read_delete(struct fl_call *call)
 	return r < 0 ? r : 0;
 }
 
-static int refuse_version(struct fl_call *call)
+static int refuse_version(struct fl_api_call *call)
 {
 	bool list = call->verb == FL_VERB_LIST;
 	struct fl_refusal refusal = { .code = list ? 400 : 500, .reason = list ? "BadRequest" : NULL };
@@ -317,7 +317,7 @@ static int refuse_version(struct fl_call *call)
 			 FL_ARG(call->wish.version));
 }
 
-static int read_version(struct fl_call *call)
+static int read_version(struct fl_api_call *call)
 {
 	unsigned match = FL_MATCH_NONE;
 	struct fl_str text = FL_S("");
@@ -339,7 +339,7 @@ static int read_version(struct fl_call *call)
 	return 0;
 }
 
-static int read_list(struct fl_call *call)
+static int read_list(struct fl_api_call *call)
 {
 	int64_t limit = 0, timeout = 0;
 	bool watch = false;
@@ -371,7 +371,7 @@ static int read_list(struct fl_call *call)
 	return 0;
 }
 
-int fl_call_wish(struct fl_call *call)
+int fl_api_call_wish(struct fl_api_call *call)
 {
 	int r;
 
@@ -398,7 +398,7 @@ int fl_call_wish(struct fl_call *call)
 
 /* ---- selectors ---- */
 
-static int refuse_field(struct fl_call *call, struct fl_str path)
+static int refuse_field(struct fl_api_call *call, struct fl_str path)
 {
 	struct fl_str group = call->resource->group;
 
@@ -410,7 +410,7 @@ static int refuse_field(struct fl_call *call, struct fl_str path)
 			     FL_ARG(call->wish.labels), FL_ARG(call->wish.fields), FL_ARG(path));
 }
 
-int fl_call_filter(struct fl_call *call)
+int fl_api_call_filter(struct fl_api_call *call)
 {
 	struct fl_filter *filter = &call->filter;
 	struct fl_err err;
@@ -421,7 +421,7 @@ int fl_call_filter(struct fl_call *call)
 	if (call->wish.fields.len && fl_fields_parse(&call->arena, call->wish.fields, filter, &err) < 0)
 		return fl_refuse_as(call, &err);
 	for (uint32_t i = 0; i < filter->field_count; i++) {
-		if (!fl_resource_selectable(call->resource, call->served, filter->fields[i].path))
+		if (!fl_api_resource_selectable(call->resource, call->served, filter->fields[i].path))
 			return refuse_field(call, filter->fields[i].path);
 	}
 	if (call->name.len && filter->field_count < FL_FIELD_TERMS)   /* a watch of one object */

@@ -4,17 +4,17 @@
 
 static struct fl_str key_of(const void *object)
 {
-	return ((const struct fl_resource *)object)->key;
+	return ((const struct fl_api_resource *)object)->key;
 }
 
-static void drop_versions(struct fl_resource *resource)
+static void drop_versions(struct fl_api_resource *resource)
 {
 	for (uint32_t i = 0; i < resource->version_count; i++)
 		fl_schema_free(resource->versions[i].schema);
 	resource->version_count = 0;
 }
 
-void fl_resource_free(struct fl_resource *resource)
+void fl_api_resource_free(struct fl_api_resource *resource)
 {
 	if (!resource)
 		return;
@@ -24,22 +24,23 @@ void fl_resource_free(struct fl_resource *resource)
 	fl_free(resource);
 }
 
-void fl_resources_free(struct fl_resources *resources)
+void fl_api_resources_free(struct fl_api_resources *resources)
 {
 	fl_vec_each (resource, &resources->list)
-		fl_resource_free(*resource);
+		fl_api_resource_free(*resource);
 	fl_vec_free(&resources->list);
 	fl_hmap_free(&resources->map);
 }
 
-int fl_resource_add(struct fl_resources *resources, struct fl_resource *resource)
+int fl_api_resource_add(struct fl_api_resources *resources, struct fl_api_resource *resource)
 {
 	if (fl_vec_reserve(&resources->list, 1) < 0 || fl_hmap_put(&resources->map, resource, NULL) < 0)
 		return -FL_E_NOMEM;
 	return fl_vec_push(&resources->list, resource);
 }
 
-struct fl_resource *fl_resource_find(const struct fl_resources *resources, struct fl_str group, struct fl_str plural)
+struct fl_api_resource *fl_api_resource_find(const struct fl_api_resources *resources, struct fl_str group,
+					     struct fl_str plural)
 {
 	char text[512];
 	struct fl_buf key = FL_BUF_IN(text);
@@ -52,7 +53,8 @@ struct fl_resource *fl_resource_find(const struct fl_resources *resources, struc
 	return key.failed ? NULL : fl_hmap_get(&resources->map, fl_buf_view(&key));
 }
 
-struct fl_resource *fl_resource_of_kind(const struct fl_resources *resources, struct fl_str group, struct fl_str kind)
+struct fl_api_resource *fl_api_resource_of_kind(const struct fl_api_resources *resources, struct fl_str group,
+						struct fl_str kind)
 {
 	fl_vec_each (resource, &resources->list) {
 		if (!(*resource)->gone && fl_str_eq((*resource)->kind, kind) &&
@@ -62,14 +64,14 @@ struct fl_resource *fl_resource_of_kind(const struct fl_resources *resources, st
 	return NULL;
 }
 
-struct fl_served *fl_served_find(struct fl_resource *resource, struct fl_str version)
+struct fl_served *fl_served_find(struct fl_api_resource *resource, struct fl_str version)
 {
 	struct fl_served *served = fl_find(resource->versions, resource->version_count, name, version);
 
 	return served && served->served ? served : NULL;
 }
 
-const struct fl_served *fl_served_stored(const struct fl_resource *resource)
+const struct fl_served *fl_served_stored(const struct fl_api_resource *resource)
 {
 	for (uint32_t i = 0; i < resource->version_count; i++) {
 		if (resource->versions[i].stored)
@@ -78,7 +80,8 @@ const struct fl_served *fl_served_stored(const struct fl_resource *resource)
 	return &resource->versions[0];
 }
 
-bool fl_resource_selectable(const struct fl_resource *resource, const struct fl_served *served, struct fl_str path)
+bool fl_api_resource_selectable(const struct fl_api_resource *resource, const struct fl_served *served,
+				struct fl_str path)
 {
 	struct fl_str rest = fl_str(resource->builtin ? resource->builtin->fields : NULL), one;
 
@@ -126,7 +129,7 @@ static int compile(const char *text, struct fl_schema **ret, struct fl_err *err)
 	return r < 0 ? r : fl_schema_compile(yyjson_doc_get_root(doc), FL_SCHEMA_OPEN, ret, err);
 }
 
-static int name_builtin(struct fl_resource *resource, const struct fl_builtin *builtin)
+static int name_builtin(struct fl_api_resource *resource, const struct fl_builtin *builtin)
 {
 	resource->builtin = builtin;
 	resource->traits = builtin->traits;
@@ -142,9 +145,9 @@ static int name_builtin(struct fl_resource *resource, const struct fl_builtin *b
 	return resource->singular.p && resource->list_kind.p && resource->key.p && resource->shorts ? 0 : -FL_E_NOMEM;
 }
 
-static int add_builtin(struct fl_resources *resources, const struct fl_builtin *builtin, struct fl_err *err)
+static int add_builtin(struct fl_api_resources *resources, const struct fl_builtin *builtin, struct fl_err *err)
 {
-	FL_AUTO(fl_resource) struct fl_resource *resource = fl_zalloc(sizeof *resource);
+	FL_AUTO(fl_api_resource) struct fl_api_resource *resource = fl_zalloc(sizeof *resource);
 	struct fl_served *served;
 	int r;
 
@@ -156,13 +159,13 @@ static int add_builtin(struct fl_resources *resources, const struct fl_builtin *
 	r = compile(builtin->schema ? builtin->schema : ANYTHING, &served->schema, err);
 	if (r < 0)
 		return fl_wrap(err, "the schema of %s", builtin->kind);
-	r = fl_resource_add(resources, resource);
+	r = fl_api_resource_add(resources, resource);
 	if (r == 0)
 		(void)fl_steal(&resource);
 	return r == 0 ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for the kinds of an API server");
 }
 
-int fl_resources_init(struct fl_resources *resources, const uint64_t seed[2], struct fl_err *err)
+int fl_api_resources_init(struct fl_api_resources *resources, const uint64_t seed[2], struct fl_err *err)
 {
 	fl_hmap_init(&resources->map, key_of, seed);
 	for (uint32_t i = 0; i < fl_builtin_count; i++) {
@@ -176,7 +179,7 @@ int fl_resources_init(struct fl_resources *resources, const uint64_t seed[2], st
 
 /* ---- those of CRDs ---- */
 
-static struct fl_str text_in(struct fl_resource *resource, yyjson_val *object, const char *name)
+static struct fl_str text_in(struct fl_api_resource *resource, yyjson_val *object, const char *name)
 {
 	struct fl_str text = { 0 };
 
@@ -184,7 +187,8 @@ static struct fl_str text_in(struct fl_resource *resource, yyjson_val *object, c
 	return fl_arena_str(&resource->arena, text);
 }
 
-static struct fl_str *texts_in(struct fl_resource *resource, yyjson_val *object, const char *name, uint32_t *ret_count)
+static struct fl_str *texts_in(struct fl_api_resource *resource, yyjson_val *object, const char *name,
+			       uint32_t *ret_count)
 {
 	yyjson_val *list = fl_json_get(object, fl_str(name)), *one;
 	struct fl_str *at = fl_arena_get_n(&resource->arena, yyjson_arr_size(list) + 1, sizeof *at);
@@ -205,14 +209,14 @@ static struct fl_str *texts_in(struct fl_resource *resource, yyjson_val *object,
 }
 
 /* ".spec.replicas" as "spec.replicas". */
-static struct fl_str path_in(struct fl_resource *resource, yyjson_val *object, const char *name)
+static struct fl_str path_in(struct fl_api_resource *resource, yyjson_val *object, const char *name)
 {
 	struct fl_str path = text_in(resource, object, name);
 
 	return path.p && path.len && path.p[0] == '.' ? fl_str_sub(path, 1, path.len) : path;
 }
 
-static void read_selectable(struct fl_resource *resource, struct fl_served *served, yyjson_val *version)
+static void read_selectable(struct fl_api_resource *resource, struct fl_served *served, yyjson_val *version)
 {
 	yyjson_val *list = fl_json_get(version, FL_S("selectableFields")), *one;
 	size_t i, n;
@@ -223,7 +227,7 @@ static void read_selectable(struct fl_resource *resource, struct fl_served *serv
 	}
 }
 
-static int read_version(struct fl_resource *resource, yyjson_val *version, struct fl_err *err)
+static int read_version(struct fl_api_resource *resource, yyjson_val *version, struct fl_err *err)
 {
 	yyjson_val *subresources = fl_json_get(version, FL_S("subresources"));
 	yyjson_val *scale = fl_json_get(subresources, FL_S("scale"));
@@ -254,7 +258,7 @@ static int read_version(struct fl_resource *resource, yyjson_val *version, struc
 	return served->name.p ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for a version of a CRD");
 }
 
-static int name_crd(struct fl_resource *resource, yyjson_val *spec)
+static int name_crd(struct fl_api_resource *resource, yyjson_val *spec)
 {
 	yyjson_val *names = fl_json_get(spec, FL_S("names"));
 
@@ -279,9 +283,9 @@ static int name_crd(struct fl_resource *resource, yyjson_val *spec)
 		       : -FL_E_NOMEM;
 }
 
-int fl_resource_of_crd(yyjson_val *crd, struct fl_resource **ret, struct fl_err *err)
+int fl_api_resource_of_crd(yyjson_val *crd, struct fl_api_resource **ret, struct fl_err *err)
 {
-	FL_AUTO(fl_resource) struct fl_resource *resource = fl_zalloc(sizeof *resource);
+	FL_AUTO(fl_api_resource) struct fl_api_resource *resource = fl_zalloc(sizeof *resource);
 	yyjson_val *spec = fl_json_get(crd, FL_S("spec")), *version;
 	size_t i, n;
 
@@ -298,9 +302,9 @@ int fl_resource_of_crd(yyjson_val *crd, struct fl_resource **ret, struct fl_err 
 	return 0;
 }
 
-void fl_resource_redefine(struct fl_resource *resource, struct fl_resource *from)
+void fl_api_resource_redefine(struct fl_api_resource *resource, struct fl_api_resource *from)
 {
-	struct fl_resource old = *resource;
+	struct fl_api_resource old = *resource;
 
 	*resource = *from;
 	resource->shelf = old.shelf;
@@ -308,5 +312,5 @@ void fl_resource_redefine(struct fl_resource *resource, struct fl_resource *from
 	*from = old;
 	from->shelf = (struct fl_shelf){ 0 };
 	from->watches = NULL;
-	fl_resource_free(from);
+	fl_api_resource_free(from);
 }

@@ -42,8 +42,8 @@ struct fl_builtin {
 extern const struct fl_builtin fl_builtins[];
 extern const uint32_t fl_builtin_count;
 
-struct fl_watch;
-struct fl_resource {
+struct fl_api_watch;
+struct fl_api_resource {
 	struct fl_str key;              /* "widgets.demo.io"; "pods" */
 	struct fl_str group, plural, singular, kind, list_kind;
 	struct fl_str *shorts, *categories;
@@ -54,34 +54,37 @@ struct fl_resource {
 	struct fl_served versions[FL_VERSIONS_MAX];
 	uint32_t version_count;
 	struct fl_shelf shelf;
-	struct fl_watch *watches;
+	struct fl_api_watch *watches;
 	struct fl_arena arena;
 };
 
-struct fl_resources {
+struct fl_api_resources {
 	struct fl_hmap map;             /* by key */
-	FL_VEC(struct fl_resource *) list;   /* in the order in which they came */
+	FL_VEC(struct fl_api_resource *) list;   /* in the order in which they came */
 };
 
-int fl_resources_init(struct fl_resources *resources, const uint64_t seed[2], struct fl_err *err) FL_MUSTUSE;
-void fl_resources_free(struct fl_resources *resources);
+int fl_api_resources_init(struct fl_api_resources *resources, const uint64_t seed[2], struct fl_err *err) FL_MUSTUSE;
+void fl_api_resources_free(struct fl_api_resources *resources);
 
 /* NULL: not served. */
-struct fl_resource *fl_resource_find(const struct fl_resources *resources, struct fl_str group, struct fl_str plural);
-struct fl_resource *fl_resource_of_kind(const struct fl_resources *resources, struct fl_str group, struct fl_str kind);
-struct fl_served *fl_served_find(struct fl_resource *resource, struct fl_str version);   /* NULL: not served */
-const struct fl_served *fl_served_stored(const struct fl_resource *resource);
+struct fl_api_resource *fl_api_resource_find(const struct fl_api_resources *resources, struct fl_str group,
+					     struct fl_str plural);
+struct fl_api_resource *fl_api_resource_of_kind(const struct fl_api_resources *resources, struct fl_str group,
+						struct fl_str kind);
+struct fl_served *fl_served_find(struct fl_api_resource *resource, struct fl_str version);   /* NULL: not served */
+const struct fl_served *fl_served_stored(const struct fl_api_resource *resource);
 
 /* Its own then; it stays until the end, also when its CRD goes: changes of its objects are still known. */
-int fl_resource_add(struct fl_resources *resources, struct fl_resource *resource) FL_MUSTUSE;
-void fl_resource_free(struct fl_resource *resource);   /* NULL-safe */
-FL_DEFINE_AUTO(fl_resource, struct fl_resource *, fl_resource_free);
+int fl_api_resource_add(struct fl_api_resources *resources, struct fl_api_resource *resource) FL_MUSTUSE;
+void fl_api_resource_free(struct fl_api_resource *resource);   /* NULL-safe */
+FL_DEFINE_AUTO(fl_api_resource, struct fl_api_resource *, fl_api_resource_free);
 
 /* From a CustomResourceDefinition that was checked (it is valid JSON of that kind). FL_E_INVALID. */
-int fl_resource_of_crd(yyjson_val *crd, struct fl_resource **ret, struct fl_err *err) FL_MUSTUSE;
+int fl_api_resource_of_crd(yyjson_val *crd, struct fl_api_resource **ret, struct fl_err *err) FL_MUSTUSE;
 
 /* Take the definitions (versions, names, schemas) of `from` into `resource`, which keeps its objects; `from` is
  * freed. */
-void fl_resource_redefine(struct fl_resource *resource, struct fl_resource *from);
+void fl_api_resource_redefine(struct fl_api_resource *resource, struct fl_api_resource *from);
 
-bool fl_resource_selectable(const struct fl_resource *resource, const struct fl_served *served, struct fl_str path);
+bool fl_api_resource_selectable(const struct fl_api_resource *resource, const struct fl_served *served,
+				struct fl_str path);

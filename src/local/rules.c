@@ -4,7 +4,7 @@
 /* Objects of a namespace or CRD that go in one piece of work. */
 #define PIECE 64
 
-static bool is(const struct fl_resource *resource, const char *key)
+static bool is(const struct fl_api_resource *resource, const char *key)
 {
 	return resource->builtin && fl_str_eq(resource->key, fl_str(key));
 }
@@ -12,14 +12,14 @@ static bool is(const struct fl_resource *resource, const char *key)
 
 /* ---- namespaces ---- */
 
-static int name_label(struct fl_call *call, yyjson_mut_val *object)
+static int name_label(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *labels = fl_tree_object(call->doc, fl_meta(object), "labels");
 
 	return labels && fl_tree_set(call->doc, labels, "kubernetes.io/metadata.name", call->name) ? 0 : -FL_E_NOMEM;
 }
 
-static int new_namespace(struct fl_call *call, yyjson_mut_val *object)
+static int new_namespace(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *spec = fl_tree_object(call->doc, object, "spec");
 	yyjson_mut_val *list = spec ? fl_tree_list(call->doc, spec, "finalizers") : NULL;
@@ -31,7 +31,7 @@ static int new_namespace(struct fl_call *call, yyjson_mut_val *object)
 	return name_label(call, object);
 }
 
-static int change_namespace(struct fl_call *call, yyjson_mut_val *object)
+static int change_namespace(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *spec = fl_tree_object(call->doc, object, "spec"), *copy;
 	yyjson_mut_val *had = fl_tree_at(call->old, FL_S("spec.finalizers"));
@@ -46,7 +46,7 @@ static int change_namespace(struct fl_call *call, yyjson_mut_val *object)
 	return name_label(call, object);
 }
 
-static int delete_namespace(struct fl_call *call)
+static int delete_namespace(struct fl_api_call *call)
 {
 	yyjson_mut_val *status = fl_tree_object(call->doc, call->object, "status");
 	struct fl_refusal refusal = fl_refusal(call, 403, "Forbidden");
@@ -65,7 +65,7 @@ static bool has_amounts(yyjson_mut_val *container)
 	       yyjson_mut_obj_size(fl_tree_at(container, FL_S("resources.limits")));
 }
 
-static int new_pod(struct fl_call *call, yyjson_mut_val *object)
+static int new_pod(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *status = fl_tree_object(call->doc, object, "status"), *one;
 	bool some = false;
@@ -85,7 +85,7 @@ static yyjson_doc *imut(yyjson_mut_val *object)
 	return yyjson_mut_val_imut_copy(object, NULL);
 }
 
-static int name_defaults(struct fl_call *call, yyjson_mut_val *object)
+static int name_defaults(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *names = fl_tree_at(object, FL_S("spec.names"));
 	struct fl_str kind = fl_tree_str(fl_tree_get(names, FL_S("kind")));
@@ -108,7 +108,7 @@ static int name_defaults(struct fl_call *call, yyjson_mut_val *object)
 }
 
 /* Versions that may be in the store: those that were, and the one that is stored now. */
-static int stored_versions(struct fl_call *call, yyjson_mut_val *object)
+static int stored_versions(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *status = fl_tree_object(call->doc, object, "status"), *one;
 	yyjson_mut_val *list = status ? fl_tree_list(call->doc, status, "storedVersions") : NULL;
@@ -125,21 +125,21 @@ static int stored_versions(struct fl_call *call, yyjson_mut_val *object)
 	return 0;
 }
 
-static int shape_crd(struct fl_call *call, yyjson_mut_val *object)
+static int shape_crd(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	int r = name_defaults(call, object);
 
 	return r < 0 ? r : stored_versions(call, object);
 }
 
-static void check_crd(struct fl_call *call, struct fl_causes *causes)
+static void check_crd(struct fl_api_call *call, struct fl_causes *causes)
 {
-	FL_AUTO(fl_resource) struct fl_resource *resource = NULL;
+	FL_AUTO(fl_api_resource) struct fl_api_resource *resource = NULL;
 	struct fl_str plural = fl_tree_str(fl_tree_at(call->object, FL_S("spec.names.plural")));
 	struct fl_str group = fl_tree_str(fl_tree_at(call->object, FL_S("spec.group"))), name;
 	yyjson_doc *copy = imut(call->object);
 	struct fl_err err = { .code = FL_E_NOMEM };
-	int r = copy ? fl_resource_of_crd(yyjson_doc_get_root(copy), &resource, &err) : -FL_E_NOMEM;
+	int r = copy ? fl_api_resource_of_crd(yyjson_doc_get_root(copy), &resource, &err) : -FL_E_NOMEM;
 
 	yyjson_doc_free(copy);
 	causes->failed |= r == -FL_E_NOMEM;
@@ -161,7 +161,7 @@ static void check_crd(struct fl_call *call, struct fl_causes *causes)
 		fl_crd_rules(call, resource);
 }
 
-static int delete_crd(struct fl_call *call)
+static int delete_crd(struct fl_api_call *call)
 {
 	yyjson_mut_val *list = fl_tree_list(call->doc, fl_meta(call->object), "finalizers");
 
@@ -169,7 +169,7 @@ static int delete_crd(struct fl_call *call)
 }
 
 /* What its schemas ask for and nobody checks: said when it is written, and in the log. */
-void fl_crd_rules(struct fl_call *call, const struct fl_resource *resource)
+void fl_crd_rules(struct fl_api_call *call, const struct fl_api_resource *resource)
 {
 	for (uint32_t i = 0; i < resource->version_count; i++) {
 		const struct fl_served *served = &resource->versions[i];
@@ -177,15 +177,15 @@ void fl_crd_rules(struct fl_call *call, const struct fl_resource *resource)
 		const struct fl_schema_rule *rules = fl_schema_rules(served->schema, &len);
 
 		for (uint32_t j = 0; j < len; j++) {
-			fl_call_warn(call, "%.*s of %.*s: this rule is not evaluated: %.*s", FL_ARG(rules[j].path),
-				     FL_ARG(served->name), FL_ARG(rules[j].rule));
+			fl_api_call_warn(call, "%.*s of %.*s: this rule is not evaluated: %.*s", FL_ARG(rules[j].path),
+					 FL_ARG(served->name), FL_ARG(rules[j].rule));
 		}
 	}
 }
 
 /* ---- what they do by themselves ---- */
 
-static int add_condition(struct fl_call *call, yyjson_mut_val *status, const char *type, const char *reason,
+static int add_condition(struct fl_api_call *call, yyjson_mut_val *status, const char *type, const char *reason,
 			 const char *message)
 {
 	yyjson_mut_val *list = fl_tree_list(call->doc, status, "conditions"), *one, *condition = NULL;
@@ -206,11 +206,11 @@ static int add_condition(struct fl_call *call, yyjson_mut_val *status, const cha
 		       : -FL_E_NOMEM;
 }
 
-static int define(struct fl_api *api, struct fl_call *call)
+static int define(struct fl_api *api, struct fl_api_call *call)
 {
-	struct fl_resource *resource = NULL, *had;
+	struct fl_api_resource *resource = NULL, *had;
 	yyjson_doc *copy = imut(call->old);
-	int r = copy ? fl_resource_of_crd(yyjson_doc_get_root(copy), &resource, NULL) : -FL_E_NOMEM;
+	int r = copy ? fl_api_resource_of_crd(yyjson_doc_get_root(copy), &resource, NULL) : -FL_E_NOMEM;
 
 	yyjson_doc_free(copy);
 	if (r < 0)
@@ -218,16 +218,16 @@ static int define(struct fl_api *api, struct fl_call *call)
 	api->discovery++;
 	had = fl_hmap_get(&api->resources.map, resource->key);
 	if (had) {
-		fl_resource_redefine(had, resource);
+		fl_api_resource_redefine(had, resource);
 		return 0;
 	}
-	r = fl_resource_add(&api->resources, resource);
+	r = fl_api_resource_add(&api->resources, resource);
 	if (r < 0)
-		fl_resource_free(resource);
+		fl_api_resource_free(resource);
 	return r;
 }
 
-static int establish(struct fl_api *api, struct fl_call *call)
+static int establish(struct fl_api *api, struct fl_api_call *call)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	yyjson_mut_val *status, *names;
@@ -247,7 +247,7 @@ static int establish(struct fl_api *api, struct fl_call *call)
 
 /* Delete some of a resource's objects, of one namespace or all. 1: there are more; 2: there are some that something
  * keeps; 0: none is left. */
-static int clear(struct fl_api *api, struct fl_resource *resource, struct fl_str space)
+static int clear(struct fl_api *api, struct fl_api_resource *resource, struct fl_str space)
 {
 	char text[300];
 	struct fl_buf from = FL_BUF_IN(text);
@@ -267,11 +267,12 @@ static int clear(struct fl_api *api, struct fl_resource *resource, struct fl_str
 			some[count++] = fl_state_hold(state);
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		FL_AUTO(fl_call) struct fl_call *call = r < 0 ? NULL : fl_call_inner(api, resource, some[i]);
+		FL_AUTO(fl_api_call) struct fl_api_call *call =
+			r < 0 ? NULL : fl_api_call_inner(api, resource, some[i]);
 		FL_AUTO(fl_state) struct fl_state *after = NULL;
 
 		if (r >= 0)
-			r = call ? fl_call_load(call) : -FL_E_NOMEM;
+			r = call ? fl_api_call_load(call) : -FL_E_NOMEM;
 		if (r >= 0 && call->before) {
 			call->wish.spread = FL_SPREAD_BACKGROUND;
 			r = fl_delete(call, &after);
@@ -281,13 +282,13 @@ static int clear(struct fl_api *api, struct fl_resource *resource, struct fl_str
 	return r < 0 ? r : count == PIECE ? 1 : kept ? 2 : 0;
 }
 
-static int end_namespace(struct fl_api *api, struct fl_call *call)
+static int end_namespace(struct fl_api *api, struct fl_api_call *call)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	int kept = 0;
 
 	for (uint32_t i = 0; i < api->resources.list.len; i++) {
-		struct fl_resource *resource = api->resources.list.at[i];
+		struct fl_api_resource *resource = api->resources.list.at[i];
 		int r = resource->cluster ? 0 : clear(api, resource, call->name);
 
 		if (r < 0 || r == 1)
@@ -303,9 +304,9 @@ static int end_namespace(struct fl_api *api, struct fl_call *call)
 	return fl_commit(call, &after);
 }
 
-static int end_crd(struct fl_api *api, struct fl_call *call)
+static int end_crd(struct fl_api *api, struct fl_api_call *call)
 {
-	struct fl_resource *resource = fl_hmap_get(&api->resources.map, call->name);
+	struct fl_api_resource *resource = fl_hmap_get(&api->resources.map, call->name);
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	int r = resource ? clear(api, resource, FL_S("")) : 0;
 
@@ -321,22 +322,22 @@ static int end_crd(struct fl_api *api, struct fl_call *call)
 
 static void undefine(struct fl_api *api, struct fl_str key)
 {
-	struct fl_resource *resource = fl_hmap_get(&api->resources.map, key);
+	struct fl_api_resource *resource = fl_hmap_get(&api->resources.map, key);
 
 	if (!resource)
 		return;
 	resource->gone = true;   /* it stays for the changes that are still known, and for a CRD of the same name */
 	api->discovery++;
-	for (struct fl_watch *watch = resource->watches, *next; watch; watch = next) {
+	for (struct fl_api_watch *watch = resource->watches, *next; watch; watch = next) {
 		next = watch->next;
 		watch->over = true;
 		watch->ended(watch);
 	}
 }
 
-int fl_builtin_look(struct fl_api *api, struct fl_resource *resource, struct fl_state *state, bool gone)
+int fl_builtin_look(struct fl_api *api, struct fl_api_resource *resource, struct fl_state *state, bool gone)
 {
-	FL_AUTO(fl_call) struct fl_call *call = NULL;
+	FL_AUTO(fl_api_call) struct fl_api_call *call = NULL;
 	int r;
 
 	if (gone) {
@@ -344,8 +345,8 @@ int fl_builtin_look(struct fl_api *api, struct fl_resource *resource, struct fl_
 			undefine(api, fl_state_key(state));
 		return 0;
 	}
-	call = fl_call_inner(api, resource, state);
-	r = call ? fl_call_load(call) : -FL_E_NOMEM;
+	call = fl_api_call_inner(api, resource, state);
+	r = call ? fl_api_call_load(call) : -FL_E_NOMEM;
 	if (r < 0 || !call->before)
 		return r;
 	if (is(resource, CRDS))
@@ -353,11 +354,11 @@ int fl_builtin_look(struct fl_api *api, struct fl_resource *resource, struct fl_
 	return call->before->going ? end_namespace(api, call) : 0;
 }
 
-int fl_builtin_left(struct fl_api *api, struct fl_resource *resource, const struct fl_state *last)
+int fl_builtin_left(struct fl_api *api, struct fl_api_resource *resource, const struct fl_state *last)
 {
-	struct fl_resource *spaces = fl_resource_find(&api->resources, FL_S(""), FL_S("namespaces"));
-	struct fl_resource *crds = fl_resource_find(&api->resources, FL_S("apiextensions.k8s.io"),
-						    FL_S("customresourcedefinitions"));
+	struct fl_api_resource *spaces = fl_api_resource_find(&api->resources, FL_S(""), FL_S("namespaces"));
+	struct fl_api_resource *crds = fl_api_resource_find(&api->resources, FL_S("apiextensions.k8s.io"),
+							    FL_S("customresourcedefinitions"));
 	struct fl_state *space = fl_ordered_get(&spaces->shelf.objects, fl_state_space(last));
 	struct fl_state *crd = fl_ordered_get(&crds->shelf.objects, resource->key);
 
@@ -368,7 +369,7 @@ int fl_builtin_left(struct fl_api *api, struct fl_resource *resource, const stru
 
 /* ---- the table ---- */
 
-int fl_builtin_new(struct fl_call *call, yyjson_mut_val *object)
+int fl_builtin_new(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	if (is(call->resource, "namespaces"))
 		return new_namespace(call, object);
@@ -377,20 +378,20 @@ int fl_builtin_new(struct fl_call *call, yyjson_mut_val *object)
 	return is(call->resource, CRDS) ? shape_crd(call, object) : 0;
 }
 
-int fl_builtin_change(struct fl_call *call, yyjson_mut_val *object)
+int fl_builtin_change(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	if (is(call->resource, "namespaces"))
 		return change_namespace(call, object);
 	return is(call->resource, CRDS) && !call->sub.len ? shape_crd(call, object) : 0;
 }
 
-void fl_builtin_check(struct fl_call *call, struct fl_causes *causes)
+void fl_builtin_check(struct fl_api_call *call, struct fl_causes *causes)
 {
 	if (is(call->resource, CRDS))
 		check_crd(call, causes);
 }
 
-int fl_builtin_delete(struct fl_call *call)
+int fl_builtin_delete(struct fl_api_call *call)
 {
 	if (is(call->resource, "namespaces"))
 		return delete_namespace(call);
@@ -398,7 +399,7 @@ int fl_builtin_delete(struct fl_call *call)
 }
 
 /* Something keeps what is deleted. */
-bool fl_object_kept(const struct fl_call *call)
+bool fl_object_kept(const struct fl_api_call *call)
 {
 	if (yyjson_mut_arr_size(fl_tree_get(fl_meta(call->object), FL_S("finalizers"))))
 		return true;
@@ -406,7 +407,7 @@ bool fl_object_kept(const struct fl_call *call)
 										  FL_S("spec.finalizers")));
 }
 
-int fl_scale_get(struct fl_call *call, const struct fl_state *state)
+int fl_scale_get(struct fl_api_call *call, const struct fl_state *state)
 {
 	(void)state;
 	return fl_refuse(call, &(struct fl_refusal){ .code = 405, .reason = "MethodNotAllowed" },

@@ -40,11 +40,5 @@ void fl_filter_ready(struct fl_filter *filter);
 /* 1, 0, or FL_E_NOMEM. */
 int fl_filter_match(const struct fl_filter *filter, const struct fl_state *state, struct fl_peek *peek) FL_MUSTUSE;
 
-/* Does it select all objects (of its namespace)? */
-static inline bool fl_filter_all(const struct fl_filter *filter)
-{
-	return !filter->labels.len && !filter->field_count;
-}
-
 /* The member at a path with dots: "spec.nodeName"; NULL: none. */
 yyjson_val *fl_json_at(yyjson_val *object, struct fl_str path);

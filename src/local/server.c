@@ -11,8 +11,8 @@ struct fl_api_server {
 struct exchange {
 	struct fl_api_server *server;
 	struct fl_http_req *req;
-	struct fl_call *call;
-	struct fl_watch watch;
+	struct fl_api_call *call;
+	struct fl_api_watch watch;
 	struct fl_timer bookmark, timeout, pump;
 	bool watches, sending;
 };
@@ -38,7 +38,7 @@ static void exchange_free(struct exchange *exchange)
 	fl_timer_stop(io, &exchange->bookmark);
 	fl_timer_stop(io, &exchange->timeout);
 	fl_timer_stop(io, &exchange->pump);
-	fl_call_free(exchange->call);
+	fl_api_call_free(exchange->call);
 	fl_free(exchange);
 }
 
@@ -54,7 +54,7 @@ static bool has_room(const struct exchange *exchange)
 	return fl_http_req_queued(exchange->req) < FL_API_QUEUE_MAX;
 }
 
-static bool watch_send(struct fl_watch *watch, struct fl_chunk *chunk)
+static bool watch_send(struct fl_api_watch *watch, struct fl_chunk *chunk)
 {
 	struct exchange *exchange = fl_container(watch, struct exchange, watch);
 
@@ -71,7 +71,7 @@ static void on_end(struct fl_timer *timer)
 }
 
 /* In a turn of its own: the server may be in the middle of telling others. */
-static void watch_ended(struct fl_watch *watch)
+static void watch_ended(struct fl_api_watch *watch)
 {
 	struct exchange *exchange = fl_container(watch, struct exchange, watch);
 
@@ -85,7 +85,7 @@ static void on_bookmark(struct fl_timer *timer)
 	struct exchange *exchange = fl_container(timer, struct exchange, bookmark);
 
 	fl_timer_set(exchange->server->io, timer, fl_now(exchange->server->io) + FL_API_BOOKMARK);
-	fl_watch_bookmark(&exchange->watch);
+	fl_api_watch_bookmark(&exchange->watch);
 }
 
 static void on_pump(struct fl_timer *timer)
@@ -93,7 +93,7 @@ static void on_pump(struct fl_timer *timer)
 	struct exchange *exchange = fl_container(timer, struct exchange, pump);
 
 	if (exchange->watches)
-		fl_watch_pump(&exchange->watch);
+		fl_api_watch_pump(&exchange->watch);
 }
 
 /* ---- lists ---- */
@@ -104,8 +104,8 @@ static void send_list(struct exchange *exchange)
 	struct fl_err err = { 0 };
 
 	while (has_room(exchange)) {
-		if (fl_call_more(exchange->call, &err)) {
-			fl_http_req_send(exchange->req, fl_call_body(exchange->call));
+		if (fl_api_call_more(exchange->call, &err)) {
+			fl_http_req_send(exchange->req, fl_api_call_body(exchange->call));
 			continue;
 		}
 		if (err.code)
@@ -141,31 +141,31 @@ static void begin_watch(struct exchange *exchange)
 	exchange->bookmark.fire = on_bookmark;
 	exchange->timeout.fire = on_end;
 	exchange->pump.fire = on_pump;
-	fl_watch_start(exchange->call, &exchange->watch);
+	fl_api_watch_start(exchange->call, &exchange->watch);
 	fl_timer_set(io, &exchange->bookmark, fl_now(io) + FL_API_BOOKMARK);
 	if (exchange->watch.timeout)
 		fl_timer_set(io, &exchange->timeout, fl_now(io) + (uint64_t)exchange->watch.timeout * 1000);
-	fl_watch_pump(&exchange->watch);
+	fl_api_watch_pump(&exchange->watch);
 }
 
 /* An answer in pieces; the call is the exchange's from here on. */
-static void begin_pieces(struct fl_api_server *server, struct fl_http_req *req, struct fl_call *call)
+static void begin_pieces(struct fl_api_server *server, struct fl_http_req *req, struct fl_api_call *call)
 {
 	struct exchange *exchange = fl_zalloc(sizeof *exchange);
 
 	if (!exchange) {
-		fl_call_free(call);
+		fl_api_call_free(call);
 		fl_http_req_say(req, 500, "no memory");
 		return;
 	}
 	*exchange = (struct exchange){ .server = server, .req = req, .call = call };
 	fl_http_req_on(req, &user, exchange);
-	fl_http_req_begin(req, fl_call_status(call), fl_call_headers(call), -1);
-	if (fl_call_outcome(call) == FL_OUTCOME_WATCH) {
+	fl_http_req_begin(req, fl_api_call_status(call), fl_api_call_headers(call), -1);
+	if (fl_api_call_outcome(call) == FL_OUTCOME_WATCH) {
 		begin_watch(exchange);
 		return;
 	}
-	fl_http_req_send(req, fl_call_body(call));
+	fl_http_req_send(req, fl_api_call_body(call));
 	send_list(exchange);
 }
 
@@ -183,27 +183,26 @@ static void handle(struct fl_http_req *req)
 		.body = fl_http_req_body(req),
 		.now = wall(server->io),
 	};
-	struct fl_call *call = fl_api_call(server->api, &ask);
+	struct fl_api_call *call = fl_api_call(server->api, &ask);
 
 	if (!call) {
 		fl_http_req_say(req, 500, "no memory");
 		return;
 	}
 	fl_timer_set(server->io, &server->work, fl_now(server->io));
-	switch (fl_call_outcome(call)) {
+	switch (fl_api_call_outcome(call)) {
 	case FL_OUTCOME_ANSWER:
-		fl_http_req_answer(req, fl_call_status(call), fl_call_headers(call), fl_call_body(call));
-		fl_call_free(call);
+		fl_http_req_answer(req, fl_api_call_status(call), fl_api_call_headers(call), fl_api_call_body(call));
+		fl_api_call_free(call);
 		return;
 	case FL_OUTCOME_LIST:
 	case FL_OUTCOME_WATCH:
 		begin_pieces(server, req, call);
 		return;
-	case FL_OUTCOME_ASKS:
 	case FL_OUTCOME_COUNT_:
 		break;
 	}
-	fl_call_free(call);
+	fl_api_call_free(call);
 	fl_http_req_say(req, 500, "no answer");
 }
 

@@ -216,14 +216,14 @@ int fl_store_init(struct fl_store *store, uint32_t window, struct fl_err *err)
 	return store->ring ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for the changes of a store");
 }
 
-static struct fl_change *nth(const struct fl_store *store, uint32_t n)
+static struct fl_store_change *nth(const struct fl_store *store, uint32_t n)
 {
 	return &store->ring[(store->first + n) % store->window];
 }
 
 static void forget_first(struct fl_store *store)
 {
-	struct fl_change *change = nth(store, 0);
+	struct fl_store_change *change = nth(store, 0);
 
 	store->forgotten = change->version;
 	if (change->before)
@@ -232,7 +232,7 @@ static void forget_first(struct fl_store *store)
 		store->past -= change->after->len;
 	fl_state_drop(change->before);
 	fl_state_drop(change->after);
-	*change = (struct fl_change){ 0 };
+	*change = (struct fl_store_change){ 0 };
 	store->first = (store->first + 1) % store->window;
 	store->len--;
 }
@@ -253,7 +253,7 @@ void fl_store_free(struct fl_store *store)
 	store->ring = NULL;
 }
 
-static void note(struct fl_store *store, struct fl_change change)
+static void note(struct fl_store *store, struct fl_store_change change)
 {
 	if (store->len == store->window)
 		forget_first(store);
@@ -283,10 +283,7 @@ int fl_store_put(struct fl_store *store, struct fl_shelf *shelf, struct fl_state
 		fl_state_drop(before);
 		return -FL_E_NOMEM;
 	}
-	shelf->bytes += after->len;
-	if (before)
-		shelf->bytes -= before->len;
-	note(store, (struct fl_change){ .shelf = shelf, .before = before, .after = after });
+	note(store, (struct fl_store_change){ .shelf = shelf, .before = before, .after = after });
 	fl_state_drop(before);
 	return 0;
 }
@@ -297,14 +294,13 @@ void fl_store_remove(struct fl_store *store, struct fl_shelf *shelf, struct fl_s
 
 	assert(before);
 	last->version = fl_store_next(store);
-	shelf->bytes -= before->len;
 	fl_state_hold(before);
 	fl_ordered_del(&shelf->objects, fl_state_key(last));
-	note(store, (struct fl_change){ .shelf = shelf, .before = before, .after = last, .gone = true });
+	note(store, (struct fl_store_change){ .shelf = shelf, .before = before, .after = last, .gone = true });
 	fl_state_drop(before);
 }
 
-const struct fl_change *fl_store_after(const struct fl_store *store, uint64_t version, uint32_t *at)
+const struct fl_store_change *fl_store_after(const struct fl_store *store, uint64_t version, uint32_t *at)
 {
 	if (*at == 0 && store->len) {   /* versions follow one another without a gap */
 		uint64_t first = nth(store, 0)->version;

@@ -67,10 +67,9 @@ struct fl_state *fl_ordered_next(const struct fl_ordered *index, struct fl_spot 
 
 struct fl_shelf {
 	struct fl_ordered objects;
-	size_t bytes;                /* of their JSON */
 };
 
-struct fl_change {
+struct fl_store_change {
 	uint64_t version;
 	struct fl_shelf *shelf;
 	/* before NULL: created. `gone`: deleted, and `after` is the last state, at this version. */
@@ -81,10 +80,10 @@ struct fl_change {
 struct fl_store {
 	uint64_t version;            /* of the last change; 1 before the first */
 	uint64_t forgotten;          /* the newest change that is no longer known */
-	struct fl_change *ring;      /* `window` places */
+	struct fl_store_change *ring;      /* `window` places */
 	uint32_t window, first, len;
 	size_t past;                 /* bytes of superseded states in the ring */
-	void (*changed)(void *arg, const struct fl_change *change);   /* after each; may be NULL */
+	void (*changed)(void *arg, const struct fl_store_change *change);   /* after each; may be NULL */
 	void *arg;
 };
 
@@ -108,4 +107,4 @@ void fl_store_remove(struct fl_store *store, struct fl_shelf *shelf, struct fl_s
 void fl_store_forget(struct fl_store *store, uint64_t version);
 
 /* The first change after `version`, then one after the other: start with *at = 0 and go on with it. NULL: no more. */
-const struct fl_change *fl_store_after(const struct fl_store *store, uint64_t version, uint32_t *at);
+const struct fl_store_change *fl_store_after(const struct fl_store *store, uint64_t version, uint32_t *at);

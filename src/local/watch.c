@@ -4,14 +4,14 @@
 /* States of the beginning that are printed for one chunk: a connection takes them in pieces. */
 #define PIECE (64 * FL_KIB)
 
-static bool has_filter(const struct fl_call *call)
+static bool has_filter(const struct fl_api_call *call)
 {
-	return call->filter.space.len || !fl_filter_all(&call->filter);
+	return call->filter.space.len || call->filter.labels.len || call->filter.field_count;
 }
 
 /* ---- the start ---- */
 
-static int check_initial(struct fl_call *call)
+static int check_initial(struct fl_api_call *call)
 {
 	const struct fl_wish *wish = &call->wish;
 
@@ -29,12 +29,12 @@ static int check_initial(struct fl_call *call)
 	return 0;
 }
 
-int fl_call_watch(struct fl_call *call)
+int fl_api_call_watch(struct fl_api_call *call)
 {
 	int r = check_initial(call);
 
 	if (r == 0)
-		r = fl_call_filter(call);
+		r = fl_api_call_filter(call);
 	if (r < 0)
 		return r;
 	(void)fl_answer_begin(call);
@@ -43,15 +43,15 @@ int fl_call_watch(struct fl_call *call)
 }
 
 /* The objects that there are, as far as the watch begins with them. */
-static int hold_initial(struct fl_watch *watch)
+static int hold_initial(struct fl_api_watch *watch)
 {
-	struct fl_call *call = watch->call;
+	struct fl_api_call *call = watch->call;
 	struct fl_str next = { 0 };
 	uint64_t rest = 0;
 	int r;
 
 	call->wish.limit = 0;
-	r = fl_call_states(call, call->api->store.version,
+	r = fl_api_call_states(call, call->api->store.version,
 			   call->space_name.len ? fl_arena_printf(&call->arena, "%.*s/", FL_ARG(call->space_name))
 						: FL_S(""), &next, &rest);
 	watch->initial = call->states;
@@ -61,7 +61,7 @@ static int hold_initial(struct fl_watch *watch)
 	return r;
 }
 
-void fl_watch_start(struct fl_call *call, struct fl_watch *watch)
+void fl_api_watch_start(struct fl_api_call *call, struct fl_api_watch *watch)
 {
 	const struct fl_wish *wish = &call->wish;
 	bool any = !wish->version_set || wish->at_version == 0;
@@ -80,7 +80,7 @@ void fl_watch_start(struct fl_call *call, struct fl_watch *watch)
 	}
 }
 
-void fl_watch_leave(struct fl_watch *watch)
+void fl_api_watch_leave(struct fl_api_watch *watch)
 {
 	while (watch->at < watch->len)
 		fl_state_drop(watch->initial[watch->at++]);
@@ -93,7 +93,8 @@ void fl_watch_leave(struct fl_watch *watch)
 enum event { EVENT_ADDED, EVENT_MODIFIED, EVENT_DELETED, EVENT_COUNT };
 static const char *const event_name[] = { "ADDED", "MODIFIED", "DELETED" };
 
-static void put_event(struct fl_buf *buf, const struct fl_call *call, enum event event, const struct fl_state *state)
+static void put_event(struct fl_buf *buf, const struct fl_api_call *call, enum event event,
+		      const struct fl_state *state)
 {
 	fl_buf_str(buf, FL_S("{\"type\":\""));
 	fl_buf_str(buf, fl_str(event_name[event]));
@@ -108,14 +109,14 @@ static struct fl_chunk *chunk_of(struct fl_buf *buf)
 }
 
 /* What must not be lost was lost for want of memory: the client watches again from what it has. */
-static bool give_up(struct fl_watch *watch)
+static bool give_up(struct fl_api_watch *watch)
 {
 	watch->over = true;
 	watch->live = false;
 	return false;
 }
 
-static bool send_buf(struct fl_watch *watch, struct fl_buf *buf)
+static bool send_buf(struct fl_api_watch *watch, struct fl_buf *buf)
 {
 	struct fl_chunk *chunk = chunk_of(buf);
 	bool room;
@@ -128,7 +129,7 @@ static bool send_buf(struct fl_watch *watch, struct fl_buf *buf)
 }
 
 /* The object that left the selection is shown as it was, at the version of the change. */
-static struct fl_state *left(const struct fl_change *change)
+static struct fl_state *left(const struct fl_store_change *change)
 {
 	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(FL_API_ANSWER_MAX);
@@ -154,7 +155,7 @@ static struct fl_state *left(const struct fl_change *change)
 
 /* One change, as those who watch see it: printed once for all who see the same. */
 struct telling {
-	const struct fl_change *change;
+	const struct fl_store_change *change;
 	struct fl_str version;               /* of the API that the chunks are in */
 	struct fl_chunk *chunks[EVENT_COUNT];
 	bool was_left;                       /* the chunk of DELETED is of one that left */
@@ -168,11 +169,11 @@ static void telling_free(struct telling *telling)
 	}
 }
 
-static struct fl_chunk *tell(struct telling *telling, const struct fl_call *call, enum event event)
+static struct fl_chunk *tell(struct telling *telling, const struct fl_api_call *call, enum event event)
 {
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(FL_API_ANSWER_MAX);
 	FL_AUTO(fl_state) struct fl_state *was = NULL;
-	const struct fl_change *change = telling->change;
+	const struct fl_store_change *change = telling->change;
 
 	if (!fl_str_eq(telling->version, call->version)) {
 		telling_free(telling);
@@ -191,7 +192,7 @@ static struct fl_chunk *tell(struct telling *telling, const struct fl_call *call
 }
 
 /* What of a change this watch sees: an event, EVENT_COUNT for nothing, or FL_E_NOMEM. */
-static int seen_as(struct fl_api *api, const struct fl_call *call, const struct fl_change *change)
+static int seen_as(struct fl_api *api, const struct fl_api_call *call, const struct fl_store_change *change)
 {
 	int before = 0, after = 0;
 
@@ -212,7 +213,7 @@ static int seen_as(struct fl_api *api, const struct fl_call *call, const struct 
 }
 
 /* False: there is no room, or no memory. The change itself is taken. */
-static bool pass_on(struct fl_watch *watch, struct telling *telling)
+static bool pass_on(struct fl_api_watch *watch, struct telling *telling)
 {
 	struct fl_api *api = watch->call->api;
 	int event = seen_as(api, watch->call, telling->change);
@@ -227,14 +228,14 @@ static bool pass_on(struct fl_watch *watch, struct telling *telling)
 	return chunk ? watch->give(watch, chunk) : give_up(watch);
 }
 
-void fl_watch_changed(struct fl_api *api, const struct fl_change *change)
+void fl_api_watch_changed(struct fl_api *api, const struct fl_store_change *change)
 {
-	struct fl_resource *resource = fl_container(change->shelf, struct fl_resource, shelf);
+	struct fl_api_resource *resource = fl_container(change->shelf, struct fl_api_resource, shelf);
 	struct telling telling = { .change = change };
 
 	fl_peek_reset(&api->peek);
 	fl_peek_reset(&api->peek_before);
-	for (struct fl_watch *watch = resource->watches, *next; watch; watch = next) {
+	for (struct fl_api_watch *watch = resource->watches, *next; watch; watch = next) {
 		next = watch->next;
 		if (!watch->live)
 			continue;
@@ -248,7 +249,7 @@ void fl_watch_changed(struct fl_api *api, const struct fl_change *change)
 /* ---- those who are behind ---- */
 
 /* An ERROR, after which nothing comes. */
-static void end_too_old(struct fl_watch *watch)
+static void end_too_old(struct fl_api_watch *watch)
 {
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB), says = FL_BUF(200);
 	struct fl_jw w = FL_JW(&buf);
@@ -266,9 +267,9 @@ static void end_too_old(struct fl_watch *watch)
 	watch->over = true;
 }
 
-static void put_bookmark(struct fl_buf *buf, const struct fl_watch *watch, bool end)
+static void put_bookmark(struct fl_buf *buf, const struct fl_api_watch *watch, bool end)
 {
-	const struct fl_call *call = watch->call;
+	const struct fl_api_call *call = watch->call;
 	struct fl_str group = call->resource->group;
 
 	fl_buf_printf(buf, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s%s%.*s\","
@@ -282,7 +283,7 @@ static void put_bookmark(struct fl_buf *buf, const struct fl_watch *watch, bool 
 	fl_buf_str(buf, FL_S("}}}\n"));
 }
 
-void fl_watch_bookmark(struct fl_watch *watch)
+void fl_api_watch_bookmark(struct fl_api_watch *watch)
 {
 	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(4 * FL_KIB);
 
@@ -295,9 +296,9 @@ void fl_watch_bookmark(struct fl_watch *watch)
 		watch->ended(watch);
 }
 
-static bool send_initial(struct fl_watch *watch)
+static bool send_initial(struct fl_api_watch *watch)
 {
-	struct fl_call *call = watch->call;
+	struct fl_api_call *call = watch->call;
 	bool room = true;
 
 	while (room && watch->at < watch->len) {
@@ -320,10 +321,10 @@ static bool send_initial(struct fl_watch *watch)
 	return room;
 }
 
-static bool send_missed(struct fl_watch *watch)
+static bool send_missed(struct fl_api_watch *watch)
 {
 	struct fl_api *api = watch->call->api;
-	const struct fl_change *change;
+	const struct fl_store_change *change;
 	uint32_t at = 0;
 	bool room = true;
 
@@ -346,7 +347,7 @@ static bool send_missed(struct fl_watch *watch)
 	return room;
 }
 
-void fl_watch_pump(struct fl_watch *watch)
+void fl_api_watch_pump(struct fl_api_watch *watch)
 {
 	bool room = !watch->over && !watch->live && send_initial(watch);
 

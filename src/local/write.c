@@ -13,7 +13,7 @@ static const char *const media_name[MEDIA_COUNT] = {
 	[MEDIA_APPLY] = "application/apply-patch+yaml",
 };
 
-static enum media media_of(const struct fl_call *call)
+static enum media media_of(const struct fl_api_call *call)
 {
 	struct fl_str rest = call->ask.type, type = FL_S("");
 
@@ -28,7 +28,7 @@ static enum media media_of(const struct fl_call *call)
 	return MEDIA_COUNT;
 }
 
-static int check_media(struct fl_call *call, enum media media)
+static int check_media(struct fl_api_call *call, enum media media)
 {
 	bool patch = call->verb == FL_VERB_PATCH;
 
@@ -41,7 +41,7 @@ static int check_media(struct fl_call *call, enum media media)
 			       : "application/json, application/yaml, application/vnd.kubernetes.protobuf");
 }
 
-int fl_call_read(struct fl_call *call, struct fl_str text, bool yaml, yyjson_val **ret)
+int fl_api_call_read(struct fl_api_call *call, struct fl_str text, bool yaml, yyjson_val **ret)
 {
 	struct fl_err err;
 	yyjson_doc *doc;
@@ -57,7 +57,7 @@ int fl_call_read(struct fl_call *call, struct fl_str text, bool yaml, yyjson_val
 
 /* ---- what the object says that it is ---- */
 
-static int refuse_no_kind(struct fl_call *call)
+static int refuse_no_kind(struct fl_api_call *call)
 {
 	struct fl_str body = fl_str_trim(call->ask.body);
 
@@ -67,7 +67,7 @@ static int refuse_no_kind(struct fl_call *call)
 			     body.len > 30 ? " ..." : "");
 }
 
-static int refuse_kind(struct fl_call *call, struct fl_str kind)
+static int refuse_kind(struct fl_api_call *call, struct fl_str kind)
 {
 	struct fl_causes causes = FL_CAUSES(&call->arena);
 	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .group = call->resource->group, .kind = kind,
@@ -80,10 +80,10 @@ static int refuse_kind(struct fl_call *call, struct fl_str kind)
 			 FL_ARG(call->resource->kind));
 }
 
-static int check_type(struct fl_call *call, yyjson_mut_val *object)
+static int check_type(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	struct fl_str version = fl_tree_str(fl_tree_get(object, FL_S("apiVersion")));
-	struct fl_str kind = fl_tree_str(fl_tree_get(object, FL_S("kind"))), want = fl_call_api_version(call);
+	struct fl_str kind = fl_tree_str(fl_tree_get(object, FL_S("kind"))), want = fl_api_call_api_version(call);
 	struct fl_str served = call->resource->kind;
 
 	if (!want.p)
@@ -114,7 +114,7 @@ static int check_type(struct fl_call *call, yyjson_mut_val *object)
 }
 
 /* Name and namespace of the URL and of the object agree. */
-static int check_place(struct fl_call *call, yyjson_mut_val *object)
+static int check_place(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *meta = fl_meta(object);
 	struct fl_str name = fl_tree_str(fl_tree_get(meta, FL_S("name")));
@@ -143,7 +143,7 @@ static int check_place(struct fl_call *call, yyjson_mut_val *object)
 
 /* ---- fields that the schema does not know, and those that stand twice ---- */
 
-static int report_unknown(struct fl_call *call)
+static int report_unknown(struct fl_api_call *call)
 {
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
 
@@ -151,7 +151,7 @@ static int report_unknown(struct fl_call *call)
 		return -FL_E_NOMEM;
 	for (const struct fl_cause *one = call->unknown.first; one; one = one->next) {
 		if (call->wish.validation == FL_VALIDATION_WARN)
-			fl_call_warn(call, "%.*s", FL_ARG(one->message));
+			fl_api_call_warn(call, "%.*s", FL_ARG(one->message));
 		fl_buf_printf(&text, "%s%.*s", text.len ? ", " : "", FL_ARG(one->message));
 	}
 	if (text.failed)
@@ -163,7 +163,7 @@ static int report_unknown(struct fl_call *call)
 			     FL_ARG(fl_buf_view(&text)));
 }
 
-static int shape(struct fl_call *call, yyjson_mut_val *object, struct fl_causes *unknown)
+static int shape(struct fl_api_call *call, yyjson_mut_val *object, struct fl_causes *unknown)
 {
 	fl_schema_prune(call->served->schema, object, unknown);
 	return fl_schema_default(call->served->schema, call->doc, object);
@@ -171,14 +171,14 @@ static int shape(struct fl_call *call, yyjson_mut_val *object, struct fl_causes 
 
 /* ---- the parts of an object that a request writes ---- */
 
-static enum fl_part part_of(const struct fl_call *call)
+static enum fl_part part_of(const struct fl_api_call *call)
 {
 	if (fl_str_eq(call->sub, FL_S("status")))
 		return FL_PART_STATUS;
 	return call->served->status ? FL_PART_MAIN : FL_PART_WHOLE;
 }
 
-static struct fl_writer writer_of(struct fl_call *call)
+static struct fl_writer writer_of(struct fl_api_call *call)
 {
 	struct fl_str rest = call->ask.agent, agent = FL_S("");
 
@@ -186,13 +186,13 @@ static struct fl_writer writer_of(struct fl_call *call)
 	return (struct fl_writer){
 		.manager = call->wish.manager.len ? call->wish.manager : agent.len ? fl_str_sub(agent, 0,
 				128) : FL_S("unknown"),
-		.api_version = fl_call_api_version(call),
+		.api_version = fl_api_call_api_version(call),
 		.part = part_of(call),
 		.now = call->ask.now,
 	};
 }
 
-int fl_call_note(struct fl_call *call)
+int fl_api_call_note(struct fl_api_call *call)
 {
 	struct fl_writer who = writer_of(call);
 	struct fl_err err;
@@ -206,9 +206,10 @@ int fl_call_note(struct fl_call *call)
 
 /* ---- create ---- */
 
-static int check_namespace(struct fl_call *call)
+static int check_namespace(struct fl_api_call *call)
 {
-	const struct fl_resource *namespaces = fl_resource_find(&call->api->resources, FL_S(""), FL_S("namespaces"));
+	const struct fl_api_resource *namespaces =
+		fl_api_resource_find(&call->api->resources, FL_S(""), FL_S("namespaces"));
 	const struct fl_state *space;
 	struct fl_causes causes = FL_CAUSES(&call->arena);
 	struct fl_refusal refusal = fl_refusal(call, 403, "Forbidden");
@@ -233,7 +234,7 @@ static int check_namespace(struct fl_call *call)
 			 FL_ARG(call->space_name));
 }
 
-static int give_name(struct fl_call *call, yyjson_mut_val *meta)
+static int give_name(struct fl_api_call *call, yyjson_mut_val *meta)
 {
 	struct fl_str name = fl_tree_str(fl_tree_get(meta, FL_S("name")));
 	struct fl_str base = fl_tree_str(fl_tree_get(meta, FL_S("generateName")));
@@ -249,7 +250,7 @@ static int give_name(struct fl_call *call, yyjson_mut_val *meta)
 	return call->name.p ? 0 : -FL_E_NOMEM;
 }
 
-static int stamp_new(struct fl_call *call, yyjson_mut_val *meta)
+static int stamp_new(struct fl_api_call *call, yyjson_mut_val *meta)
 {
 	char uid[FL_UID_TEXT];
 
@@ -266,7 +267,7 @@ static int stamp_new(struct fl_call *call, yyjson_mut_val *meta)
 	return 0;
 }
 
-static int make_new(struct fl_call *call, yyjson_mut_val *object)
+static int make_new(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *meta = fl_meta(object);
 	struct fl_str version = fl_tree_str(fl_tree_get(meta, FL_S("resourceVersion")));
@@ -291,7 +292,7 @@ static int make_new(struct fl_call *call, yyjson_mut_val *object)
 
 /* ---- update ---- */
 
-static int check_precondition(struct fl_call *call, yyjson_mut_val *object)
+static int check_precondition(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
 	struct fl_str uid = fl_tree_str(fl_tree_get(meta, FL_S("uid"))), had = fl_tree_str(fl_tree_get(old,
@@ -329,7 +330,7 @@ static int check_precondition(struct fl_call *call, yyjson_mut_val *object)
 }
 
 /* These are the API server's. */
-static int keep_system(struct fl_call *call, yyjson_mut_val *object)
+static int keep_system(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
 			"deletionGracePeriodSeconds",
@@ -352,7 +353,7 @@ static int keep_system(struct fl_call *call, yyjson_mut_val *object)
 }
 
 /* Does anything differ but metadata (and status, where it is apart)? */
-bool fl_object_moved(const struct fl_call *call, yyjson_mut_val *old, yyjson_mut_val *object)
+bool fl_object_moved(const struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object)
 {
 	yyjson_mut_obj_iter iter;
 	yyjson_mut_val *key;
@@ -375,7 +376,7 @@ bool fl_object_moved(const struct fl_call *call, yyjson_mut_val *old, yyjson_mut
 	return false;
 }
 
-int fl_object_raise(struct fl_call *call, yyjson_mut_val *object)
+int fl_object_raise(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *meta = fl_meta(object);
 	int64_t generation = 0;
@@ -384,7 +385,7 @@ int fl_object_raise(struct fl_call *call, yyjson_mut_val *object)
 	return fl_tree_set_int(call->doc, meta, "generation", generation + 1) ? 0 : -FL_E_NOMEM;
 }
 
-static int change(struct fl_call *call, yyjson_mut_val *object)
+static int change(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	int r = check_precondition(call, object);
 
@@ -401,11 +402,11 @@ static int change(struct fl_call *call, yyjson_mut_val *object)
 
 /* ---- from the body to the object ---- */
 
-static int from_body(struct fl_call *call, enum media media)
+static int from_body(struct fl_api_call *call, enum media media)
 {
 	yyjson_mut_val *object;
 	yyjson_val *body = NULL;
-	int r = fl_call_read(call, call->ask.body, media == MEDIA_YAML, &body);
+	int r = fl_api_call_read(call, call->ask.body, media == MEDIA_YAML, &body);
 
 	if (r < 0)
 		return r;
@@ -429,7 +430,7 @@ static int from_body(struct fl_call *call, enum media media)
 	return make_new(call, object);
 }
 
-static int check_patch(struct fl_call *call, enum media media, yyjson_val *body)
+static int check_patch(struct fl_api_call *call, enum media media, yyjson_val *body)
 {
 	if (media == MEDIA_MERGE_PATCH && !yyjson_is_obj(body))
 		return fl_refuse_bad(call, "error decoding patch: json: cannot unmarshal %s into Go value of type "
@@ -447,7 +448,7 @@ static int check_patch(struct fl_call *call, enum media media, yyjson_val *body)
 	return 0;
 }
 
-static int from_patch(struct fl_call *call, enum media media)
+static int from_patch(struct fl_api_call *call, enum media media)
 {
 	yyjson_mut_val *object;
 	struct fl_str version;
@@ -457,7 +458,7 @@ static int from_patch(struct fl_call *call, enum media media)
 
 	if (!call->before)
 		return fl_refuse_not_found(call);
-	r = fl_call_read(call, call->ask.body, false, &body);
+	r = fl_api_call_read(call, call->ask.body, false, &body);
 	if (r == 0)
 		r = check_patch(call, media, body);
 	if (r < 0)
@@ -487,10 +488,10 @@ static int from_patch(struct fl_call *call, enum media media)
 }
 
 /* What is applied says what it is, as it is asked for. */
-static int check_applied_type(struct fl_call *call, yyjson_mut_val *config)
+static int check_applied_type(struct fl_api_call *call, yyjson_mut_val *config)
 {
 	struct fl_str version = fl_tree_str(fl_tree_get(config, FL_S("apiVersion")));
-	struct fl_str kind = fl_tree_str(fl_tree_get(config, FL_S("kind"))), want = fl_call_api_version(call);
+	struct fl_str kind = fl_tree_str(fl_tree_get(config, FL_S("kind"))), want = fl_api_call_api_version(call);
 
 	if (!want.p)
 		return -FL_E_NOMEM;
@@ -499,7 +500,7 @@ static int check_applied_type(struct fl_call *call, yyjson_mut_val *config)
 	return fl_refuse_bad(call, "invalid object type: %.*s, Kind=%.*s", FL_ARG(version), FL_ARG(kind));
 }
 
-static int check_apply(struct fl_call *call, yyjson_mut_val *config)
+static int check_apply(struct fl_api_call *call, yyjson_mut_val *config)
 {
 	if (!call->wish.manager.len)
 		return fl_refuse_options(call, "PatchOptions", "fieldManager", "FieldValueRequired",
@@ -511,11 +512,11 @@ static int check_apply(struct fl_call *call, yyjson_mut_val *config)
 	return 0;
 }
 
-static yyjson_mut_val *bare(struct fl_call *call)
+static yyjson_mut_val *bare(struct fl_api_call *call)
 {
 	yyjson_mut_val *object = yyjson_mut_obj(call->doc), *meta;
 
-	if (!object || !fl_tree_set(call->doc, object, "apiVersion", fl_call_api_version(call)) ||
+	if (!object || !fl_tree_set(call->doc, object, "apiVersion", fl_api_call_api_version(call)) ||
 	    !fl_tree_set(call->doc, object, "kind", call->resource->kind))
 		return NULL;
 	meta = fl_tree_object(call->doc, object, "metadata");
@@ -525,7 +526,7 @@ static yyjson_mut_val *bare(struct fl_call *call)
 	return object;
 }
 
-static int refuse_apply(struct fl_call *call, int r, const struct fl_causes *conflicts, const struct fl_err *err)
+static int refuse_apply(struct fl_api_call *call, int r, const struct fl_causes *conflicts, const struct fl_err *err)
 {
 	struct fl_refusal refusal = fl_refusal(call, 409, "Conflict");
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
@@ -539,7 +540,7 @@ static int refuse_apply(struct fl_call *call, int r, const struct fl_causes *con
 	return text.failed ? -FL_E_NOMEM : fl_refuse(call, &refusal, "%.*s", FL_ARG(fl_buf_view(&text)));
 }
 
-static int check_absent(struct fl_call *call, yyjson_mut_val *config)
+static int check_absent(struct fl_api_call *call, yyjson_mut_val *config)
 {
 	struct fl_str uid = fl_tree_str(fl_tree_get(fl_meta(config), FL_S("uid")));
 
@@ -550,7 +551,7 @@ static int check_absent(struct fl_call *call, yyjson_mut_val *config)
 	return 0;
 }
 
-static int from_apply(struct fl_call *call)
+static int from_apply(struct fl_api_call *call)
 {
 	struct fl_causes conflicts = FL_CAUSES(&call->arena);
 	struct fl_writer who = writer_of(call);
@@ -558,7 +559,7 @@ static int from_apply(struct fl_call *call)
 	yyjson_val *body = NULL;
 	struct fl_err err;
 	bool spaced;
-	int r = fl_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &body);
+	int r = fl_api_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &body);
 
 	if (r < 0)
 		return r;
@@ -604,7 +605,7 @@ static int from_apply(struct fl_call *call)
 
 /* ---- the write ---- */
 
-static int check_object(struct fl_call *call)
+static int check_object(struct fl_api_call *call)
 {
 	struct fl_causes causes = FL_CAUSES(&call->arena);
 
@@ -616,7 +617,7 @@ static int check_object(struct fl_call *call)
 	return causes.len ? fl_refuse_invalid(call, &causes) : 0;
 }
 
-static int refuse_exists(struct fl_call *call)
+static int refuse_exists(struct fl_api_call *call)
 {
 	struct fl_refusal refusal = fl_refusal(call, 409, "AlreadyExists");
 
@@ -625,7 +626,7 @@ static int refuse_exists(struct fl_call *call)
 			 FL_ARG(call->name));
 }
 
-static int finish(struct fl_call *call)
+static int finish(struct fl_api_call *call)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
 	bool made = !call->before;
@@ -642,7 +643,7 @@ static int finish(struct fl_call *call)
 	return fl_answer_state(call, made ? 201 : 200, after);
 }
 
-static int make(struct fl_call *call, enum media media)
+static int make(struct fl_api_call *call, enum media media)
 {
 	if (media == MEDIA_APPLY)
 		return from_apply(call);
@@ -651,7 +652,7 @@ static int make(struct fl_call *call, enum media media)
 	return from_patch(call, media);
 }
 
-int fl_call_write(struct fl_call *call)
+int fl_api_call_write(struct fl_api_call *call)
 {
 	enum media media = media_of(call);
 	int r = check_media(call, media);
@@ -660,20 +661,20 @@ int fl_call_write(struct fl_call *call)
 		r = fl_refuse_options(call, "PatchOptions", "force", "FieldValueForbidden",
 				      "Forbidden: may not be specified for non-apply patch");
 	if (r == 0 && call->verb != FL_VERB_CREATE)
-		r = fl_call_load(call);
+		r = fl_api_call_load(call);
 	if (r == 0)
 		r = make(call, media);
 	if (r == 0 && call->old && (call->resource->traits & FL_TRAIT_GENERATION) &&
 	    fl_object_moved(call, call->old, call->object))
 		r = fl_object_raise(call, call->object);
 	if (r == 0 && media != MEDIA_APPLY)
-		r = fl_call_note(call);
+		r = fl_api_call_note(call);
 	if (r == 0)
 		r = check_object(call);
 	if (r == 0 && media == MEDIA_APPLY)
 		r = fl_schema_default(call->served->schema, call->doc, call->object);   /* nulls that were let pass */
 	if (r == 0 && call->verb == FL_VERB_CREATE) {
-		r = fl_call_load(call);
+		r = fl_api_call_load(call);
 		if (r == 0 && call->before)
 			r = refuse_exists(call);
 	}

@@ -293,7 +293,7 @@ static int ask(struct rig *rig, const struct step *step)
 				  .query = mark < 0 ? FL_S("") : fl_str_sub(path, (uint32_t)mark + 1, path.len),
 				  .type = fl_str(step->type ? step->type : "application/json"),
 				  .agent = FL_S("test/1") };
-	FL_AUTO(fl_call) struct fl_call *call = NULL;
+	FL_AUTO(fl_api_call) struct fl_api_call *call = NULL;
 	struct fl_err err = { 0 };
 	int64_t now = NOW;
 
@@ -303,11 +303,11 @@ static int ask(struct rig *rig, const struct step *step)
 	call = fl_api_call(rig->api, &request);
 	if (!call)
 		return -FL_E_NOMEM;
-	rig->status = fl_call_status(call);
+	rig->status = fl_api_call_status(call);
 	fl_buf_clear(&rig->text);
-	fl_buf_str(&rig->text, fl_call_body(call));
-	while (fl_call_outcome(call) == FL_OUTCOME_LIST && fl_call_more(call, &err))
-		fl_buf_str(&rig->text, fl_call_body(call));
+	fl_buf_str(&rig->text, fl_api_call_body(call));
+	while (fl_api_call_outcome(call) == FL_OUTCOME_LIST && fl_api_call_more(call, &err))
+		fl_buf_str(&rig->text, fl_api_call_body(call));
 	while (fl_api_work(rig->api, now++) && now < NOW + 1000)
 		;
 	note_uid(rig);
@@ -367,8 +367,8 @@ TEST(custom_kinds_are_served)
 /* ---- watches ---- */
 
 struct watcher {
-	struct fl_watch watch;
-	struct fl_call *call;
+	struct fl_api_watch watch;
+	struct fl_api_call *call;
 	char room_for[400];
 	struct fl_buf text;
 	unsigned room;               /* chunks that still fit */
@@ -377,7 +377,7 @@ struct watcher {
 
 static void watcher_auto_(struct watcher *watcher)
 {
-	fl_call_free(watcher->call);
+	fl_api_call_free(watcher->call);
 }
 
 static struct fl_str after(struct fl_str line, const char *mark)
@@ -394,7 +394,7 @@ static struct fl_str after(struct fl_str line, const char *mark)
 }
 
 /* Type, name and version of each event, in one line. */
-static bool give(struct fl_watch *watch, struct fl_chunk *chunk)
+static bool give(struct fl_api_watch *watch, struct fl_chunk *chunk)
 {
 	struct watcher *watcher = fl_container(watch, struct watcher, watch);
 	struct fl_str rest = { chunk->bytes, chunk->len }, line;
@@ -410,7 +410,7 @@ static bool give(struct fl_watch *watch, struct fl_chunk *chunk)
 	return !watcher->room || --watcher->room;
 }
 
-static void ended(struct fl_watch *watch)
+static void ended(struct fl_api_watch *watch)
 {
 	fl_container(watch, struct watcher, watch)->ended = true;
 }
@@ -425,10 +425,10 @@ static int watch(struct rig *rig, struct watcher *watcher, const char *query)
 	watcher->call = fl_api_call(rig->api, &request);
 	if (!watcher->call)
 		return -FL_E_NOMEM;
-	if (fl_call_outcome(watcher->call) != FL_OUTCOME_WATCH)
+	if (fl_api_call_outcome(watcher->call) != FL_OUTCOME_WATCH)
 		return fl_fail(NULL, FL_E_INVALID, "no watch");
-	fl_watch_start(watcher->call, &watcher->watch);
-	fl_watch_pump(&watcher->watch);
+	fl_api_watch_start(watcher->call, &watcher->watch);
+	fl_api_watch_pump(&watcher->watch);
 	return watcher->watch.over && test_tortured() ? -FL_E_NOMEM : 0;
 }
 
@@ -489,7 +489,7 @@ TEST(a_slow_client_gets_the_rest_later)
 	if (!watcher.ended)
 		CHECK_STR(fl_buf_view(&watcher.text), "ADDED:a@6");
 	watcher.room = 0;
-	fl_watch_pump(&watcher.watch);
+	fl_api_watch_pump(&watcher.watch);
 	if (!watcher.ended)
 		CHECK_STR(fl_buf_view(&watcher.text), "ADDED:a@6 MODIFIED:a@7 ADDED:b@8 DELETED:a@9");
 }
@@ -517,7 +517,7 @@ TEST(a_bookmark_shows_the_changes_of_others)
 	OK(rig_open(&rig));
 	OK(watch(&rig, &watcher, "watch=1&allowWatchBookmarks=true"));
 	OK(ask(&rig, &other));
-	fl_watch_bookmark(&watcher.watch);
+	fl_api_watch_bookmark(&watcher.watch);
 	if (!watcher.ended)
 		CHECK_STR(fl_buf_view(&watcher.text), "BOOKMARK@6");
 }
