@@ -46,7 +46,6 @@ FL_NAMES(fl_without_cdi_names, FL_WITHOUT_CDI_COUNT_, [FL_WITHOUT_CDI_FALL_BACK]
 	 [FL_WITHOUT_CDI_REFUSE] = "refuse");
 FL_NAMES(fl_mps_phase_names, FL_MPS_PHASE_COUNT_, [FL_MPS_OFF] = "Stopped", [FL_MPS_RUNNING] = "Running",
 	 [FL_MPS_READY] = "Ready", [FL_MPS_DEAF] = "Deaf");
-FL_NAMES(fl_unit_kind_names, FL_UNIT_KIND_COUNT_, [FL_UNIT_CARD] = "Card", [FL_UNIT_MIG] = "MIG");
 FL_NAMES(fl_health_state_names, FL_HEALTH_STATE_COUNT_, [FL_HEALTHY] = "Healthy", [FL_SUSPECT] = "Suspect",
 	 [FL_UNHEALTHY] = "Unhealthy", [FL_RECOVERING] = "Recovering");
 

@@ -34,6 +34,7 @@
  */
 #pragma once
 #include "api/core.h"
+#include "api/pools.h"
 
 #define FL_GPU_CARDS_MAX 64                  /* GPUs of a node: the largest have 16, hypervisors some more */
 /* Health checks in a row without a fault that are counted: no plan needs more, and an idle GPU's Card does not
@@ -445,13 +446,10 @@ extern const struct fl_names fl_hook_part_names;
 FL_STRUCT(fl_sharing, FL_SHARING);
 
 /* A resource made of named GPUs. These pools come from the settings; cluster-wide pools come later. */
-enum fl_unit_kind { FL_UNIT_CARD, FL_UNIT_MIG, FL_UNIT_KIND_COUNT_ };
-extern const struct fl_names fl_unit_kind_names;
-
 #define FL_NODE_POOL(X) \
 	X(STR, resource, "resource", .required = true, .help = "gpu.deckhouse.io/training") \
 	X(STRS, cards, "cards", .required = true, .help = "UUIDs, PCI addresses or indexes; 'all'.") \
-	X(ENUM(fl_unit_kind), unit, "unit", .help = "Whole GPUs, or their MIG devices.") \
+	X(ENUM(fl_pool_unit), unit, "unit", .help = "Whole GPUs, or their MIG devices.") \
 	X(STR, profile, "migProfile", .help = "Profile of the MIG devices.") \
 	X(I32, slices, "slicesPerUnit", BETWEEN(1, 64), DEFAULT(1), .help = "Replicas of each unit.")
 FL_STRUCT(fl_node_pool, FL_NODE_POOL);

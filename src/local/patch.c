@@ -239,16 +239,21 @@ static int do_replace(struct patch *p)
 	return 0;
 }
 
-static int do_move(struct patch *p)
+static int find_from(struct patch *p, struct spot *ret)
 {
 	struct fl_str from;
-	struct spot spot;
-	yyjson_mut_val *val;
-	int r;
 
 	if (!fl_json_str(fl_json_get(p->op, FL_S("from")), &from))
 		return refuse(p, FL_E_INVALID, "\"from\" is missing");
-	r = find(p, from, false, &spot);
+	return find(p, from, false, ret);
+}
+
+static int do_move(struct patch *p)
+{
+	struct spot spot;
+	yyjson_mut_val *val;
+	int r = find_from(p, &spot);
+
 	if (r < 0)
 		return r;
 	if (!spot.val)
@@ -278,14 +283,10 @@ static size_t count(yyjson_mut_val *val)
 
 static int do_copy(struct patch *p)
 {
-	struct fl_str from;
 	struct spot spot;
 	yyjson_mut_val *val;
-	int r;
+	int r = find_from(p, &spot);
 
-	if (!fl_json_str(fl_json_get(p->op, FL_S("from")), &from))
-		return refuse(p, FL_E_INVALID, "\"from\" is missing");
-	r = find(p, from, false, &spot);
 	if (r < 0)
 		return r;
 	if (!spot.val && yyjson_mut_is_arr(spot.in))

@@ -78,14 +78,14 @@ static int lay_pool(struct fl_setting_in *in, struct fl_node_pool *pool, struct 
 	for (uint32_t i = 0; i < cards.len; i++)
 		n += cards.p[i] == ',';
 	FL_SET(pool, resource, resource);
-	FL_SET(pool, unit, FL_UNIT_CARD);
+	FL_SET(pool, unit, FL_POOL_CARD);
 	if (!FL_ELEMENTS(pool, in->arena, cards, n))
 		return fl_setting_no_memory(in);
 	for (n = 0; fl_str_split(&cards, ',', &card);)
 		pool->cards.at[n++] = card;
 	while (fl_str_split(&rest, ';', &more)) {
 		if (fl_str_starts(more, FL_S("mig="))) {
-			FL_SET(pool, unit, FL_UNIT_MIG);
+			FL_SET(pool, unit, FL_POOL_MIG);
 			FL_SET(pool, profile, fl_str_sub(more, 4, more.len));
 		} else if (!fl_str_starts(more, FL_S("slices=")) ||
 			   !fl_str_i64(fl_str_sub(more, 7, more.len), &slices) || slices < 1 || slices > 64) {

@@ -177,11 +177,11 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 {
 	uint32_t found = 0;
 
-	if (pool->unit == FL_UNIT_CARD && !card->mig) {
+	if (pool->unit == FL_POOL_CARD && !card->mig) {
 		list_add(l, list, card, NULL);
 		return;
 	}
-	if (pool->unit == FL_UNIT_CARD) {
+	if (pool->unit == FL_POOL_CARD) {
 		lists_problem(l, LISTS_POOLS,
 			      "GPU %.*s of %.*s is in MIG mode: disable MIG, or serve MIG devices",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource));
