@@ -151,6 +151,7 @@ static void check_crd(struct fl_api_call *call, struct fl_causes *causes)
 		fl_cause_add(causes, "FieldValueInvalid", FL_S("spec.versions"),
 			     "Invalid value: []: must have exactly one version marked as storage version");
 	name = fl_arena_printf(&call->arena, "%.*s.%.*s", FL_ARG(plural), FL_ARG(group));
+	causes->failed |= !name.p;
 	if (name.p && !fl_str_eq(name, call->name))
 		fl_cause_add(causes, "FieldValueInvalid", FL_S("metadata.name"),
 			     "Invalid value: \"%.*s\": must be spec.names.plural+\".\"+spec.group", FL_ARG(call->name));
