@@ -79,10 +79,11 @@ func (r *rig) configured(label string) (since int) {
 			r.Error(err)
 		}
 	})
-	// A resource that a Pod of an earlier test still holds would be served for it.
-	until(r, "no Pod with a GPU", func() (bool, string) {
-		held := r.listed()
-		return len(held) == 0, fmt.Sprint(held)
+	// A resource that a Pod of an earlier test holds by the agent's book would be served for it.
+	r.grown()
+	until(r, "an agent whose book is empty", func() (bool, string) {
+		left := r.metricWith("fairlead_cache_objects", `kind="Booking"`)
+		return left == 0, fmt.Sprint(left, " Bookings")
 	})
 	_, since = r.registered(0)
 	other, err := gpus.Agent(r.n, "--config-dir="+configs)
