@@ -4,6 +4,7 @@
 
 static void add_header(struct fl_api_call *call, struct fl_str name, struct fl_str value)
 {
+	call->lost |= !value.p;
 	if (call->header_count < FL_HEADERS_MAX && value.p)
 		call->headers[call->header_count++] = (struct fl_header){ name, value };
 }

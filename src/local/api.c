@@ -264,7 +264,7 @@ struct fl_api_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask)
 	api->now = ask->now;
 	call->ask = *ask;
 	r = run(call);
-	if (r == -FL_E_NOMEM) {
+	if (r == -FL_E_NOMEM || call->lost) {
 		fl_api_call_free(call);
 		return NULL;
 	}

@@ -57,6 +57,7 @@ struct fl_api_call {
 	struct fl_buf body;
 	struct fl_header headers[FL_HEADERS_MAX];
 	uint32_t header_count, warning_count;
+	bool lost;                       /* no memory for one of them: the answer must not go out without it */
 
 	/* list: what is still to be sent */
 	struct fl_state **states;

@@ -103,8 +103,6 @@ static bool has_sub(const struct fl_api_call *call)
 		return false;
 	if (fl_str_eq(sub, FL_S("finalize")))
 		return fl_str_eq(call->resource->key, FL_S("namespaces"));
-	if (fl_str_eq(sub, FL_S("binding")) || fl_str_eq(sub, FL_S("eviction")))
-		return fl_str_eq(call->resource->key, FL_S("pods"));
 	return false;
 }
 

@@ -169,7 +169,7 @@ static int delete_crd(struct fl_api_call *call)
 	return list && fl_list_add(call->doc, list, FL_S(CLEANUP)) ? 0 : -FL_E_NOMEM;
 }
 
-/* What its schemas ask for and nobody checks: said when it is written, and in the log. */
+/* Warns of what its schemas ask for and this server does not check. */
 void fl_crd_rules(struct fl_api_call *call, const struct fl_api_resource *resource)
 {
 	for (uint32_t i = 0; i < resource->version_count; i++) {
@@ -390,6 +390,9 @@ void fl_builtin_check(struct fl_api_call *call, struct fl_causes *causes)
 {
 	if (is(call->resource, CRDS))
 		check_crd(call, causes);
+	else if (fl_str_eq(call->resource->group, FL_S("admissionregistration.k8s.io")))
+		fl_api_call_warn(call, "this server stores %s and calls no webhook", call->resource->builtin->kind);
+	causes->failed |= call->lost;   /* before anything is written */
 }
 
 int fl_builtin_delete(struct fl_api_call *call)

@@ -636,8 +636,6 @@ static int finish(struct fl_api_call *call)
 		return r;
 	if (call->wish.dry)
 		return fl_answer_tree(call, made ? 201 : 200, call->object, made ? 0 : call->before->version);
-	if (fl_str_eq(call->sub, FL_S("binding")) || fl_str_eq(call->sub, FL_S("eviction")))
-		return fl_answer_status(call, 201, &(struct fl_refusal){ .code = 201 });
 	if (call->removed)
 		return fl_answer_tree(call, 200, call->object, call->before->version);
 	return fl_answer_state(call, made ? 201 : 200, after);

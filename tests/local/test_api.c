@@ -213,6 +213,9 @@ static const struct row deletes[] = {
 };
 
 static const struct row customs[] = {
+	{ "a webhook is stored with a warning that it is not called",
+	  { { 201, "POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+	      "{\"metadata\":{\"name\":\"a\"},\"webhooks\":[]}", "calls no webhook" } } },
 	{ "a CRD is established, and serves its kind",
 	  { { 404, "GET", WIDGETS, NULL, NULL }, { 201, "POST", CRDS, CRD, NULL },
 	    { 200, "GET", CRDS "/widgets.demo.io", NULL, "\"Established\"" }, { 200, "GET", WIDGETS, NULL,
@@ -308,6 +311,8 @@ static int ask(struct rig *rig, const struct step *step)
 	fl_buf_str(&rig->text, fl_api_call_body(call));
 	while (fl_api_call_outcome(call) == FL_OUTCOME_LIST && fl_api_call_more(call, &err))
 		fl_buf_str(&rig->text, fl_api_call_body(call));
+	for (uint32_t i = 0; i < fl_api_call_headers(call).len; i++)
+		fl_buf_str(&rig->text, fl_api_call_headers(call).at[i].value);
 	while (fl_api_work(rig->api, now++) && now < NOW + 1000)
 		;
 	note_uid(rig);
