@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path"
@@ -88,11 +87,26 @@ func (b *between) called(method string) int {
 	return b.calls[method]
 }
 
-func (b *between) count(method string) (options, lists error) {
+func (b *between) count(method string) (options error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls[method]++
-	return b.options, b.lists
+	return b.options
+}
+
+// begins counts a list, and says whether it fails; from the same moment on, fails ends it.
+func (b *between) begins(list *context.CancelFunc) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls["ListAndWatch"]++
+	b.streams[list] = true
+	return b.lists
+}
+
+func (b *between) ends(list *context.CancelFunc) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.streams, list)
 }
 
 // Register hands the request to the real kubelet, with this as the plugin.
@@ -118,16 +132,17 @@ func (b *between) client() plugin.DevicePluginClient {
 }
 
 func (b *between) GetDevicePluginOptions(ctx context.Context, empty *plugin.Empty) (*plugin.DevicePluginOptions, error) {
-	if err, _ := b.count("GetDevicePluginOptions"); err != nil {
+	if err := b.count("GetDevicePluginOptions"); err != nil {
 		return nil, err
 	}
 	return b.client().GetDevicePluginOptions(ctx, empty)
 }
 
 func (b *between) ListAndWatch(empty *plugin.Empty, kubelet grpc.ServerStreamingServer[plugin.ListAndWatchResponse]) error {
-	_, fails := b.count("ListAndWatch")
 	ctx, cancel := context.WithCancel(kubelet.Context())
 	defer cancel()
+	fails := b.begins(&cancel)
+	defer b.ends(&cancel)
 	agent, err := b.client().ListAndWatch(ctx, empty)
 	if err != nil {
 		return err
@@ -135,18 +150,10 @@ func (b *between) ListAndWatch(empty *plugin.Empty, kubelet grpc.ServerStreaming
 	if fails != nil { // the agent is asked, and what it says gets lost
 		return fails
 	}
-	b.mu.Lock()
-	b.streams[&cancel] = true
-	b.mu.Unlock()
-	defer func() {
-		b.mu.Lock()
-		delete(b.streams, &cancel)
-		b.mu.Unlock()
-	}()
 	for {
 		list, err := agent.Recv()
 		if err != nil {
-			return errors.Join(err, b.lists)
+			return err
 		}
 		if err := kubelet.Send(list); err != nil {
 			return err

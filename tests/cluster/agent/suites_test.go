@@ -35,13 +35,13 @@ func TestAPluginThatFailsComesBack(t *testing.T) {
 		r := &rig{t, r.c, r.n, r.agent}
 		b.r = r
 		b.fails(broken, broken)
+		r.hasGPUs(0, 8) // a list that was under way is over then
 		lists := b.called("ListAndWatch")
 		b.grows("Register", b.called("Register"), moment)
 		b.grows("GetDevicePluginOptions", b.called("GetDevicePluginOptions"), moment)
 		if now := b.called("ListAndWatch"); now != lists {
 			t.Errorf("a list was asked for %d times after that", now-lists)
 		}
-		r.hasGPUs(0, 8)
 		r.undisturbed("before")
 		b.fails(nil, nil)
 		r.hasGPUs(8, 8)
