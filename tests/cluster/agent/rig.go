@@ -33,7 +33,7 @@ import (
 
 const (
 	gpu    = corev1.ResourceName("nvidia.com/gpu")
-	moment = 20 * time.Second // for what takes seconds
+	moment = time.Minute // for what takes seconds, and longer on a machine that does much else
 )
 
 // rig is a node with eight cards, and its agent as a service of the host.

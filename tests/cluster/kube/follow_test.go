@@ -22,7 +22,7 @@ import (
 	"fairlead/tests/cluster"
 )
 
-const moment = 10 * time.Second
+const moment = 30 * time.Second
 
 func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -22,7 +22,7 @@ import (
 const (
 	resourceName = "nvidia.com/gpu"
 	cdiKind      = "test.dev/gpu"
-	moment       = 10 * time.Second
+	moment       = 30 * time.Second
 )
 
 // agent is the agent of one node.

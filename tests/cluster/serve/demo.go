@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	moment = 15 * time.Second
+	moment = 30 * time.Second
 	lan    = "10.77.0.1" // where the tests sit, and the controllers with them
 	lease  = "demo-controller"
 )
