@@ -125,6 +125,11 @@ void fl_h2_drain(struct fl_h2 *h2, uint64_t deadline)
 
 void fl_h2_ponged(struct fl_h2 *h2)
 {
+	/* At once, not when the answer would have been due: that would be a wake-up more for each PING. */
+	if (h2->conn && h2->asked) {
+		h2->asked = 0;
+		fl_timer_set(h2->conn->io, &h2->ask, fl_now(h2->conn->io) + h2->ask_every);
+	}
 	if (h2->conn && h2->noticed && !h2->final_goaway) {
 		fl_h2_shutdown(h2);
 		fl_timer_set(h2->conn->io, &h2->cut, h2->deadline);

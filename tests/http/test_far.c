@@ -110,12 +110,16 @@ static int meet(struct two *two, struct sim_config config)
 TEST(a_silent_network_is_found_out)
 {
 	FL_AUTO(two) struct two two = { 0 };
+	uint64_t turns;
 
 	OK(meet(&two, (struct sim_config){ 0 }));
 	fl_http_start(two.client->client, &two.client->call);
-	sim_run(two.world, 60 * FL_NS_PER_S);
+	sim_run(two.world, FL_NS_PER_S);
+	turns = fl_io_turns(two.client->io)->count;
+	sim_run(two.world, 59 * FL_NS_PER_S);
 	OK(test_tortured() ? -FL_E_IO : 0);
 	CHECK_INT(two.client->done, 0); /* a quiet watch is asked after, and lives */
+	CHECK_INT(fl_io_turns(two.client->io)->count - turns, 1 + 5 * 3);   /* a PING: due, written, answered */
 	CHECK_INT(two.client->call.status, 200);
 	sim_cut(two.server_host, two.client_host, true);
 	sim_run(two.world, 76 * FL_NS_PER_S);
