@@ -1,10 +1,13 @@
 /* The hook's program on a host: written when it is not there as it should be, and never over somebody else's file. This
  * test carries it, as `fairlead` does. */
 #include "node/host/hook_install.h"
+#include "io/posix.h"
 #include "node/host/host.h"
 #include "test.h"
 #include "test_io.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,13 @@
 static const char *path_of(const char *dir)
 {
 	return test_path(dir, "state/bin/fairlead-cdi-hook");
+}
+
+static int install(struct fl_io *io, const char *source, const char *path, struct fl_err *err)
+{
+	struct fl_hook_known known = { 0 };
+
+	return fl_hook_install(fl_io_fs(io), source, path, &known, err);
 }
 
 static bool is_program(const char *path)
@@ -46,11 +56,11 @@ TEST_ONCE(it_is_written_where_there_is_none_and_then_left_alone)
 	struct stat before = { 0 }, after = { 0 };
 	struct fl_err err = { 0 };
 
-	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	OK_ERR(install(io, SELF, path_of(dir), &err), &err);
 	CHECK(is_program(path_of(dir)));
 	CHECK(folder_has(dir, 1));
 	CHECK(stat(path_of(dir), &before) == 0);
-	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	OK_ERR(install(io, SELF, path_of(dir), &err), &err);
 	CHECK(stat(path_of(dir), &after) == 0 && before.st_ino == after.st_ino);
 	CHECK_INT(test_io_open_fds(io), 0);
 }
@@ -63,16 +73,63 @@ TEST_ONCE(one_of_ours_that_was_changed_is_replaced)
 	FILE *file;
 	bool written;
 
-	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	OK_ERR(install(io, SELF, path_of(dir), &err), &err);
 	file = fopen(path_of(dir), "ae");
 	GOT(file);
 	written = fputs("more", file) >= 0;
 	CHECK(fclose(file) == 0 && written);
-	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	OK_ERR(install(io, SELF, path_of(dir), &err), &err);
 	CHECK(is_program(path_of(dir)));
 	CHECK(chmod(path_of(dir), 0600) == 0);
-	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	OK_ERR(install(io, SELF, path_of(dir), &err), &err);
 	CHECK(is_program(path_of(dir)));
+}
+
+static unsigned reads;
+
+static int64_t counted_pread(const struct fl_fs *fs, int fd, void *bytes, size_t len, uint64_t at)
+{
+	(void)fs;
+	reads++;
+	return fl_posix_fs.pread(&fl_posix_fs, fd, bytes, len, at);
+}
+
+static unsigned reads_of_a_look(const char *path, struct fl_hook_known *known)
+{
+	struct fl_fs fs = fl_posix_fs;
+	struct fl_err err = { 0 };
+
+	fs.pread = counted_pread;
+	reads = 0;
+	return fl_hook_install(&fs, SELF, path, known, &err) == 0 ? reads : UINT_MAX;
+}
+
+/* As long as its stat is the same and older than a tick: what changes it then changes that too. */
+TEST_ONCE(one_that_is_known_is_not_read_again)
+{
+	const char *path = path_of(test_dir());
+	struct fl_hook_known known = { .now = INT64_MAX };
+	struct stat before = { 0 }, after = { 0 };
+	unsigned whole, of_known;
+	int fd;
+
+	CHECK(reads_of_a_look(path, &known) != UINT_MAX);   /* writes it */
+	whole = reads_of_a_look(path, &known);
+	of_known = reads_of_a_look(path, &known);
+	CHECK(whole != UINT_MAX && whole > of_known + 16);
+	CHECK(stat(path, &before) == 0);
+	known.now = before.st_ctim.tv_sec * (int64_t)FL_NS_PER_S;   /* a change within this tick would not show */
+	CHECK_INT(reads_of_a_look(path, &known), of_known);
+	CHECK_INT(reads_of_a_look(path, &known), whole);
+	known.now = INT64_MAX;
+	CHECK_INT(reads_of_a_look(path, &known), whole);
+	/* The same size, and the old time stamps as far as one can set them. */
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && pwrite(fd, "X", 1, 4096) == 1);
+	CHECK(futimens(fd, (const struct timespec[]){ before.st_atim, before.st_mtim }) == 0 && close(fd) == 0);
+	(void)reads_of_a_look(path, &known);
+	CHECK(stat(path, &after) == 0 && after.st_ino != before.st_ino);
+	CHECK(is_program(path));
 }
 
 TEST(anybody_elses_file_is_left_as_it_is)
@@ -83,7 +140,7 @@ TEST(anybody_elses_file_is_left_as_it_is)
 
 	GOT(io);
 	(void)test_write_file(path, "#!/bin/sh\n");
-	REFUSED(fl_hook_install(fl_io_fs(io), SELF, path, &err), FL_E_EXISTS);
+	REFUSED(install(io, SELF, path, &err), FL_E_EXISTS);
 	CHECK(strstr(err.text, "is not Fairlead's hook") && strstr(err.text, "--cdi-hook-path"));
 	CHECK_STR(test_read_file(path), "#!/bin/sh\n");
 }
@@ -96,7 +153,7 @@ TEST(a_program_that_carries_none_says_so)
 
 	GOT(io);
 	(void)test_write_file(test_path(dir, "text"), "x");
-	REFUSED(fl_hook_install(fl_io_fs(io), test_path(dir, "text"), path_of(dir), &err), FL_E_UNSUPPORTED);
+	REFUSED(install(io, test_path(dir, "text"), path_of(dir), &err), FL_E_UNSUPPORTED);
 	CHECK(access(path_of(dir), F_OK) < 0);
 }
 
@@ -108,7 +165,7 @@ static int on_noexec(const char *dir)
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("none", dir, "tmpfs", MS_NOEXEC, NULL) < 0)
 		return 77;
-	return fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err) == -FL_E_DENIED && strstr(err.text, "noexec") &&
+	return install(io, SELF, path_of(dir), &err) == -FL_E_DENIED && strstr(err.text, "noexec") &&
 			       strstr(err.text, "--cdi-hook-path")
 		       ? 0
 		       : 1;
@@ -135,10 +192,10 @@ TEST_ONCE(what_fails_on_the_way_leaves_the_old_program_whole)
 	const char *dir = test_dir();
 	struct fl_err err = { 0 };
 
-	OK_ERR(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err), &err);
+	OK_ERR(install(io, SELF, path_of(dir), &err), &err);
 	CHECK(chmod(path_of(dir), 0700) == 0);   /* to be replaced */
 	CHECK(mkdir(test_path(dir, "state/bin/.fairlead-cdi-hook.tmp"), 0700) == 0);
-	CHECK(fl_hook_install(fl_io_fs(io), SELF, path_of(dir), &err) < 0);
+	CHECK(install(io, SELF, path_of(dir), &err) < 0);
 	CHECK(strstr(err.text, "write the hook's program"));
 	CHECK(rmdir(test_path(dir, "state/bin/.fairlead-cdi-hook.tmp")) == 0);
 	CHECK(chmod(path_of(dir), 0755) == 0 && is_program(path_of(dir)));

@@ -1,8 +1,11 @@
 #include "node/host/hook_install.h"
+#include "base/units.h"
 #include "node/host/elf.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
+
+#define FL_HOOK_TICK (2 * FL_NS_PER_S)   /* of time stamps: the coarsest file systems have whole seconds, by twos */
 
 enum { PATH = 512, PIECE = 16384 };
 #define REMEDY "name a path for the hook's program by --cdi-hook-path, the same on the host and in the agent's " \
@@ -68,8 +71,22 @@ static int is_same(const struct source *source, int fd, uint64_t size)
 	return 1;
 }
 
+static bool is_known(const struct fl_hook_known *known, const struct fl_stat *stat)
+{
+	const struct fl_stat *then = &known->stat;
+
+	return then->ino && then->ino == stat->ino && then->dev == stat->dev && then->size == stat->size &&
+	       then->mode == stat->mode && then->mtime == stat->mtime && then->ctime == stat->ctime;
+}
+
+static void keep_known(struct fl_hook_known *known, const struct fl_stat *stat)
+{
+	known->stat = stat->ctime < known->now - (int64_t)FL_HOOK_TICK ? *stat : (struct fl_stat){ 0 };
+}
+
 /* 1: it is there as it should be; 0: it is to be written; or -code. */
-static int look(const struct source *source, int dir, const char *name, const char *path, struct fl_err *err)
+static int look(const struct source *source, int dir, const char *name, const char *path,
+		struct fl_hook_known *known, struct fl_err *err)
 {
 	const struct fl_fs *fs = source->elf.fs;
 	int fd = fs->open(fs, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0), r;
@@ -83,8 +100,9 @@ static int look(const struct source *source, int dir, const char *name, const ch
 		return fl_fail_sys(err, -fd, "open '%s': " REMEDY, path);
 	r = fs->stat(fs, fd, "", AT_EMPTY_PATH, &stat);
 	if (r == 0)
-		r = is_same(source, fd, stat.size);
+		r = is_known(known, &stat) ? 1 : is_same(source, fd, stat.size);
 	if (r == 1 && (stat.mode & 0111) == 0111) {
+		keep_known(known, &stat);
 		fs->close(fs, fd);
 		return 1;
 	}
@@ -170,7 +188,7 @@ static int open_folder(const struct fl_fs *fs, const char *path, const char **re
 	return fd < 0 ? fl_fail_sys(err, -fd, "open the directory of '%s': " REMEDY, path) : fd;
 }
 
-static int install(const struct source *source, const char *path, struct fl_err *err)
+static int install(const struct source *source, const char *path, struct fl_hook_known *known, struct fl_err *err)
 {
 	const struct fl_fs *fs = source->elf.fs;
 	const char *name = NULL;
@@ -185,21 +203,22 @@ static int install(const struct source *source, const char *path, struct fl_err 
 	else if (flags & ST_NOEXEC)
 		r = fl_fail(err, FL_E_DENIED, "'%s' is on a mount without execution (noexec): " REMEDY, path);
 	else
-		r = look(source, dir, name, path, err);
+		r = look(source, dir, name, path, known, err);
 	if (r == 0)
 		r = replace(source, dir, name, path, err);
 	fs->close(fs, dir);
 	return r < 0 ? r : 0;
 }
 
-int fl_hook_install(const struct fl_fs *fs, const char *source_path, const char *path, struct fl_err *err)
+int fl_hook_install(const struct fl_fs *fs, const char *source_path, const char *path, struct fl_hook_known *known,
+		    struct fl_err *err)
 {
 	struct source source = { 0 };
 	int fd = open_source(fs, source_path, &source, err), r;
 
 	if (fd < 0)
 		return fd;
-	r = install(&source, path, err);
+	r = install(&source, path, known, err);
 	fs->close(fs, fd);
 	return r;
 }

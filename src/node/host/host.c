@@ -1,7 +1,6 @@
 #include "node/host/host.h"
 #include "base/units.h"
 #include "io/job.h"
-#include "node/host/hook_install.h"
 #include "run/doing.h"
 #include <stdio.h>
 
@@ -19,6 +18,7 @@ struct fl_host_look {
 	char hook[FL_HOST_PATH_MAX];
 	const char *source;
 	bool installed;                        /* ahead of this look */
+	struct fl_hook_known hook_known;
 	struct fl_err hook_err;                /* FL_OK: the hook's program is there */
 	bool make_nodes;
 	bool kept;                             /* by the sink, for the look that is to come */
@@ -42,7 +42,7 @@ static void run(struct fl_job *job, const struct fl_fs *fs)
 
 	fl_host_scan(fs, &look->scan);
 	if (look->hook[0] && !look->installed)
-		(void)!fl_hook_install(fs, look->source, look->hook, &look->hook_err);
+		(void)!fl_hook_install(fs, look->source, look->hook, &look->hook_known, &look->hook_err);
 	if (look->make_nodes && !look->scan.error)
 		(void)!fl_host_make_nodes(fs, &look->scan, &look->nodes_err);
 }
@@ -152,6 +152,7 @@ static void finish(struct fl_job *job, struct fl_op *op)
 	struct fl_host_look *look = fl_container(job, struct fl_host_look, job);
 	const struct fl_host_scan *scan = &look->scan;
 
+	look->sink->hook_known = look->hook_known;
 	if (scan->error) {
 		cannot_read(scan, op);
 	} else if (take(look) < 0) {
@@ -232,6 +233,8 @@ static void start_look(struct fl_host_sink *sink, struct fl_op *op, const struct
 		look->installed = look->hook[0] && strcmp(look->hook, sink->early_hook) == 0 &&
 				  still_so(sink, sink->early_at);
 		sink->early_hook[0] = '\0';   /* the next look looks for itself */
+		look->hook_known = sink->hook_known;
+		look->hook_known.now = fl_wall(sink->io);
 		look->arena = arena;
 		look->wanted = wanted;
 		look->ret = ret;
@@ -289,9 +292,10 @@ struct early {
 static void run_early(struct fl_job *job, const struct fl_fs *fs)
 {
 	struct early *early = fl_container(job, struct early, job);
+	struct fl_hook_known known = { 0 };
 	struct fl_err err = { 0 };
 
-	early->installed = fl_hook_install(fs, early->source, early->hook, &err) == 0;
+	early->installed = fl_hook_install(fs, early->source, early->hook, &known, &err) == 0;
 }
 
 static void finish_early(struct fl_job *job, struct fl_op *op)
@@ -477,7 +481,8 @@ static void watch(const struct fl_host_look *look)
 
 	sink->timer.fire = look_again;
 	if (!fl_timer_is_set(&sink->timer))
-		fl_timer_set(sink->io, &sink->timer, fl_now(sink->io) + FL_HOST_POLL);
+		fl_timer_set(sink->io, &sink->timer,
+			     fl_now(sink->io) + fl_round_in(fl_now(sink->io), FL_HOST_POLL));
 	for (uint32_t i = 0; i < FL_HOST_PLACES; i++) {
 		const struct fl_host_place *place = &fl_host_places[i];
 		char path[sizeof sink->dirs[i].path];

@@ -13,6 +13,7 @@
 #pragma once
 #include "io/io.h"
 #include "io/notify.h"
+#include "node/host/hook_install.h"
 #include "node/host/scan.h"
 #include "run/loop.h"
 
@@ -31,6 +32,7 @@ struct fl_host_sink {
 	struct fl_op early;        /* the hook's program is written ahead of the look that needs it */
 	char early_hook[FL_HOST_PATH_MAX]; /* written before the first look; "": unknown */
 	uint64_t early_at;         /* when */
+	struct fl_hook_known hook_known;   /* by the last look */
 	struct fl_op files;        /* the driver's files are looked for ahead of the look that needs them */
 	struct fl_host_look *ahead;        /* which has them; NULL: none */
 	uint64_t ahead_at;         /* since when */
