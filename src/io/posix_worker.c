@@ -135,8 +135,8 @@ static int job_start(struct fl_sys *sys, struct fl_job *job)
 	(void)pthread_mutex_lock(&posix->workers->lock);
 	*lane->last = job;
 	lane->last = &job->next;
-	(void)pthread_cond_signal(&lane->more);
 	(void)pthread_mutex_unlock(&posix->workers->lock);
+	(void)pthread_cond_signal(&lane->more);   /* with the lock held it would wake only to wait for that */
 	return 0;
 }
 
