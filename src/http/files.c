@@ -47,7 +47,7 @@ static void report_texts(struct fl_files *files)
 		seen = seen * 31 + fl_siphash13(seed, texts[i].p, texts[i].len);
 	}
 	files->reported = FL_OK;
-	again(files, FL_FILES_POLL);
+	again(files, fl_round_in(fl_now(files->io), FL_FILES_POLL));
 	if (seen == files->seen) {
 		wipe(files);
 		return;

@@ -66,6 +66,13 @@ int fl_random(struct fl_io *io, void *bytes, size_t len, struct fl_err *err) FL_
 void fl_timer_set(struct fl_io *io, struct fl_timer *timer, uint64_t at);
 void fl_timer_stop(struct fl_io *io, struct fl_timer *timer);
 
+/* The time until the clock's next multiple of `every`, at most that: for checks by the clock, so that all of them wake
+ * the process up together. A wake-up after seconds of rest, with cold caches, costs more than most checks. */
+static inline uint64_t fl_round_in(uint64_t now, uint64_t every)
+{
+	return every - now % every;
+}
+
 /* ---- readiness ---- */
 
 enum {

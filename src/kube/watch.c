@@ -414,7 +414,7 @@ static void start_ask(struct fl_watch *watch)
 /* Looks every now and then whether the connection is another one, which costs no request. */
 static bool rests(struct fl_watch *watch)
 {
-	uint64_t now = fl_now(watch->io), look = now + FL_WATCH_ASK_LAST;
+	uint64_t now = fl_now(watch->io), look = now + fl_round_in(now, FL_WATCH_ASK_LAST);
 
 	if (watch->step != FL_STEP_ASK || now >= watch->rest_until || fl_kube_opened(watch->kube) != watch->opened)
 		return false;

@@ -282,7 +282,8 @@ static void end_look(struct fl_folder *folder)
 /* Nothing is due any more: by the clock, then. A hint that was followed does not put off what had been set. */
 static void rest(struct fl_folder *folder)
 {
-	uint64_t delay = folder->missed ? folder->delay : FL_FOLDER_POLL, at = fl_now(folder->io) + delay;
+	uint64_t now = fl_now(folder->io);
+	uint64_t delay = folder->missed ? folder->delay : fl_round_in(now, FL_FOLDER_POLL), at = now + delay;
 
 	fl_buf_free(&folder->content);
 	if (fl_timer_is_set(&folder->timer) && folder->timer.at <= at)

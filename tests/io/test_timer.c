@@ -1,4 +1,5 @@
 #include "io/timer.h"
+#include "io/io.h"
 #include "test.h"
 
 /* The heap against the plainest thing that could be: an array that is looked through. */
@@ -82,6 +83,24 @@ TEST(timers_of_one_time_fire_in_the_order_of_setting)
 	for (int i = 1; i < TIMERS; i++)
 		CHECK_INT(index_of(fl_timers_due(&heap, 7, FL_NEVER)), i);
 	CHECK_INT(index_of(fl_timers_due(&heap, 7, FL_NEVER)), 0);
+}
+
+TEST(rounds_are_multiples_of_the_clock)
+{
+	static const struct {
+		const char *says;
+		uint64_t now, every, in;
+	} rows[] = {
+		{ "within a round it is the rest of it", 42, 30, 18 },
+		{ "at a round it is the next one", 60, 30, 30 },
+		{ "just before one it is that", 59, 30, 1 },
+		{ "the clock's beginning is a round", 0, 30, 30 },
+	};
+
+	for (size_t i = 0; i < FL_LEN(rows); i++) {
+		test_row(rows[i].says);
+		CHECK_INT(fl_round_in(rows[i].now, rows[i].every), rows[i].in);
+	}
 }
 
 TEST(never_is_not_set)

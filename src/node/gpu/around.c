@@ -178,7 +178,7 @@ static void looked(struct fl_gpu *gpu, bool succeeded)
 {
 	bool settled = gpu->found.library[0] && gpu->found.kernel[0] && !gpu->pauses &&
 		       (gpu->word == GPU_WORD_FINE || gpu->word == GPU_WORD_NONE);
-	uint64_t next = settled ? gpu->pace.look_every : gpu->pace.find_every;
+	uint64_t next = settled ? fl_round_in(fl_now(gpu->io), gpu->pace.look_every) : gpu->pace.find_every;
 
 	if (!gpu->bus_digest || (!gpu->looked && !succeeded))   /* not all of it could be told */
 		next = gpu->pace.look_soon;

@@ -89,15 +89,16 @@ void gpu_forget(struct fl_gpu *gpu)
 
 /* ---- what came of a request ---- */
 
-/* When a card is looked at next: all that are well at the same time, so that we wake up once for them. */
+/* All cards that are well are looked at in one round. */
 static void look_later(struct fl_gpu *gpu, struct gpu_card *card)
 {
-	uint64_t now = fl_now(gpu->io), every = gpu->pace.look_every;
+	uint64_t now = fl_now(gpu->io);
 
 	if (!card->look_at)   /* another look was wanted while this one was under way: after those that wait already */
 		card->look_at = now;
 	else
-		card->look_at = gpu_card_rests(gpu, card) ? (now / every + 1) * every : now + gpu->pace.look_soon;
+		card->look_at = now + (gpu_card_rests(gpu, card) ? fl_round_in(now, gpu->pace.look_every)
+								 : gpu->pace.look_soon);
 }
 
 /* The driver as a whole does not do: let go of it, and try again ever later. */

@@ -328,7 +328,10 @@ static void told(struct fl_holders *holders)
 	holders->why = (struct fl_err){ .code = FL_OK };
 	holders->delay = 0;
 	holders->as_of = holders->asked_at;
-	over(holders, !grace ? FL_HOLDERS_EVERY : grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY);
+	if (!grace)
+		over(holders, fl_round_in(fl_now(holders->io), FL_HOLDERS_EVERY));
+	else
+		over(holders, grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY);
 	if (holders->options.looked)
 		holders->options.looked(holders->options.arg);
 }

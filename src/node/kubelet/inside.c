@@ -90,6 +90,13 @@ static void finish(struct fl_job *job, struct fl_op *op)
 
 static void look_now(struct fl_inside_feeder *feeder);
 
+static uint64_t next_round(const struct fl_inside_feeder *feeder)
+{
+	uint64_t now = fl_now(feeder->io);
+
+	return now + fl_round_in(now, feeder->options.every);
+}
+
 static void looked(struct fl_op *op)
 {
 	struct fl_inside_feeder *feeder = fl_container(op, struct fl_inside_feeder, op);
@@ -102,7 +109,7 @@ static void looked(struct fl_op *op)
 	if (feeder->anew)
 		look_now(feeder);
 	else if (feeder->wanted && (feeder->again || failed) && !fl_timer_is_set(&feeder->timer))
-		fl_timer_set(feeder->io, &feeder->timer, fl_now(feeder->io) + feeder->options.every);
+		fl_timer_set(feeder->io, &feeder->timer, next_round(feeder));
 }
 
 static void look_now(struct fl_inside_feeder *feeder)
@@ -150,7 +157,7 @@ static void want(struct fl_inside_feeder *feeder, const struct fl_inspection *in
 	} else if (!feeder->again) {
 		fl_timer_stop(feeder->io, &feeder->timer);
 	} else if (!fl_op_busy(&feeder->op) && !fl_timer_is_set(&feeder->timer)) {
-		fl_timer_set(feeder->io, &feeder->timer, fl_now(feeder->io) + feeder->options.every);
+		fl_timer_set(feeder->io, &feeder->timer, next_round(feeder));
 	}
 }
 

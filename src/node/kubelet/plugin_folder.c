@@ -227,7 +227,8 @@ static uint64_t next_look(struct fl_plugins *all, bool dead)
 	uint64_t hurry = all->hurry;
 
 	if (!dead || !hurry || hurry > FL_PLUGIN_HURRY_LAST)
-		return all->other_plugins.len ? FL_PLUGIN_OTHERS_EVERY : FL_PLUGIN_LOOK_EVERY;
+		return all->other_plugins.len ? FL_PLUGIN_OTHERS_EVERY
+					      : fl_round_in(fl_now(all->io), FL_PLUGIN_LOOK_EVERY);
 	all->hurry *= 2;
 	return hurry;
 }

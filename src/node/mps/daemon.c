@@ -197,11 +197,12 @@ static void probe_later(struct fl_mps_daemon *daemon)
 {
 	const struct fl_mps_options *o = &daemon->all->options;
 	bool rest = daemon->clean >= FL_CARD_CLEAN_MAX;
-	uint64_t usual = daemon->server_len ? FL_MPS_PROBE_EVERY : FL_MPS_PROBE_UNUSED;
+	uint64_t now = fl_now(daemon->all->io);
+	uint64_t usual = daemon->server_len ? FL_MPS_PROBE_EVERY : fl_round_in(now, FL_MPS_PROBE_UNUSED);
 	uint64_t every = rest ? usual : o->probe_soon ? o->probe_soon : FL_MPS_PROBE_SOON;
 
 	daemon->probe.fire = probe;
-	fl_timer_set(daemon->all->io, &daemon->probe, fl_now(daemon->all->io) + every);
+	fl_timer_set(daemon->all->io, &daemon->probe, now + every);
 }
 
 /* What a probe has found: of a daemon that is being adopted it is the end of that step. */
