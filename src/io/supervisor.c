@@ -666,7 +666,8 @@ struct fl_supervisor *fl_supervisor_new(struct fl_io *io, const struct fl_superv
 	s->again.fire = try_again;
 	s->facts.wanted = true;
 	s->facts.stuck_max = FL_SUPERVISOR_STUCK_MAX;
-	fl_timer_set(io, &s->again, 0);   /* not from inside: only the loop sends news */
+	if (start_child(s, NULL) < 0)
+		fl_timer_set(io, &s->again, 0);   /* not from inside: only the loop sends news */
 	return s;
 }
 
