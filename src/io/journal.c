@@ -467,6 +467,8 @@ static void open_step_done(struct fl_journal *j)
 				     fl_now(j->io) + fl_backoff(&j->delay, FL_LOCK_RETRY_FIRST, FL_LOCK_RETRY_LAST));
 			return;
 		}
+		if (r >= 0 && j->opening->locked)
+			j->opening->locked(j->opening);
 		r = r < 0 ? r : read_next(j);
 		break;
 	case FL_JOURNAL_READ:

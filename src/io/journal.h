@@ -41,6 +41,9 @@ struct fl_journal_open {
 	struct fl_op op;
 	const char *dir;             /* borrowed until the start returns; made, mode 0700, in a parent that exists */
 	const char *name;            /* borrowed too: "state"; no '/', at most FL_JOURNAL_NAME_MAX bytes */
+	/* NULL, or called once before a success: the directory is this process's, and syncs of the disk are still to
+	 * come. It must not end the operation. */
+	void (*locked)(struct fl_journal_open *open);
 	struct fl_journal *journal;  /* in done() after success: the caller's, to be closed */
 };
 void fl_journal_open(struct fl_io *io, struct fl_journal_open *open);

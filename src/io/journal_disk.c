@@ -115,9 +115,6 @@ static int look(struct fl_journal_disk *disk, const struct fl_fs *fs)
 		disk->dir = fs->open(fs, AT_FDCWD, disk->dir_path, O_RDONLY | O_DIRECTORY, 0);
 		if (disk->dir < 0)
 			return failed(disk, "open the directory", disk->dir);
-		r = sync_parent(disk, fs);
-		if (r < 0)
-			return failed(disk, "sync the directory's parent", r);
 	}
 	r = fs->lock(fs, disk->dir, LOCK_EX);
 	if (r < 0)
@@ -244,6 +241,10 @@ static int rotate(struct fl_journal_disk *disk, const struct fl_fs *fs)
 	uint64_t generation = disk->highest + 1;
 	int fd = -1, r;
 
+	r = disk->named ? 0 : sync_parent(disk, fs);
+	if (r < 0)
+		return failed(disk, "sync the directory's parent", r);
+	disk->named = true;
 	fl_journal_file_name(disk, generation, temporary, from);
 	fl_journal_file_name(disk, generation, "", to);
 	r = write_new(disk, fs, from, &fd);

@@ -38,6 +38,7 @@ struct fl_journal_disk {
 	char *dir_path, *name;
 
 	int dir, fd;                 /* -1: not open */
+	bool named;                  /* the directory's own name is safe */
 	uint64_t size;               /* of the whole part of the current file */
 	uint64_t highest;            /* generation ever seen */
 	bool sealed;                 /* append nothing more to the current file: rotate */

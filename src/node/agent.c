@@ -33,7 +33,7 @@ const struct fl_capability *const fl_agent_capabilities[] = {
 /* Not before the path is known, and the state directory is this agent's. */
 static void install_hook(struct fl_agent *agent, const struct fl_settings *settings)
 {
-	if (settings && !settings->waits.len && agent->records)
+	if (settings && !settings->waits.len && agent->owns)
 		fl_host_hook_early(&agent->host, settings->hook);
 }
 
@@ -228,6 +228,7 @@ static void cannot_open(struct fl_agent *agent)
 {
 	struct fl_err words = open_words(agent);
 
+	agent->owns = false;
 	(void)fl_backoff(&agent->open_delay, FL_AGENT_OPEN_FIRST, FL_AGENT_OPEN_LAST);
 	fl_log(agent->options.log, FL_ERROR, "state directory unusable, will retry",
 	       FL_KV_TEXT("message", words.text), FL_KV_ERR(&agent->open_why));
@@ -317,10 +318,19 @@ static bool read_journal(struct fl_agent *agent)
 	return agent->records;
 }
 
+/* The journal's syncs and those of the hook's program wait for the disk at the same time. */
+static void locked(struct fl_journal_open *open)
+{
+	struct fl_agent *agent = fl_container(open, struct fl_agent, open);
+	FL_VIEW(view, agent->loop);
+
+	agent->owns = true;
+	install_hook(agent, fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings")));
+}
+
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
-	FL_VIEW(view, agent->loop);
 	const struct fl_journal_fact *facts;
 	unsigned count;
 
@@ -338,7 +348,6 @@ static void opened(struct fl_op *op)
 		agent->open_why = (struct fl_err){ 0 };
 		fl_dir_trouble(agent->loop, FL_DIR_STATE, NULL);
 		be_asked(agent);
-		install_hook(agent, fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings")));
 		return;
 	}
 	agent->memos = fl_records_free(agent->memos);
@@ -362,6 +371,7 @@ static void open_journal(struct fl_agent *agent)
 {
 	agent->open = (struct fl_journal_open){
 		.op = { .done = opened, .err = &agent->open_why }, .dir = agent->options.state_dir, .name = "agent",
+		.locked = locked,
 	};
 	agent->open_again.fire = still_waits;
 	fl_timer_set(agent->io, &agent->open_again, fl_now(agent->io) + FL_AGENT_OPEN_LATE);

@@ -77,6 +77,7 @@ struct fl_agent {
 
 	/* Private. */
 	struct fl_journal_open open;
+	bool owns;                             /* its lock is ours */
 	struct fl_err open_why;                /* why the journal is not open; FL_OK: it is, or the open is in flight */
 	struct fl_timer open_again;
 	uint64_t open_delay;

@@ -429,6 +429,13 @@ TEST_ONCE(only_so_many_damaged_files_are_kept)
 	CHECK(access(test_path(dir, "state.10.foreign"), F_OK) < 0);
 }
 
+static int locks;
+
+static void locked(struct fl_journal_open *open)
+{
+	locks += open->journal && fl_op_busy(&open->op) && !fl_journal_count(open->journal) ? 1 : 100;
+}
+
 TEST(two_never_have_it_open)
 {
 	FL_AUTO(fl_io) struct fl_io *io = test_io();
@@ -436,19 +443,24 @@ TEST(two_never_have_it_open)
 	FL_AUTO(fl_journal) struct fl_journal *second = NULL;
 	const char *dir = test_dir();
 	struct fl_err err = { 0 };
-	struct fl_journal_open open = { .op.err = &err, .dir = dir, .name = "state" };
+	struct fl_journal_open open = { .op.err = &err, .dir = dir, .name = "state", .locked = locked };
 
+	locks = 0;
 	GOT(io);
 	OK_ERR(open_at(io, dir, &first, &err), &err);
+	OK_ERR(put(io, first, "a", "1", &err), &err);
 	open.op.deadline = fl_now(io) + 20 * FL_NS_PER_MS;
 	fl_journal_open(io, &open);
 	REFUSED(test_op(io, &open.op), FL_E_TIMEOUT);
 	open.op = (struct fl_op){ .err = &err, .done = test_op_done };
 	fl_journal_open(io, &open);
 	OK(test_pause(io, 2 * FL_NS_PER_MS));
+	CHECK_INT(locks, 0);
 	first = fl_journal_close(first);
 	OK_ERR(test_op(io, &open.op), &err);
 	second = open.journal;
+	CHECK_INT(locks, 1);   /* with nothing read yet */
+	CHECK_STR(fl_str(all(second)), "a=1");
 }
 
 static const struct {
