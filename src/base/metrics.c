@@ -147,8 +147,7 @@ static int check_row(const struct fl_metric *row, struct fl_err *err)
 
 /* ---- label text ---- */
 
-/* The value as it stands between quotes: backslash, quote and line end escaped, what is not UTF-8 replaced. */
-static void put_escaped(struct fl_buf *buf, struct fl_str s, bool quotes)
+void fl_metrics_put_text(struct fl_buf *buf, struct fl_str s, bool quotes)
 {
 	while (s.len) {
 		uint32_t len = fl_str_utf8_len(s);
@@ -180,7 +179,7 @@ static void put_labels(struct fl_buf *buf, const struct fl_family *family, const
 {
 	for (uint32_t i = 0; i < family->labels; i++) {
 		fl_buf_printf(buf, "%s%s=\"", i ? "," : "", family->row->labels[i]);
-		put_escaped(buf, cut(values[i]), true);
+		fl_metrics_put_text(buf, cut(values[i]), true);
 		fl_buf_char(buf, '"');
 	}
 }
@@ -363,7 +362,7 @@ static bool put_short(struct fl_buf *buf, double value)
 	return true;
 }
 
-static void put_double(struct fl_buf *buf, double value)
+void fl_metrics_put_value(struct fl_buf *buf, double value)
 {
 	char text[40];
 
@@ -389,7 +388,7 @@ static void put_head(struct fl_scrape *scrape)
 		return;
 	scrape->any = true;
 	fl_buf_printf(scrape->buf, "# HELP %s ", row->name);
-	put_escaped(scrape->buf, fl_str(row->help), false);
+	fl_metrics_put_text(scrape->buf, fl_str(row->help), false);
 	fl_buf_printf(scrape->buf, "\n# TYPE %s %s\n", row->name, fl_name(&fl_metric_kind_names, (int)row->kind));
 }
 
@@ -404,13 +403,13 @@ static void put_sample(struct fl_buf *buf, const char *name, const char *suffix,
 		fl_buf_str(buf, labels);
 		if (le) {
 			fl_buf_str(buf, labels.len ? FL_S(",le=\"") : FL_S("le=\""));
-			put_double(buf, *le);
+			fl_metrics_put_value(buf, *le);
 			fl_buf_char(buf, '"');
 		}
 		fl_buf_char(buf, '}');
 	}
 	fl_buf_char(buf, ' ');
-	put_double(buf, value);
+	fl_metrics_put_value(buf, value);
 	fl_buf_char(buf, '\n');
 }
 

@@ -86,6 +86,11 @@ int fl_metrics_write(struct fl_metrics *metrics, struct fl_buf *buf, struct fl_e
  * NULL at the end. Families are never removed, so any time may pass in between. */
 struct fl_family *fl_metrics_next(struct fl_metrics *metrics, struct fl_family *last, struct fl_buf *buf);
 
+/* A label's value as it stands between quotes, or (`quotes` false) a help text: backslash, line end and quote escaped,
+ * what is not UTF-8 replaced. And a value as Prometheus reads it back. For texts that no registry makes. */
+void fl_metrics_put_text(struct fl_buf *buf, struct fl_str s, bool quotes);
+void fl_metrics_put_value(struct fl_buf *buf, double value);
+
 /* ---- inside, for the hot path ---- */
 
 struct fl_series {
