@@ -204,13 +204,13 @@ static void put_pages(struct fl_buf *out, const struct fl_page *page)
 		fl_buf_printf(out, "%-16s %s\n", page->path, page->says);
 }
 
-static void list(struct fl_http_req *req)
+void fl_pages_list(struct fl_http_req *req)
 {
 	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_EXPLAIN_MAX);
 	struct fl_pages *pages = fl_pages_of(req);
 
 	fl_buf_printf(&out, "%s " FL_VERSION "\n\n", pages->title);
-	put_pages(&out, fl_pages_common);
+	put_pages(&out, pages->common ? pages->common : fl_pages_common);
 	put_pages(&out, pages->more);
 	if (out.failed)
 		fl_http_req_say(req, 503, "no memory for the list");
@@ -220,7 +220,7 @@ static void list(struct fl_http_req *req)
 }
 
 const struct fl_page fl_pages_common[] = {
-	{ "/", list, "This list.", .open = true },
+	{ "/", fl_pages_list, "This list.", .open = true },
 	{ "/healthz", healthz, "200 while the event loop runs: a liveness probe.", true, true },
 	{ "/livez", healthz, "The same.", true, true },
 	{ "/readyz", readyz, "200 when ready, else the first thing missing.", true, true },
@@ -256,7 +256,7 @@ int fl_pages_start(struct fl_pages *pages, struct fl_err *err)
 	struct fl_http_server_options options = { .routes = pages->routes, .service = pages,
 						  .max_conns = FL_PAGES_CONNS, .max_streams = FL_PAGES_STREAMS,
 						  .max_queue = FL_METRICS_TEXT };
-	int r = add_routes(pages, &options.route_count, fl_pages_common, err);
+	int r = add_routes(pages, &options.route_count, pages->common ? pages->common : fl_pages_common, err);
 
 	if (r == 0)
 		r = add_routes(pages, &options.route_count, pages->more, err);

@@ -26,6 +26,11 @@
 #define FL_READY_MAX (60 * FL_KIB)             /* what /readyz says: below FL_HTTP_SAY_MAX, to arrive whole */
 #define FL_EXPLAIN_MAX (256 * FL_KIB)          /* of one object: ten plans, thousands of words each */
 
+/* Where a text that is written in pieces has come to; zeroed for its beginning. */
+struct fl_pages_at {
+	uint32_t at[4];
+};
+
 struct fl_page {
 	const char *path;
 	void (*handle)(struct fl_http_req *req);
@@ -44,7 +49,12 @@ struct fl_pages {
 	/* False: what is missing first, one line. True: further lines, if there is something to tell. */
 	bool (*ready)(void *arg, struct fl_buf *words);
 	void *arg;
-	const struct fl_page *more;            /* the one without a path ends them; NULL: none */
+	const struct fl_page *common;          /* NULL: fl_pages_common. The one without a path ends them */
+	const struct fl_page *more;            /* likewise; NULL: none */
+	/* Appends the next piece of /metrics until about `until` on fl_clock(), for self; false: it was the last. NULL:
+	 * the text of `metrics` */
+	bool (*text)(void *self, struct fl_pages_at *at, uint64_t until, struct fl_buf *buf);
+	void *self;
 	struct fl_kube *kube;                  /* who knows tokens; NULL: nobody, so pages are for this machine alone */
 	bool open_metrics;                     /* all pages are open to everybody */
 
@@ -59,6 +69,9 @@ int fl_pages_start(struct fl_pages *pages, struct fl_err *err) FL_MUSTUSE;
 void fl_pages_stop(struct fl_pages *pages);    /* open requests are gone; one that is not started is left alone */
 
 struct fl_pages *fl_pages_of(const struct fl_http_req *req);
+
+/* A handler: the list of the pages. */
+void fl_pages_list(struct fl_http_req *req);
 
 /* For docs: the pages that every role has; the one without a path ends them. */
 extern const struct fl_page fl_pages_common[];

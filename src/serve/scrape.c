@@ -15,6 +15,7 @@ struct scrape {
 	struct fl_process_look look;
 	struct fl_timer timer;             /* the next slice */
 	struct fl_family *family;          /* the last one that was written */
+	struct fl_pages_at at;             /* of a text that is not the registry's */
 	struct fl_buf text;
 	bool begun, waits;                 /* waits: for the client to take what is queued */
 };
@@ -83,20 +84,31 @@ static void refuse(struct scrape *scrape)
 	end(scrape);
 }
 
+/* One piece of the text; false: the last. */
+static bool write_piece(struct scrape *scrape, uint64_t until)
+{
+	struct fl_pages *pages = scrape->pages;
+
+	if (pages->text)
+		return pages->text(pages->self, &scrape->at, until, &scrape->text);
+	do
+		scrape->family = fl_metrics_next(pages->metrics, scrape->family, &scrape->text);
+	while (scrape->family && fl_clock(pages->io) < until && scrape->text.len < FL_SCRAPE_PIECE);
+	return scrape->family;
+}
+
 static void slice(struct fl_timer *timer)
 {
 	struct scrape *scrape = fl_container(timer, struct scrape, timer);
 	struct fl_pages *pages = scrape->pages;
-	uint64_t until = fl_clock(pages->io) + FL_SCRAPE_SLICE;
+	bool more;
 
 	fl_io_name(pages->io, "scrape");
-	do
-		scrape->family = fl_metrics_next(pages->metrics, scrape->family, &scrape->text);
-	while (scrape->family && fl_clock(pages->io) < until && scrape->text.len < FL_SCRAPE_PIECE);
+	more = write_piece(scrape, fl_clock(pages->io) + FL_SCRAPE_SLICE);
 	if (scrape->text.failed)
 		refuse(scrape);
 	else
-		tell(scrape, !scrape->family);
+		tell(scrape, !more);
 }
 
 /* Whether it could be seen or not: what is known is told. */
