@@ -3,6 +3,7 @@
 #include "node/gpu/cuda.h"
 #include "node/gpu/events.h"
 #include "node/gpu/read.h"
+#include "node/gpu/sample.h"
 #include "node/host/driver_root.h"
 #include <stdio.h>
 
@@ -13,6 +14,7 @@ struct child {
 	char library[FL_GPU_PATH_MAX];       /* that is loaded */
 	struct fl_nv nv;
 	struct fl_gpu_reader reader;
+	struct fl_gpu_sampler sampler;
 	struct fl_gpu_events events;
 	struct fl_arena arena;               /* of one request */
 	struct fl_buf out;
@@ -117,6 +119,21 @@ static int ask_events(struct child *child, struct fl_str cards, struct fl_err *e
 	return r < 0 ? r : say(child, fl_gpu_told_bind(), &told, err);
 }
 
+/* "0000:07:00.0 ff3" */
+static int ask_sample(struct child *child, struct fl_str payload, struct fl_err *err)
+{
+	char address[FL_PCI_ADDRESS];
+	struct fl_gpu_sample sample = { 0 };
+	struct fl_dcgm_set wanted;
+	struct fl_str word = { 0 };
+	int r;
+
+	if (!fl_str_split(&payload, ' ', &word) || !fl_pci_address(word, address) || !fl_gpu_take_set(payload, &wanted))
+		return fl_fail(err, FL_E_INVALID, "'%.*s' is not what can be sampled of a GPU", FL_ARG(payload));
+	r = fl_gpu_sample_card(&child->sampler, fl_str(address), &wanted, &child->arena, &sample, err);
+	return r < 0 ? r : say(child, fl_gpu_sample_bind(), &sample, err);
+}
+
 /* The library that the request begins with, unless there is one already. */
 static int load(struct child *child, struct fl_str *payload, struct fl_err *err)
 {
@@ -146,6 +163,7 @@ static int do_ask(struct child *child, uint16_t kind, struct fl_str payload, str
 	case FL_GPU_ASK_LINKS: return ask_links(child, payload, err);
 	case FL_GPU_ASK_EVENTS: return ask_events(child, payload, err);
 	case FL_GPU_ASK_MODE: return ask_mode(child, payload, err);
+	case FL_GPU_ASK_SAMPLE: return ask_sample(child, payload, err);
 	case FL_GPU_ASK_COUNT_: break;
 	}
 	return fl_fail(err, FL_E_UNSUPPORTED, "no such request");
@@ -167,6 +185,7 @@ static void asked(struct fl_serve *serve, uint32_t id, uint16_t kind, struct fl_
 	if (r == -FL_E_NOTFOUND || r == -FL_E_UNSUPPORTED) {
 		/* Nothing to talk to: hold on to none of it, or it could not be taken away. */
 		fl_gpu_events_stop(&child->events);
+		fl_gpu_sampler_free(&child->sampler);
 		fl_nv_close(&child->nv);
 		fl_gpu_reader_free(&child->reader);
 		child->library[0] = '\0';
@@ -193,6 +212,7 @@ int fl_gpu_child_run(struct fl_io *io, const struct fl_gpu_child_options *option
 	int r;
 
 	child.reader = (struct fl_gpu_reader){ .nv = &child.nv, .fs = fl_io_fs(io), .proc = options->proc };
+	child.sampler = (struct fl_gpu_sampler){ .io = io, .nv = &child.nv };
 	child.events = (struct fl_gpu_events){ .io = io, .serve = &child.serve, .nv = &child.nv,
 					       .ended = driver_ended };
 	r = fl_serve_start(io, &child.serve, FL_SERVE_FD, err);
@@ -200,6 +220,7 @@ int fl_gpu_child_run(struct fl_io *io, const struct fl_gpu_child_options *option
 		r = fl_io_run(io, err);
 	fl_gpu_events_stop(&child.events);
 	fl_serve_stop(&child.serve);
+	fl_gpu_sampler_free(&child.sampler);
 	fl_nv_close(&child.nv);
 	fl_gpu_reader_free(&child.reader);
 	fl_arena_free(&child.arena);

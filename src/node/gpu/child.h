@@ -8,6 +8,7 @@
 #include "api/node.h"
 #include "base/command.h"
 #include "io/io.h"
+#include "plan/exporter/field.h"
 
 /* Requests. Each begins with the path of libnvidia-ml.so.1 and a newline: a child loads the library with the first
  * request and keeps it, so it can start before the driver is found. An address is "0000:07:00.0"; several are separated
@@ -20,6 +21,7 @@ enum fl_gpu_ask {
 	FL_GPU_ASK_EVENTS,       /* addresses -> Told: cards that report, and why others do not; from then on the child
 				    only waits for events and reports them */
 	FL_GPU_ASK_MODE,         /* an address, a blank, a compute mode -> Card, after changing the mode */
+	FL_GPU_ASK_SAMPLE,       /* an address, and what is wanted (fl_gpu_put_set) -> Sample */
 	FL_GPU_ASK_COUNT_
 };
 extern const struct fl_names fl_gpu_ask_names;
@@ -46,6 +48,33 @@ FL_STRUCT(fl_gpu_links_of, FL_GPU_LINKS_OF);
 	X(LIST(fl_gpu_links_of), links, "links", .help = "How GPUs are joined.") \
 	X(STR, why, "why", .help = "Why a GPU does not report that should; it is tried again.")
 FL_STRUCT(fl_gpu_told, FL_GPU_TOLD);
+
+/* ---- Sample: telemetry of one GPU. Fields are numbers of plan/exporter/field.h, values are scaled. ---- */
+#define FL_GPU_READING(X) \
+	X(I32, gi, "gi", .help = "Of this GPU instance; absent: of the whole GPU.") \
+	X(I32, link, "link", .help = "Of this NVLink.") \
+	X(LIST_OF(I32), fields, "fields", .help = "Which.") \
+	X(LIST_OF(F64), values, "values", .help = "Their values, in the same order.")
+FL_STRUCT(fl_gpu_reading, FL_GPU_READING);
+
+#define FL_GPU_WORDS(X) \
+	X(I32, field, "field", .required = true, .help = "Which.") \
+	X(STR, text, "text", .required = true, .help = "Its text.")
+FL_STRUCT(fl_gpu_words, FL_GPU_WORDS);
+
+#define FL_GPU_SAMPLE(X) \
+	FL_FAULTS(X) \
+	X(STR, card, "card", .required = true, .help = "Address of the GPU.") \
+	X(BOOL, lost, "lost", .help = "It cannot be used any more: there are no values.") \
+	X(LIST(fl_gpu_reading), readings, "readings", .help = "Values, of the GPU first.") \
+	X(LIST(fl_gpu_words), words, "words", .help = "Texts.")
+FL_STRUCT(fl_gpu_sample, FL_GPU_SAMPLE);
+
+/* What is wanted, as the request has it. Reading it: false for a malformed one. */
+void fl_gpu_put_set(const struct fl_dcgm_set *set, struct fl_buf *ret);
+bool fl_gpu_take_set(struct fl_str text, struct fl_dcgm_set *ret);
+int fl_gpu_take_sample(struct fl_str payload, struct fl_arena *arena, struct fl_gpu_sample *ret,
+		       struct fl_err *err) FL_MUSTUSE;
 
 /* Decode and check a child's message; texts are in the arena. FL_E_INVALID: it is malformed. */
 int fl_gpu_take_told(struct fl_str payload, struct fl_arena *arena, struct fl_gpu_told *ret,

@@ -68,6 +68,7 @@ void gpu_forget(struct fl_gpu *gpu)
 {
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++)
 		gpu_kid_let_go(&gpu->kids[i]);
+	gpu_sample_stop(gpu);
 	gpu->kids[GPU_CHECK].card[0] = '\0';
 	gpu->word = GPU_WORD_NONE;
 	gpu->known = gpu->ready = gpu->out = false;
@@ -215,6 +216,15 @@ static void take_card(struct fl_gpu *gpu, struct gpu_card *card, struct gpu_kid 
 	card->hash = r < 0 ? 0 : hash;
 }
 
+/* A request about it cost the child its life. */
+static void card_refused(struct fl_gpu *gpu, struct gpu_card *card, int r)
+{
+	if (r == -FL_E_TIMEOUT)
+		hung(gpu, card, "a call about it did not return");
+	else if (r == -FL_E_CLOSED && ++card->crashes > 1)
+		hung(gpu, card, "the driver's library crashed twice when it was asked about it");
+}
+
 static void card_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 {
 	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
@@ -223,15 +233,24 @@ static void card_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 		return;
 	if (r >= 0)
 		take_card(gpu, card, kid);
-	else if (r == -FL_E_TIMEOUT)
-		hung(gpu, card, "a call about it did not return");
-	else if (r == -FL_E_CLOSED && ++card->crashes > 1)
-		hung(gpu, card, "the driver's library crashed twice when it was asked about it");
+	else
+		card_refused(gpu, card, r);
 	if (card->answer == FL_CARD_HUNG)
 		return;
 	look_later(gpu, card);
 	if (r == -FL_E_CLOSED)
 		card->look_at = 0;
+}
+
+static void sample_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
+{
+	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
+
+	if (!card || (r < 0 && was_driver(gpu, r, &kid->err)))
+		return;
+	if (r < 0)
+		card_refused(gpu, card, r);
+	gpu_sample_answered(gpu, card, kid, r);
 }
 
 static void mode_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
@@ -375,6 +394,7 @@ void gpu_answered(struct gpu_kid *kid, int r)
 	case FL_GPU_ASK_LINKS: links_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_EVENTS: events_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_MODE: mode_answered(gpu, kid, r); return;
+	case FL_GPU_ASK_SAMPLE: sample_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_COUNT_: break;
 	}
 }
@@ -452,7 +472,7 @@ static void ask_next(struct fl_gpu *gpu)
 		gpu_kid_ask(kid, FL_GPU_ASK_DRIVER, fl_buf_view(&buf), gpu->pace.start);
 		return;
 	}
-	if (gpu_mode_ask(gpu, kid) || ask_card(gpu, kid))
+	if (gpu_mode_ask(gpu, kid) || ask_card(gpu, kid) || gpu_sample_ask(gpu, kid))
 		return;
 	if (fl_now(gpu->io) >= gpu->links_at) {
 		struct fl_str cards = answering(gpu, &buf, &count);

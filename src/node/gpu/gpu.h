@@ -18,6 +18,7 @@
  */
 #pragma once
 #include "io/io.h"
+#include "plan/exporter/field.h"
 #include "run/loop.h"
 
 #define FL_GPU_FAULTS_MAX 256                /* kept at once: 16 GPUs with each known XID; more are only counted */
@@ -32,6 +33,7 @@
 
 struct fl_card_fault;
 struct fl_gpu;
+struct fl_gpu_sample;
 struct fl_log;
 
 /* Intervals and deadlines in ns; 0: the FL_GPU_* of the comment. */
@@ -57,6 +59,9 @@ struct fl_gpu_options {
 	/* Another driver was found under this root; it is of this version, and is asked next. NULL: not asked */
 	void (*found)(void *arg, const char *root, const char *version);
 	void (*reported)(void *arg, const struct fl_card_fault *fault);   /* a GPU has reported it; NULL: not asked */
+	/* Telemetry of one GPU; texts are borrowed for the call. NULL instead: the round of fl_gpu_sample() is over,
+	 * and `complete` says whether every GPU that answers was read. NULL: not asked */
+	void (*sampled)(void *arg, const struct fl_gpu_sample *sample, bool complete);
 	void *arg;
 	struct fl_log *log;
 	struct fl_metrics *metrics;
@@ -77,6 +82,11 @@ extern const struct fl_sink fl_gpu_card_sink;
 
 /* Scans the bus and the driver's files and checks all GPUs now, for a caller that knows of a change. */
 void fl_gpu_look(struct fl_gpu *gpu);
+
+/* Reads these fields of every GPU that answers, one after the other, behind all other requests; options.sampled tells
+ * of them. False: not now, as the driver is not ready or a round is under way. A GPU that does not answer is excluded
+ * as after any other call, and delays the others once. */
+bool fl_gpu_sample(struct fl_gpu *gpu, const struct fl_dcgm_set *wanted) FL_MUSTUSE;
 
 /* Sets the roots to search, and the root of /dev; .p NULL: the driver's root. Copied. Equal values and FL_E_NOMEM
  * change nothing. */

@@ -2,7 +2,7 @@
  *
  * gpu.c has its life and what is done next; around.c looks for the driver and at the bus; kids.c has the
  * children and what they are asked; cards.c what is told of cards, faults and the driver; numbers.c metrics;
- * users.c who else has the driver open.
+ * telemetry.c samples; users.c who else has the driver open.
  */
 #pragma once
 #include "base/log.h"
@@ -46,6 +46,7 @@ struct gpu_card {
 	bool on_bus, listed;           /* who knows it: the bus, the driver */
 	bool foreign;                  /* another kernel driver has it */
 	bool asked;                    /* since the driver came */
+	bool sample;                   /* to be read in this round */
 	bool enrolled, reports;        /* asked for its events; sends them */
 	int32_t clean;
 	uint64_t counted_at;           /* the last look that counted as clean; 0: none */
@@ -124,6 +125,10 @@ struct fl_gpu {
 	int32_t cuda;
 	uint64_t told;                 /* a digest of what was told of it */
 
+	/* telemetry */
+	struct fl_dcgm_set wanted;
+	bool sampling, incomplete;     /* a round is under way; it has missed a GPU */
+
 	/* cards */
 	FL_VEC(struct gpu_card) cards;
 	struct gpu_mode *modes;        /* that are wanted, in order */
@@ -178,6 +183,11 @@ void gpu_say_driver(struct fl_gpu *gpu);
 bool gpu_mode_ask(struct fl_gpu *gpu, struct gpu_kid *kid);     /* the next one; false: there is none */
 void gpu_mode_answered(struct fl_gpu *gpu, int r, const struct fl_err *err);
 void gpu_modes_fail(struct fl_gpu *gpu);                        /* the driver is not ready */
+
+/* ---- telemetry.c ---- */
+bool gpu_sample_ask(struct fl_gpu *gpu, struct gpu_kid *kid);   /* of the next GPU; false: of none */
+void gpu_sample_answered(struct fl_gpu *gpu, struct gpu_card *card, struct gpu_kid *kid, int r);
+void gpu_sample_stop(struct fl_gpu *gpu);                       /* the round is over, incomplete */
 
 /* ---- users.c ---- */
 void gpu_users_ask(struct fl_gpu *gpu);                         /* of a pause: look when our children are gone */

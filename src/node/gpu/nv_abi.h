@@ -187,6 +187,16 @@ enum fl_nv_field {
 	FL_NV_FIELD_RESETLESS_MIG = 184, FL_NV_FIELD_POWER_AVERAGE = 185, FL_NV_FIELD_POWER_INSTANT = 186,  /* mW */
 	FL_NV_FIELD_RECOVERY_ACTION = 230,                                      /* enum fl_nv_recovery */
 };
+/* Fields that the exporter asks for by the numbers of its table (plan/exporter/field.h). */
+enum {
+	/* ns: slowed down by power, temperature, sync boost, the board, low use, reliability; newer ones. */
+	FL_NV_FIELD_VIOLATION_FIRST = 74, FL_NV_FIELD_VIOLATION_LAST = 79, FL_NV_FIELD_SW_THERMAL = 269,
+	FL_NV_FIELD_HW_THERMAL = 270, FL_NV_FIELD_POWER_BRAKE = 271,
+	FL_NV_FIELD_NVLINK_CRC_DATA = 45, FL_NV_FIELD_PCIE_TX = 197, FL_NV_FIELD_PCIE_RX = 198, /* bytes */
+	/* NVLink 5, the link in the scope: packets and bytes sent and received, then errors. */
+	FL_NV_FIELD_NVLINK5_FIRST = 201, FL_NV_FIELD_NVLINK5_TX_BYTES = 202, FL_NV_FIELD_NVLINK5_RX_BYTES = 204,
+	FL_NV_FIELD_NVLINK5_LAST = 222,
+};
 enum fl_nv_value_type {
 	FL_NV_VALUE_DOUBLE, FL_NV_VALUE_U32, FL_NV_VALUE_ULONG, FL_NV_VALUE_U64, FL_NV_VALUE_I64, FL_NV_VALUE_I32,
 	FL_NV_VALUE_U16,
@@ -335,6 +345,27 @@ struct fl_nv_platform_v2 {
 	uint8_t slot, tray, host, peer_type, module;
 };
 
+/* Metrics of the time between two samples of a device, 100 ms apart or more. Headers differ in how many fit, under one
+ * version: this is room for the most. A metric's texts are the driver's own. */
+enum { FL_NV_GPM_METRICS = 512 };   /* 477 in the headers of CUDA 13.4 */
+struct fl_nv_gpm_sample;
+struct fl_nv_gpm_metric {
+	uint32_t id;                    /* in */
+	int32_t code;                   /* of this metric alone */
+	double value;                   /* NaN: none */
+	const char *texts[3];
+};
+struct fl_nv_gpm_metrics {
+	uint32_t version;               /* the plain number 1 */
+	uint32_t count;
+	struct fl_nv_gpm_sample *from, *to;
+	struct fl_nv_gpm_metric at[FL_NV_GPM_METRICS];
+};
+struct fl_nv_gpm_support {
+	uint32_t version;               /* the plain number 1 */
+	uint32_t is;
+};
+
 struct fl_nv_field_value {
 	uint32_t field, scope;          /* in */
 	int64_t timestamp, latency_us;
@@ -392,6 +423,10 @@ FL_NV_SIZE_(fl_nv_fabric_v3, 40);
 FL_NV_AT_(fl_nv_fabric_v3, summary, 36);
 FL_NV_SIZE_(fl_nv_platform_v2, 44);
 FL_NV_AT_(fl_nv_platform_v2, slot, 36);
+FL_NV_SIZE_(fl_nv_gpm_metric, 40);
+FL_NV_SIZE_(fl_nv_gpm_metrics, 24 + 512 * 40);
+FL_NV_AT_(fl_nv_gpm_metrics, at, 24);
+FL_NV_SIZE_(fl_nv_gpm_support, 8);
 FL_NV_SIZE_(fl_nv_field_value, 40);
 FL_NV_AT_(fl_nv_field_value, value, 32);
 
@@ -401,9 +436,9 @@ FL_NV_AT_(fl_nv_field_value, value, 32);
 /* X(result, member, arguments, names, the newest first). In a list, *count is what fits, then how many there are;
  * FL_NV_INSUFFICIENT_SIZE says that it was too little. `any` is any version of the struct named beside it.
  *
- * Without a caller yet: those for the exporter and its attribution (telemetry, processes, serial, vbios, brand), for
- * partitioning (set_mig_mode, gi_*, ci_*), for DRA (architecture, platform, link and P2P state), and by_uuid, is_mig
- * and mig_parent, which the peers of the tests ask the fake driver. */
+ * Without a caller yet: those for attribution (processes, brand), for partitioning (set_mig_mode, gi_*, ci_*), for DRA
+ * (architecture, platform, link and P2P state), and by_uuid, is_mig and mig_parent, which the peers of the tests ask
+ * the fake driver. */
 #define FL_NV_CALLS(X) \
 	/* life */ \
 	X(int, init, (void), "nvmlInit_v2", "nvmlInit") \
@@ -448,9 +483,16 @@ FL_NV_AT_(fl_nv_field_value, value, 32);
 	/* telemetry */ \
 	X(int, power, (struct fl_nv_device *d, uint32_t *mw), "nvmlDeviceGetPowerUsage") \
 	X(int, power_limit, (struct fl_nv_device *d, uint32_t *mw), \
-	  "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit") \
+	  "nvmlDeviceGetEnforcedPowerLimit") \
+	X(int, power_set_limit, (struct fl_nv_device *d, uint32_t *mw), "nvmlDeviceGetPowerManagementLimit") \
+	X(int, power_default, (struct fl_nv_device *d, uint32_t *mw), "nvmlDeviceGetPowerManagementDefaultLimit") \
+	X(int, power_range, (struct fl_nv_device *d, uint32_t *min_mw, uint32_t *max_mw), \
+	  "nvmlDeviceGetPowerManagementLimitConstraints") \
 	X(int, energy, (struct fl_nv_device *d, unsigned long long *mj), "nvmlDeviceGetTotalEnergyConsumption") \
 	X(int, temperature, (struct fl_nv_device *d, uint32_t sensor, uint32_t *celsius), "nvmlDeviceGetTemperature") \
+	X(int, threshold, (struct fl_nv_device *d, uint32_t which, uint32_t *celsius), \
+	  "nvmlDeviceGetTemperatureThreshold") \
+	X(int, fan, (struct fl_nv_device *d, uint32_t *percent), "nvmlDeviceGetFanSpeed") \
 	X(int, utilisation, (struct fl_nv_device *d, struct fl_nv_utilisation *rates), \
 	  "nvmlDeviceGetUtilizationRates") \
 	X(int, encoder, (struct fl_nv_device *d, uint32_t *percent, uint32_t *period_us), \
@@ -458,6 +500,8 @@ FL_NV_AT_(fl_nv_field_value, value, 32);
 	X(int, decoder, (struct fl_nv_device *d, uint32_t *percent, uint32_t *period_us), \
 	  "nvmlDeviceGetDecoderUtilization") \
 	X(int, clock, (struct fl_nv_device *d, uint32_t which, uint32_t *mhz), "nvmlDeviceGetClockInfo") \
+	X(int, max_clock, (struct fl_nv_device *d, uint32_t which, uint32_t *mhz), "nvmlDeviceGetMaxClockInfo") \
+	X(int, app_clock, (struct fl_nv_device *d, uint32_t which, uint32_t *mhz), "nvmlDeviceGetApplicationsClock") \
 	X(int, clock_reasons, (struct fl_nv_device *d, unsigned long long *reasons), \
 	  "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons") \
 	X(int, performance_state, (struct fl_nv_device *d, uint32_t *state), "nvmlDeviceGetPerformanceState") \
@@ -469,6 +513,14 @@ FL_NV_AT_(fl_nv_field_value, value, 32);
 	X(int, pcie_max_width, (struct fl_nv_device *d, uint32_t *lanes), "nvmlDeviceGetMaxPcieLinkWidth") \
 	X(int, field_values, (struct fl_nv_device *d, int count, struct fl_nv_field_value *values), \
 	  "nvmlDeviceGetFieldValues") \
+	X(int, gpm_supported, (struct fl_nv_device *d, struct fl_nv_gpm_support *support), \
+	  "nvmlGpmQueryDeviceSupport") \
+	X(int, gpm_alloc, (struct fl_nv_gpm_sample **sample), "nvmlGpmSampleAlloc") \
+	X(int, gpm_free, (struct fl_nv_gpm_sample *sample), "nvmlGpmSampleFree") \
+	X(int, gpm_sample, (struct fl_nv_device *d, struct fl_nv_gpm_sample *sample), "nvmlGpmSampleGet") \
+	X(int, gpm_sample_gi, (struct fl_nv_device *d, uint32_t gi, struct fl_nv_gpm_sample *sample), \
+	  "nvmlGpmMigSampleGet") \
+	X(int, gpm_metrics, (struct fl_nv_gpm_metrics *metrics), "nvmlGpmMetricsGet") \
 	/* errors of memory */ \
 	X(int, ecc_total, (struct fl_nv_device *d, uint32_t error, uint32_t counter, unsigned long long *count), \
 	  "nvmlDeviceGetTotalEccErrors") \
@@ -484,6 +536,8 @@ FL_NV_AT_(fl_nv_field_value, value, 32);
 	X(int, link_state, (struct fl_nv_device *d, uint32_t link, uint32_t *on), "nvmlDeviceGetNvLinkState") \
 	X(int, link_peer, (struct fl_nv_device *d, uint32_t link, struct fl_nv_pci *pci), \
 	  "nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetNvLinkRemotePciInfo") \
+	X(int, link_errors, (struct fl_nv_device *d, uint32_t link, uint32_t counter, unsigned long long *count), \
+	  "nvmlDeviceGetNvLinkErrorCounter") \
 	X(int, link_peer_type, (struct fl_nv_device *d, uint32_t link, uint32_t *type), \
 	  "nvmlDeviceGetNvLinkRemoteDeviceType") \
 	X(int, fabric_any, (struct fl_nv_device *d, void *any), "nvmlDeviceGetGpuFabricInfoV") \

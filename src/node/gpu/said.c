@@ -4,13 +4,18 @@
 #include "node/gpu/in.h"
 #include "node/gpu/nv_mig.h"
 #include "node/gpu/pci.h"
+#include <inttypes.h>
+#include <math.h>
 
 FL_NAMES(fl_gpu_ask_names, FL_GPU_ASK_COUNT_, [0] = "nothing", [FL_GPU_ASK_DRIVER] = "driver",
 	 [FL_GPU_ASK_CARD] = "card", [FL_GPU_ASK_CHECK] = "check", [FL_GPU_ASK_LINKS] = "links",
-	 [FL_GPU_ASK_EVENTS] = "events", [FL_GPU_ASK_MODE] = "mode");
+	 [FL_GPU_ASK_EVENTS] = "events", [FL_GPU_ASK_MODE] = "mode", [FL_GPU_ASK_SAMPLE] = "sample");
 
 FL_BIND(fl_gpu_links_of, FL_GPU_LINKS_OF)
 FL_BIND(fl_gpu_told, FL_GPU_TOLD)
+FL_BIND(fl_gpu_reading, FL_GPU_READING)
+FL_BIND(fl_gpu_words, FL_GPU_WORDS)
+FL_BIND(fl_gpu_sample, FL_GPU_SAMPLE)
 
 static int take(const struct fl_bind *bind, struct fl_str payload, struct fl_arena *arena, void *ret,
 		struct fl_err *err)
@@ -148,4 +153,69 @@ void fl_gpu_fault_name(const struct fl_card_fault *fault, struct fl_buf *ret)
 		fl_buf_printf(ret, ".gi%d", fault->gi);
 	if (fault->has.ci)
 		fl_buf_printf(ret, ".ci%d", fault->ci);
+}
+
+/* ---- telemetry ---- */
+
+#define SAID_READINGS 64   /* of one card: itself, its GPU instances, its links */
+
+void fl_gpu_put_set(const struct fl_dcgm_set *set, struct fl_buf *ret)
+{
+	for (uint32_t i = 0; i < FL_LEN(set->bits); i++)
+		fl_buf_printf(ret, "%s%" PRIx64, i ? "," : "", set->bits[i]);
+}
+
+bool fl_gpu_take_set(struct fl_str text, struct fl_dcgm_set *ret)
+{
+	struct fl_str word;
+	uint32_t n = 0;
+
+	*ret = (struct fl_dcgm_set){ 0 };
+	while (fl_str_split(&text, ',', &word)) {
+		if (n == FL_LEN(ret->bits) || !word.len || word.len > 16)
+			return false;
+		for (uint32_t i = 0; i < word.len; i++) {
+			const char *digit = memchr("0123456789abcdef", word.p[i], 16), *first = "0123456789abcdef";
+
+			if (!digit)
+				return false;
+			ret->bits[n] = ret->bits[n] << 4 | (uint64_t)(digit - first);
+		}
+		n++;
+	}
+	return n == FL_LEN(ret->bits) && ret->bits[n - 1] >> (FL_DCGM_COUNT - 1) % 64 <= 1;
+}
+
+static bool reading_ok(const struct fl_gpu_reading *reading)
+{
+	if (reading->fields.len != reading->values.len || reading->fields.len > FL_DCGM_COUNT ||
+	    (reading->has.gi && (reading->gi < 0 || reading->has.link)) ||
+	    (reading->has.link && (reading->link < 0 || reading->link >= FL_DCGM_LINKS)))
+		return false;
+	for (uint32_t i = 0; i < reading->fields.len; i++)
+		if (reading->fields.at[i] < 0 || reading->fields.at[i] >= FL_DCGM_COUNT ||
+		    !isfinite(reading->values.at[i]))
+			return false;
+	return true;
+}
+
+int fl_gpu_take_sample(struct fl_str payload, struct fl_arena *arena, struct fl_gpu_sample *ret, struct fl_err *err)
+{
+	int r;
+
+	memset(ret, 0, sizeof *ret);
+	r = take(fl_gpu_sample_bind(), payload, arena, ret, err);
+	if (r < 0)
+		return r;
+	if (!is_address(ret->card))
+		return nonsense(err, "address of a GPU");
+	if (ret->readings.len > SAID_READINGS)
+		return nonsense(err, "number of readings");
+	for (uint32_t i = 0; i < ret->readings.len; i++)
+		if (!reading_ok(&ret->readings.at[i]))
+			return nonsense(err, "reading");
+	for (uint32_t i = 0; i < ret->words.len; i++)
+		if (ret->words.at[i].field < 0 || ret->words.at[i].field >= FL_DCGM_COUNT)
+			return nonsense(err, "text");
+	return 0;
 }

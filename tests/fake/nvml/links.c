@@ -87,6 +87,19 @@ int nvmlDeviceGetNvLinkState(struct fl_nv_device *d, uint32_t link, uint32_t *on
 	return c.code;
 }
 
+/* Replay, recovery, CRC of flow control, CRC of data. NVLink 5 has them elsewhere. */
+FAKE_CALL(link_errors, nvmlDeviceGetNvLinkErrorCounter);
+int nvmlDeviceGetNvLinkErrorCounter(struct fl_nv_device *d, uint32_t link, uint32_t counter, unsigned long long *count)
+{
+	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(link_errors), d);
+	const struct fake_link *l = link_at(&c, link);
+	if (l && (counter > 3 || c.gpu->model.arch >= FL_NV_ARCH_BLACKWELL))
+		return FL_NV_NOT_SUPPORTED;
+	if (l)
+		*count = l->errors[counter];
+	return c.code;
+}
+
 FAKE_CALL(link_peer, nvmlDeviceGetNvLinkRemotePciInfo_v2);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(struct fl_nv_device *d, uint32_t link, struct fl_nv_pci *pci)
 {

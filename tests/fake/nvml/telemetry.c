@@ -57,7 +57,41 @@ NUMBER(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, 16)
 NUMBER(pcie_max_generation, nvmlDeviceGetMaxPcieLinkGeneration, c.gpu->model.pcie_generation)
 NUMBER(pcie_max_width, nvmlDeviceGetMaxPcieLinkWidth, 16)
 NUMBER(performance_state, nvmlDeviceGetPerformanceState, c.gpu->load ? 0 : 8)
-FAKE_ALSO(nvmlDeviceGetPowerManagementLimit, nvmlDeviceGetEnforcedPowerLimit);
+NUMBER(power_set_limit, nvmlDeviceGetPowerManagementLimit, c.gpu->model.power_limit_mw)
+NUMBER(power_default, nvmlDeviceGetPowerManagementDefaultLimit, c.gpu->model.power_limit_mw)
+
+FAKE_CALL(power_range, nvmlDeviceGetPowerManagementLimitConstraints);
+int nvmlDeviceGetPowerManagementLimitConstraints(struct fl_nv_device *d, uint32_t *min_mw, uint32_t *max_mw)
+{
+	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(power_range), d);
+	if (c.code == 0) {
+		*min_mw = c.gpu->model.power_limit_mw / 2;
+		*max_mw = c.gpu->model.power_limit_mw;
+	}
+	return c.code;
+}
+
+/* Shutdown, slowdown, maxima of memory and GPU. */
+FAKE_CALL(threshold, nvmlDeviceGetTemperatureThreshold);
+int nvmlDeviceGetTemperatureThreshold(struct fl_nv_device *d, uint32_t which, uint32_t *celsius)
+{
+	static const uint32_t celsiuses[] = { 92, 89, 95, 85 };
+	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(threshold), d);
+	if (c.code == 0 && which >= sizeof(celsiuses) / sizeof(*celsiuses))
+		return FL_NV_INVALID_ARGUMENT;
+	if (c.code == 0)
+		*celsius = celsiuses[which];
+	return c.code;
+}
+
+/* Cards of a data centre have no fan. */
+FAKE_CALL(fan, nvmlDeviceGetFanSpeed);
+int nvmlDeviceGetFanSpeed(struct fl_nv_device *d, uint32_t *percent)
+{
+	(void)percent;
+	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(fan), d);
+	return c.code ? c.code : FL_NV_NOT_SUPPORTED;
+}
 
 FAKE_CALL(energy, nvmlDeviceGetTotalEnergyConsumption);
 int nvmlDeviceGetTotalEnergyConsumption(struct fl_nv_device *d, unsigned long long *mj)
@@ -136,6 +170,24 @@ int nvmlDeviceGetClockInfo(struct fl_nv_device *d, uint32_t which, uint32_t *mhz
 {
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(clock), d);
 	return c.code ? c.code : clock_of(&c, which, mhz);
+}
+
+FAKE_CALL(max_clock, nvmlDeviceGetMaxClockInfo);
+int nvmlDeviceGetMaxClockInfo(struct fl_nv_device *d, uint32_t which, uint32_t *mhz)
+{
+	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(max_clock), d);
+	if (c.code == 0)
+		*mhz = which == FL_NV_CLOCK_MEM ? c.gpu->model.mem_mhz : c.gpu->model.sm_mhz;
+	return c.code;
+}
+
+FAKE_CALL(app_clock, nvmlDeviceGetApplicationsClock);
+int nvmlDeviceGetApplicationsClock(struct fl_nv_device *d, uint32_t which, uint32_t *mhz)
+{
+	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(app_clock), d);
+	if (c.code == 0)
+		*mhz = which == FL_NV_CLOCK_MEM ? c.gpu->model.mem_mhz : c.gpu->model.sm_mhz;
+	return c.code;
 }
 
 FAKE_CALL(clock_reasons, nvmlDeviceGetCurrentClocksEventReasons);
@@ -399,6 +451,35 @@ static bool field_of_rest(const struct call *c, struct fl_nv_field_value *v)
 	return true;
 }
 
+/* Those that plan/exporter/field.h has by number. true: it is one of them. */
+static bool field_of_exporter(const struct call *c, struct fl_nv_field_value *v)
+{
+	const struct fake_gpu *gpu = c->gpu;
+	uint64_t ms = (fake_now_ns() - c->state->made_ns) / 1000000;
+	bool nvlink5 = gpu->model.arch >= FL_NV_ARCH_BLACKWELL && gpu->model.links;
+
+	if (v->field == FL_NV_FIELD_NVLINK_CRC_DATA) {
+		v->value.u64 = link_sum(gpu, 3);
+	} else if (v->field >= FL_NV_FIELD_VIOLATION_FIRST && v->field <= FL_NV_FIELD_VIOLATION_LAST) {
+		/* A card that is held hot is slowed down by it, all the time. */
+		v->value.u64 = v->field == 75 && gpu->temperature >= 85 ? ms * 1000000 : 0;
+	} else if (v->field == FL_NV_FIELD_HW_THERMAL || v->field == FL_NV_FIELD_POWER_BRAKE ||
+		   v->field == FL_NV_FIELD_SW_THERMAL) {
+		v->value.u64 = 0;
+		return gpu->model.arch >= FL_NV_ARCH_BLACKWELL;
+	} else if (v->field == FL_NV_FIELD_PCIE_TX || v->field == FL_NV_FIELD_PCIE_RX) {
+		v->value.u64 = ms * 1000 * (gpu->load + v->field - FL_NV_FIELD_PCIE_TX);
+	} else if (v->field >= FL_NV_FIELD_NVLINK5_FIRST && v->field <= FL_NV_FIELD_NVLINK5_LAST) {
+		if (!nvlink5 || v->scope >= gpu->model.links)
+			return false;
+		v->value.u64 = v->field <= FL_NV_FIELD_NVLINK5_RX_BYTES ? ms * gpu->load * (v->scope + 1) :
+									 gpu->links[v->scope].errors[4];
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static bool known_field(uint32_t field)
 {
 	static const uint8_t known[] = { 1, 2, 3, 4, 5, 6, 29, 30, 31, 38, 52, 59, 82, 83, 90, 91, 94, 138, 139, 142,
@@ -424,7 +505,9 @@ int nvmlDeviceGetFieldValues(struct fl_nv_device *d, int count, struct fl_nv_fie
 		v->value.u64 = 0;
 		bool rows = v->field >= FL_NV_FIELD_REMAPPED_CORRECTABLE && v->field <= FL_NV_FIELD_REMAPPED_FAILURE;
 		bool known = known_field(v->field) && (!rows || c.gpu->model.has_rows);
-		v->code = known && (field_of_errors(c.gpu, v) || field_of_rest(&c, v)) ? 0 : FL_NV_NOT_SUPPORTED;
+		v->code = (known && (field_of_errors(c.gpu, v) || field_of_rest(&c, v))) || field_of_exporter(&c, v) ?
+				  0 :
+				  FL_NV_NOT_SUPPORTED;
 	}
 	return 0;
 }
