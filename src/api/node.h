@@ -507,6 +507,15 @@ extern const struct fl_names fl_labels_output_names;
 	X(BOOL, no_timestamp, "noTimestamp", .help = "Leave out the label nvidia.com/gfd.timestamp?") \
 	X(BOOL, present_label, "gpuPresentLabel", .help = "Write the label nvidia.com/gpu.present?") \
 	X(BOOL, dev_links, "devCharLinks", .help = "Keep links in /dev/char to the driver's device nodes?") \
+	X(STR, metrics_listen, "metricsListen", .help = "Where GPU metrics are served; absent: nowhere.") \
+	X(I32, metrics_interval, "metricsInterval", .help = "Time between two reads of the GPUs: ms.") \
+	X(STR, metrics_file, "metricsFile", .help = "The list of GPU metrics; absent: the default list.") \
+	X(BOOL, metrics_once, "metricsOnce", .help = "Tell what a whole GPU has once, not for each GPU instance?") \
+	X(BOOL, metrics_no_host, "metricsNoHostname", .help = "Leave out the labels hostname and Hostname?") \
+	X(BOOL, metrics_no_blanks, "metricsNoBlanks", .help = "Write '-' for blanks in names of models?") \
+	X(BOOL, metrics_old_names, "metricsOldNames", .help = "Write the labels of DCGM's exporter 1.x?") \
+	X(I32, metrics_xids, "metricsXidWindow", .help = "How long an XID is counted: ms.") \
+	X(I32, metrics_clocks, "metricsClockWindow", .help = "How long a clock event is counted: ms.") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, waits, "waits", .help = "What must be known before serving; absent: nothing.") \
 	X(STR, file, "file", .help = "The configuration file in force; absent: none.") \

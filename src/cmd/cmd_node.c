@@ -2,6 +2,7 @@
 #include "api/core.h"
 #include "api/nfd.h"
 #include "base/units.h"
+#include "cmd/metrics.h"
 #include "cmd/program.h"
 #include "cmd/role.h"
 #include "json/name.h"
@@ -73,6 +74,8 @@ struct running {
 	struct fl_settings_given given;        /* with the hook's usual path */
 	char hook[FL_GPU_PATH_MAX];
 	char program[FL_GPU_PATH_MAX], plugins[FL_GPU_PATH_MAX], pods[FL_GPU_PATH_MAX];
+	struct metrics metrics;
+	struct fl_settings settings;           /* that were given; texts in the arena */
 	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16], feature[FL_ROLE_NAME + 48], gfd[FL_ROLE_NAME + 48];
 	const char *roots[FL_GPU_ROOTS_MAX + 1], *look_dev;
 	struct fl_arena arena;                 /* of the roots */
@@ -170,18 +173,38 @@ static int find_program(struct running *running, struct fl_io *io, struct fl_err
 static int find_roots(struct running *running, const struct node *config, struct fl_err *err)
 {
 	const struct fl_settings_from from = { .given = &config->given };
-	struct fl_settings settings = { 0 };
-	int r = fl_settings_read(&from, &running->arena, &settings, err);
+	const struct fl_settings *settings = &running->settings;
+	int r = fl_settings_read(&from, &running->arena, &running->settings, err);
 
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < settings.look_roots.len && i < FL_GPU_ROOTS_MAX; i++) {
-		running->roots[i] = fl_arena_str(&running->arena, settings.look_roots.at[i]).p;
+	for (uint32_t i = 0; i < settings->look_roots.len && i < FL_GPU_ROOTS_MAX; i++) {
+		running->roots[i] = fl_arena_str(&running->arena, settings->look_roots.at[i]).p;
 		if (!running->roots[i])
 			return fl_fail(err, FL_E_NOMEM, "no memory for the driver's roots");
 	}
-	if (settings.has.look_dev && !(running->look_dev = fl_arena_str(&running->arena, settings.look_dev).p))
+	if (settings->has.look_dev && !(running->look_dev = fl_arena_str(&running->arena, settings->look_dev).p))
 		return fl_fail(err, FL_E_NOMEM, "no memory for the driver's roots");
+	return 0;
+}
+
+/* The exporter's part of the settings: as they were at the start. */
+static int set_up_metrics(struct running *running, struct fl_err *err)
+{
+	struct fl_agent_options *agent = &running->agent.options;
+	const struct fl_settings *s = &running->settings;
+
+	agent->metrics_off = !s->metrics_listen.len;
+	agent->exporter = (struct fl_exporter_options){
+		.period = FL_NS_PER_MS * (unsigned)s->metrics_interval,
+		.style = { .node = agent->config.node, .no_hostname = s->metrics_no_host,
+			   .no_blanks = s->metrics_no_blanks, .old_names = s->metrics_old_names,
+			   .once = s->metrics_once,
+			   .window_xids = FL_NS_PER_MS * (unsigned)s->metrics_xids,
+			   .window_clocks = FL_NS_PER_MS * (unsigned)s->metrics_clocks },
+	};
+	if (s->metrics_file.len && !(agent->exporter.file = fl_arena_str(&running->arena, s->metrics_file).p))
+		return fl_fail(err, FL_E_NOMEM, "no memory for the list of metrics");
 	return 0;
 }
 
@@ -190,6 +213,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	struct fl_agent_options *agent = &running->agent.options;
 
 	if (find_roots(running, config, err) < 0 || name_node(running, io, config, err) < 0 ||
+	    set_up_metrics(running, err) < 0 ||
 	    find_program(running, io, err) < 0 ||
 	    join(running->hook, sizeof running->hook, config->state_dir, "bin/fairlead-cdi-hook", err) < 0 ||
 	    join(running->plugins, sizeof running->plugins, config->kubelet_dir, "device-plugins", err) < 0 ||
@@ -249,6 +273,15 @@ static void log_unused(struct fl_running *run)
 				       FL_KV_STR("name", fl_str_sub(fl_str(*at), 0, (uint32_t)strlen(unused[i]) - 1)));
 }
 
+static int start_metrics(struct running *running, struct fl_err *err)
+{
+	struct fl_running *run = &running->run;
+	struct metrics_options listener = { run->io, run->loop, run->kube, &running->agent.exporter, &run->log,
+					   running->settings.metrics_listen, run->flags->open_metrics };
+
+	return metrics_start(&running->metrics, &listener, err);
+}
+
 static int run_all(struct running *running, struct fl_io *io, const struct node *config, struct fl_err *err)
 {
 	struct fl_running *run = &running->run;
@@ -276,6 +309,8 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	if (r == 0)
 		r = fl_agent_start(&running->agent, err);
 	if (r == 0)
+		r = start_metrics(running, err);
+	if (r == 0)
 		r = fl_role_run(run, err);
 	return r;
 }
@@ -291,6 +326,7 @@ static int node(const struct fl_call *call, struct fl_err *err)
 	else if (io)
 		(void)fl_fail(err, FL_E_NOMEM, "no memory for the agent");
 	if (running) {
+		metrics_stop(&running->metrics);
 		fl_agent_stop(&running->agent);
 		fl_role_end(&running->run);
 		fl_arena_free(&running->arena);
@@ -365,11 +401,14 @@ static int check(const struct fl_call *call, struct fl_err *err)
 	const struct node *config = call->config;
 	const struct fl_settings_from from = { .given = &config->given };
 	struct fl_settings settings = { 0 };
+	struct fl_addr addr;
 
 	if (config->name.len && fl_name_check(FL_NAME_SUBDOMAIN, "--node-name", config->name, err) < 0)
 		return -(int)err->code;
 	if (fl_role_check(&config->role, err) < 0 || check_paths(config, err) < 0 ||
 	    fl_settings_read(&from, &arena, &settings, err) < 0)
+		return -(int)err->code;
+	if (settings.metrics_listen.len && metrics_address(settings.metrics_listen, &addr, err) < 0)
 		return -(int)err->code;
 	if (settings.look_roots.len > FL_GPU_ROOTS_MAX)
 		return fl_fail(err, FL_E_INVALID, "--driver-root may be given %d times", FL_GPU_ROOTS_MAX);

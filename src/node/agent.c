@@ -438,6 +438,45 @@ static void reported(void *agent_, const struct fl_card_fault *fault)
 
 	if (agent->pod_events)
 		fl_pod_events_fault(agent->pod_events, fault);
+	fl_exporter_fault(&agent->exporter, fault);
+}
+
+/* ---- the exporter ---- */
+
+static void sampled(void *agent_, const struct fl_gpu_sample *sample, bool complete)
+{
+	fl_exporter_sampled(&((struct fl_agent *)agent_)->exporter, sample, complete);
+}
+
+static bool sample(void *agent_, const struct fl_dcgm_set *wanted)
+{
+	struct fl_agent *agent = agent_;
+
+	return agent->gpu && fl_gpu_sample(agent->gpu, wanted);
+}
+
+/* Who was known when the kubelet went away is told for a while; one that is only asked seldom is not away. */
+static bool pods_known(void *agent_)
+{
+	const struct fl_agent *agent = agent_;
+	uint64_t as_of = fl_holders_as_of(agent->holders);
+
+	return as_of &&
+	       (!fl_holders_why(agent->holders)->code || fl_now(agent->io) < as_of + FL_EXPORTER_PODS_STALE);
+}
+
+static int start_exporter(struct fl_agent *agent, struct fl_err *err)
+{
+	struct fl_exporter_options options = agent->options.exporter;
+
+	if (agent->options.metrics_off)
+		return 0;
+	options.ask = sample;
+	options.look = allocated;
+	options.pods_known = pods_known;
+	options.arg = agent;
+	options.log = agent->options.log;
+	return fl_exporter_start(&agent->exporter, agent->io, agent->loop, &options, err);
 }
 
 /* The Node is told at once, the Pods that hold it when the kubelet has said which. */
@@ -507,6 +546,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	}
 	gpu.found = driver_found;
 	gpu.reported = reported;
+	gpu.sampled = sampled;
 	gpu.arg = agent;
 	agent->gpu = fl_gpu_new(agent->io, agent->loop, &gpu, err);
 	if (!agent->gpu)
@@ -522,6 +562,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
 	if (agent->runtime && start_holders(agent, err) == 0)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
+	if (agent->plugins && start_exporter(agent, err) < 0)
+		return -(int)(err ? err->code : FL_E_NOMEM);
 	open_journal(agent);   /* last: it waits for the disk, and what stands behind it in the lane does too */
 	if (agent->plugins && options->metrics && fl_report_metrics(options->metrics, agent->loop, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
@@ -557,6 +599,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	if (!agent->io)
 		return;
 	agent->plugins = fl_plugins_free(agent->plugins);
+	fl_exporter_stop(&agent->exporter);
 	agent->pod_events = fl_pod_events_free(agent->pod_events);
 	agent->holders = fl_holders_free(agent->holders);
 	agent->runtime = fl_runtime_free(agent->runtime);
@@ -678,6 +721,20 @@ static bool kubelet_trouble(const struct fl_agent *agent, struct fl_buf *words)
 	return trouble != NULL;
 }
 
+/* What a monitoring that counts heartbeats relies on: that the GPUs are read. */
+static bool has_heartbeat(const struct fl_agent *agent, struct fl_buf *words)
+{
+	FL_VIEW(view, agent->loop);
+	const struct fl_driver *driver = fl_view_get(&view, &fl_driver_kind, FL_S(""), FL_S("driver"));
+
+	if (!driver || driver->state != FL_DRIVER_READY || !fl_exporter_stale(&agent->exporter))
+		return true;
+	fl_buf_clear(words);
+	fl_buf_str(words, FL_S("no complete telemetry of the GPUs for two minutes: see the log for the GPU that does "
+			       "not answer"));
+	return false;
+}
+
 bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 {
 	struct fl_err why = { 0 }, kubelet = { 0 };
@@ -695,7 +752,7 @@ bool fl_agent_ready(const struct fl_agent *agent, struct fl_buf *words)
 			      kubelet.text);
 	else if (unwatched)
 		return false;
-	else if (!cdi_is_sick(agent, words))
-		return looked(agent, words);
+	else if (!cdi_is_sick(agent, words) && looked(agent, words))
+		return has_heartbeat(agent, words);
 	return false;
 }

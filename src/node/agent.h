@@ -12,6 +12,7 @@
 #pragma once
 #include "io/journal.h"
 #include "node/host/cdi.h"
+#include "node/exporter/exporter.h"
 #include "node/settings/config.h"
 #include "node/gpu/gpu.h"
 #include "node/pausing.h"
@@ -47,6 +48,8 @@ struct fl_agent_options {
 	enum fl_holders_api (*api)(void *arg); /* is it there now? NULL with `kube` */
 	void *api_arg;
 	struct fl_inside_options inside;       /* the log is taken from below */
+	bool metrics_off;                      /* the exporter is not wanted: the driver is not read for it */
+	struct fl_exporter_options exporter;   /* its functions and the log are the agent's */
 	const char *control;                   /* the operator's control socket (node/pausing.h); "": none */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
@@ -68,6 +71,7 @@ struct fl_agent {
 	struct fl_plugins *plugins;
 	struct fl_holders *holders;
 	struct fl_pod_events *pod_events;
+	struct fl_exporter exporter;
 	struct fl_pods pods;
 	struct fl_links links;
 	struct fl_labels_file label_file;

@@ -118,6 +118,8 @@ int agent_up(struct world *w)
 			 .pace = { .look_every = 400 * FL_NS_PER_MS, .look_soon = 20 * FL_NS_PER_MS,
 				   .find_every = 20 * FL_NS_PER_MS } },
 		.state_dir = w->state, .plugins_dir = w->plugins, .pods_dir = w->pod_dir, .cdi_dir = w->cdi,
+		.exporter = { .period = w->metrics_period ? w->metrics_period : 50 * FL_NS_PER_MS,
+			      .file = w->metrics_file, .style.node = FL_S("n1") },
 		.runtime_socket = "/nowhere", .control = w->control, .log = &w->rig.log, .event = w->hear,
 		.event_arg = w,
 	};

@@ -31,6 +31,8 @@ struct world {
 	uint32_t told;                 /* a bit for each that hear() has waited for */
 	char share[80];                /* a device that the one Pod may have */
 	bool opened;                   /* the driver, while nobody should have */
+	const char *metrics_file;      /* the list of metrics; NULL: the default */
+	uint64_t metrics_period;       /* 0: 50 ms */
 	struct fl_err err;
 };
 

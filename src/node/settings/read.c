@@ -104,6 +104,17 @@ int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_va
 	return fl_setting_element(in, value->row, on);
 }
 
+/* Of DCGM's exporter: without a reason it has no effect here, as we do it anyway. */
+int fl_settings_own_metrics(struct fl_setting_in *in, const struct fl_setting_value *value)
+{
+	char why[FL_ERR_TEXT];
+
+	if (!value->row->unsupported[0])
+		return 0;
+	(void)snprintf(why, sizeof why, "is not taken: %s", value->row->unsupported);
+	return fl_setting_warn(in, value, why);
+}
+
 /* GFD's other output is a file that NFD's worker reads. */
 int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value)
 {

@@ -24,6 +24,7 @@ int fl_settings_own_hook(struct fl_setting_in *in, const struct fl_setting_value
 int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value);
+int fl_settings_own_metrics(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_value *value);
 extern const struct fl_names fl_discovery_names;
 
@@ -155,6 +156,75 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, imex_required, BOOL, imex_required, "imex-required", \
 	  "Advertise no GPU while the IMEX channel is missing.", (.env = "IMEX_REQUIRED", FL_TRUTH), \
 	  (.file = "imex.required")) \
+	X(STR, metrics_listen, TEXT, metrics_listen, "metrics-listen", \
+	  "Listen address of GPU metrics under DCGM's names: plain HTTP; empty: none.", \
+	  (.env = "DCGM_EXPORTER_LISTEN", .empty = true, .value = "ADDRESS"), (.fallback = ":9400")) \
+	X(STR, metrics_interval, NUMBER, metrics_interval, "metrics-interval", \
+	  "Time between two reads of the GPUs, ms; a minute while nobody scrapes.", \
+	  (.env = "DCGM_EXPORTER_INTERVAL"), (.fallback = "15000", .min = 1000, .max = 60000)) \
+	X(STR, metrics_file, PATH, metrics_file, "metrics-file", \
+	  "List of GPU metrics: NAME, TYPE, HELP; followed. Else the default list.", \
+	  (.env = "DCGM_EXPORTER_COLLECTORS", .value = "PATH"), ()) \
+	X(STR, metrics_once, BOOL, metrics_once, "metrics-once-a-gpu", \
+	  "Tell what a whole GPU has once, not for each GPU instance.", (FL_TRUTH), ()) \
+	X(STR, metrics_no_host, BOOL, metrics_no_host, "metrics-no-hostname", \
+	  "Leave out the labels hostname and Hostname.", (.env = "DCGM_EXPORTER_NO_HOSTNAME", FL_TRUTH), ()) \
+	X(STR, metrics_no_blanks, BOOL, metrics_no_blanks, "metrics-replace-blanks", \
+	  "Write - for blanks in the label modelName.", \
+	  (.env = "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", FL_TRUTH), ()) \
+	X(STR, metrics_old_names, BOOL, metrics_old_names, "metrics-old-labels", \
+	  "Write the labels of DCGM's exporter 1.x: uuid, pod_name, pod_namespace, container_name.", \
+	  (.env = "DCGM_EXPORTER_USE_OLD_NAMESPACE", FL_TRUTH), ()) \
+	X(STR, metrics_xids, NUMBER, metrics_xids, "metrics-xid-window", \
+	  "How long an XID counts in DCGM_EXP_XID_ERRORS_COUNT, ms.", \
+	  (.env = "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE"), (.fallback = "300000", .min = 1000, .max = 86400000)) \
+	X(STR, metrics_clocks, NUMBER, metrics_clocks, "metrics-clock-window", \
+	  "How long a sample counts in DCGM_EXP_CLOCK_EVENTS_COUNT, ms.", \
+	  (.env = "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE"), \
+	  (.fallback = "300000", .min = 1000, .max = 900000)) \
+	X(STR, metrics_configmap, OWN, has, "metrics-configmap", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_CONFIGMAP_DATA", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "mount the ConfigMap, and name its file with --metrics-file")) \
+	X(STR, metrics_web, OWN, has, "metrics-web-config", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_WEB_CONFIG_FILE", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "no TLS and no passwords there yet; tokens are reviewed")) \
+	X(STR, metrics_systemd, OWN, has, "metrics-systemd-socket", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_SYSTEMD_SOCKET", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "write --metrics-listen")) \
+	X(STR, metrics_devices, OWN, has, "metrics-devices", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_DEVICES_STR", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "all GPUs are told, in MIG mode by their instances; write --metrics-once-a-gpu")) \
+	X(STR, metrics_pod_labels, OWN, has, "metrics-pod-labels", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "lines name namespace, Pod and container")) \
+	X(STR, metrics_pod_uid, OWN, has, "metrics-pod-uid", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "lines name namespace, Pod and container")) \
+	X(STR, metrics_pod_allow, OWN, has, "metrics-pod-label-allowlist", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", .hidden = true), \
+	  (.own = fl_settings_own_metrics, .unsupported = "lines name namespace, Pod and container")) \
+	X(STR, metrics_id_type, OWN, has, "metrics-gpu-id-type", "Not supported.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "IDs of both types are known")) \
+	X(STR, metrics_hostengine, OWN, has, "metrics-hostengine", "Not supported.", \
+	  (.env = "DCGM_REMOTE_HOSTENGINE_INFO", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "the driver is asked directly")) \
+	X(STR, metrics_hpc, OWN, has, "metrics-hpc-jobs", "Not supported.", \
+	  (.env = "DCGM_HPC_JOB_MAPPING_DIR", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "jobs of other schedulers are not told")) \
+	X(STR, metrics_socket, OWN, has, "metrics-pod-resources-socket", "Not supported.", \
+	  (.env = "DCGM_POD_RESOURCES_KUBELET_SOCKET", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "write --kubelet-dir")) \
+	X(STR, metrics_kubernetes, OWN, has, "metrics-kubernetes", "Accepted without effect: lines name Pods.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
+	X(STR, metrics_virtual, OWN, has, "metrics-virtual-gpus", \
+	  "Accepted without effect: each Pod of a shared GPU has lines.", \
+	  (.env = "KUBERNETES_VIRTUAL_GPUS", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
+	X(STR, metrics_dra, OWN, has, "metrics-dra", "Accepted without effect.", \
+	  (.env = "KUBERNETES_ENABLE_DRA", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
+	X(STR, metrics_names, OWN, has, "metrics-resource-names", \
+	  "Accepted without effect: devices of every resource are attributed.", \
+	  (.env = "NVIDIA_RESOURCE_NAMES", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
 	X(STR, mps_root, OWN, mps_root, "mps-root", \
 	  "Directory on the host for MPS, as /run/nvidia/mps; sharing.mps of the configuration needs it.", \
 	  (.env = "MPS_ROOT", .value = "DIR"), (.file = "flags.mpsRoot", .own = fl_settings_own_mps_root))

@@ -370,14 +370,17 @@ func untilWithin(r *rig, limit time.Duration, what string, so func() (bool, stri
 }
 
 // page asks one of the agent's pages.
-func (r *rig) page(path string) (int, string) {
+func (r *rig) page(path string) (int, string) { return r.pageAt(gpus.Port, path, true) }
+
+// pageAt asks a page at a port of the agent's, with a scraper's token where one may be needed, or without.
+func (r *rig) pageAt(port, path string, token bool) (int, string) {
 	client := &http.Client{Timeout: moment, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return r.c.LAN.Dial(ctx, address) }}}
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+net.JoinHostPort(r.n.Address, gpus.Port)+path, nil)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+net.JoinHostPort(r.n.Address, port)+path, nil)
 	if err != nil {
 		return 0, err.Error()
 	}
-	if path != "/readyz" && path != "/healthz" {
+	if token && path != "/readyz" && path != "/healthz" {
 		request = r.c.AsScraper(request)
 	}
 	reply, err := client.Do(request)

@@ -1,0 +1,256 @@
+/* The exporter in the agent: real children on a fake driver, a kubelet, and texts as a scraper gets them. */
+#include "agent_world.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char text[8 << 20];
+
+/* A scrape, in as many pieces as it takes. */
+static bool scrape(struct world *w)
+{
+	FL_AUTO(fl_buf) struct fl_buf buf = FL_BUF(sizeof text - 1);
+	struct fl_exporter_at at = { 0 };
+
+	while (fl_exporter_text(&w->agent.exporter, &at, 0, &buf))
+		continue;
+	(void)snprintf(text, sizeof text, "%s", buf.p ? buf.p : "");
+	return !buf.failed;
+}
+
+/* The value of the first line of this metric that has all these labels; -1: there is none. */
+static double value(const char *metric, const char *has, const char *has_too)
+{
+	size_t len = strlen(metric);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		char copy[4096];
+
+		(void)snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
+		if (strncmp(copy, metric, len) == 0 && (copy[len] == '{' || copy[len] == ' ') && strstr(copy, has) &&
+		    strstr(copy, has_too))
+			return strtod(strrchr(copy, ' '), NULL);
+	}
+	return -1;
+}
+
+static int lines(const char *metric, const char *has)
+{
+	size_t len = strlen(metric);
+	int n = 0;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		const char *end = strchr(line, '\n'), *at = strstr(line, has);
+
+		n += strncmp(line, metric, len) == 0 && line[len] == '{' && at && (!end || at < end);
+	}
+	return n;
+}
+
+static bool has_lines(struct world *w, int n)
+{
+	return scrape(w) && lines("DCGM_FI_DEV_GPU_TEMP", "gpu=") == n;
+}
+
+static bool is_stamped(struct world *w, int arg)
+{
+	(void)arg;
+	return scrape(w) && value("dcgm_exporter_last_update_time_seconds", "", "") > 1e9;
+}
+
+TEST_ONCE(each_gpu_has_lines_under_the_names_of_dcgm)
+{
+	WORLD(w, "two-t4", 0);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && until(&w, is_stamped, 0));
+	CHECK(strstr(text, "# HELP DCGM_FI_DEV_GPU_TEMP GPU temperature (in C).\n# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n"));
+	CHECK(value("DCGM_FI_DEV_GPU_TEMP", "gpu=\"0\",UUID=\"GPU-", "device=\"nvidia0\",modelName=\"Tesla T4\"") > 20);
+	CHECK(value("DCGM_FI_DEV_FB_FREE", "gpu=\"1\"", "DCGM_FI_DRIVER_VERSION=\"") > 1000);
+	CHECK(value("DCGM_FI_DEV_POWER_USAGE", "gpu=\"1\"", "pci_bus_id=\"00000000:") > 1);
+	CHECK(value("DCGM_FI_DEV_XID_ERRORS", "gpu=\"0\"", "err_code=\"0\"") == 0);
+	/* A T4 has neither rows to remap nor metrics of its own: they are absent, not 0. */
+	CHECK_INT(lines("DCGM_FI_DEV_ROW_REMAP_FAILURE", "gpu="), 0);
+	CHECK_INT(lines("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gpu="), 0);
+	CHECK_INT(lines("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "gpu="), 0);
+	CHECK(value("fairlead_gpu_energy_joules_total", "uuid=\"GPU-", "model=\"Tesla T4\"") >= 0);
+}
+
+static bool has_pod(struct world *w, int n)
+{
+	return scrape(w) && lines("DCGM_FI_DEV_GPU_UTIL", "container=\"job\",namespace=\"team\",pod=\"job\"") == n;
+}
+
+TEST_ONCE(a_pod_s_lines_come_and_go_with_it)
+{
+	char held[60];
+	uint64_t asked;
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(held, sizeof held, "%s", uuid(&w, 1));
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && has_pod(&w, 0));
+	w.held = held;
+	fl_holders_look(w.agent.holders);   /* as after Allocate */
+	asked = fl_clock(w.rig.io);
+	CHECK(until(&w, has_pod, 1));
+	CHECK(fl_clock(w.rig.io) < asked + FL_NS_PER_S);
+	CHECK(value("DCGM_FI_DEV_GPU_UTIL", "gpu=\"1\"", "pod=\"job\"") >= 0);
+	CHECK(value("DCGM_FI_DEV_GPU_UTIL", "gpu=\"0\"", "") >= 0);
+	CHECK_INT(lines("DCGM_FI_DEV_GPU_UTIL", "gpu="), 2);
+	w.held = NULL;
+	CHECK(until(&w, has_pod, 0));
+}
+
+static bool is_lost(struct world *w, int arg)
+{
+	(void)arg;
+	return scrape(w) && lines("DCGM_FI_DEV_GPU_TEMP", "gpu=\"1\"") == 0 &&
+	       lines("DCGM_FI_DEV_GPU_TEMP", "gpu=\"0\"") == 1;
+}
+
+TEST_ONCE(a_gpu_that_is_lost_has_no_lines_and_holds_up_no_other)
+{
+	WORLD(w, "two-t4", 0);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2));
+	OK_ERR(rig_say(&w.rig, "lose 1", &w.err), &w.err);
+	CHECK(until(&w, is_lost, 0));
+	OK_ERR(rig_say(&w.rig, "heal", &w.err), &w.err);
+	CHECK(until(&w, has_lines, 2));
+}
+
+static bool has_xid(struct world *w, int xid)
+{
+	return scrape(w) && value("DCGM_FI_DEV_XID_ERRORS", "gpu=\"0\"", "err_code=") == xid;
+}
+
+static bool all_report(struct world *w, int arg)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_view view = fl_loop_view(w->loop, &arena);
+	uint32_t len;
+	const struct fl_card *cards = fl_view_array(&view, &fl_card_kind, &len);
+
+	(void)arg;
+	for (uint32_t i = 0; i < len; i++)
+		if (!cards[i].events)
+			return false;
+	return len > 0;
+}
+
+TEST_ONCE(the_last_xid_stays_and_each_is_counted)
+{
+	WORLD(w, "two-t4", 0);
+
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && until(&w, all_report, 0) && until(&w, has_xid, 0));
+	OK_ERR(rig_say(&w.rig, "xid 0 31", &w.err), &w.err);
+	CHECK(until(&w, has_xid, 31));
+	OK_ERR(rig_say(&w.rig, "xid 0 43", &w.err), &w.err);
+	CHECK(until(&w, has_xid, 43));
+	CHECK(value("fairlead_gpu_xid_errors_total", "gpu=\"0\"", "xid=\"31\"") == 1);
+	CHECK(value("fairlead_gpu_xid_errors_total", "gpu=\"0\"", "xid=\"43\"") == 1);
+	CHECK_INT(lines("fairlead_gpu_xid_errors_total", "gpu=\"1\""), 0);
+}
+
+static bool has_profile(struct world *w, int percent)
+{
+	return scrape(w) && value("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gpu=\"0\"", "") > percent / 100.0 - 0.001;
+}
+
+/* Profiling metrics need two samples, so they come with the second round. */
+TEST_ONCE(hopper_s_profiling_metrics_come_with_the_second_sample)
+{
+	WORLD(w, "dgx-h100", 0);
+
+	w.metrics_period = 200 * FL_NS_PER_MS;
+	OK_ERR(rig_say(&w.rig, "load 0 60", &w.err), &w.err);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 8));
+	CHECK(until(&w, has_profile, 60));
+	CHECK(value("DCGM_FI_PROF_PCIE_TX_BYTES", "gpu=\"0\"", "") == 60.0 * 1048576);
+	CHECK(value("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "gpu=\"0\"", "") >= 0);
+	CHECK(value("fairlead_gpu_nvlink_bytes_total", "gpu=\"0\"", "direction=\"tx\"") > 0);
+	CHECK(value("fairlead_gpu_pcie_bytes_total", "gpu=\"0\"", "direction=\"rx\"") > 0);
+	CHECK(value("fairlead_gpu_throttled_seconds_total", "gpu=\"0\"", "reason=\"power\"") >= 0);
+}
+
+static void write_list(const char *path, const char *lines)
+{
+	char next[120];
+	FILE *file;
+
+	(void)snprintf(next, sizeof next, "%s.next", path);
+	file = fopen(next, "w");
+	if (!file)
+		return;
+	(void)fputs(lines, file);
+	(void)fclose(file);
+	(void)rename(next, path);
+}
+
+static bool tells_only(struct world *w, int limit)
+{
+	(void)limit;
+	return scrape(w) && lines("DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "gpu=\"0\"") == 1 &&
+	       !strstr(text, "DCGM_FI_DEV_GPU_TEMP");
+}
+
+static bool is_refused(struct world *w, int arg)
+{
+	(void)arg;
+	return strstr(w->agent.exporter.why.text, "line 2: ") != NULL;
+}
+
+/* A list is followed; one with a line that cannot be served changes nothing. */
+TEST_ONCE(the_list_s_file_is_followed_and_a_broken_one_keeps_the_old_list)
+{
+	char path[100];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(path, sizeof path, "%s/metrics.csv", w.rig.folder);
+	write_list(path, "DCGM_FI_DEV_ENFORCED_POWER_LIMIT, gauge, Limit (in W).\n");
+	w.metrics_file = path;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, tells_only, 0));
+	write_list(path, "# new\nDCGM_FI_DEV_NO_SUCH, gauge, No.\n");
+	CHECK(until(&w, is_refused, 0) && tells_only(&w, 0));
+	write_list(path, "DCGM_FI_DEV_GPU_TEMP, gauge, T\n");
+	CHECK(until(&w, has_lines, 2));
+	CHECK(!strstr(text, "DCGM_FI_DEV_ENFORCED_POWER_LIMIT"));
+	CHECK_INT(w.agent.exporter.why.code, FL_OK);
+}
+
+static uint64_t reads(struct world *w)
+{
+	return w->rig.state->calls[fake_call_no("temperature")];
+}
+
+static bool waited(struct world *w, int ms)
+{
+	static uint64_t from;
+
+	if (ms == 0)
+		from = fl_clock(w->rig.io);
+	return fl_clock(w->rig.io) >= from + (unsigned)ms * FL_NS_PER_MS;
+}
+
+/* Ten scrapes of one period are one read of the driver. */
+TEST_ONCE(the_driver_is_read_once_a_period_whoever_scrapes)
+{
+	uint64_t before;
+	WORLD(w, "two-t4", 0);
+
+	w.metrics_period = 60 * FL_NS_PER_S;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && until(&w, is_stamped, 0));
+	before = reads(&w);
+	CHECK_INT(before, 2);
+	CHECK(waited(&w, 0));
+	for (int i = 0; i < 10; i++)
+		CHECK(scrape(&w));
+	CHECK(until(&w, waited, 300));
+	CHECK_INT(reads(&w), before);
+}
