@@ -108,7 +108,7 @@ func member(object map[string]any, name string) any {
 // listed is an entry of the list of known differences.
 type listed struct {
 	line     int
-	sentence string
+	sentence string // * for any
 	field    string // may hold * for any text
 	reason   string
 	seen     bool
@@ -143,6 +143,26 @@ func knownDifferences(file string) (list []*listed, err error) {
 	return list, nil
 }
 
+// prune rewrites the list without these entries, and without reasons that explain nothing any more.
+func prune(file string, stale []*listed) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, l := range stale {
+		lines[l.line-1] = "\x00"
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "\x00" })
+	var kept []string
+	for _, block := range strings.Split(strings.Join(lines, "\n"), "\n\n") {
+		if strings.HasPrefix(block, "#") || strings.Contains("\n"+block, "\n    ") {
+			kept = append(kept, strings.TrimRight(block, "\n"))
+		}
+	}
+	return os.WriteFile(file, []byte(strings.Join(kept, "\n\n")+"\n"), 0o644)
+}
+
 // pattern makes brackets and slashes ordinary.
 func pattern(field string) string {
 	return strings.NewReplacer("/", "\x01", "[", `\[`, "]", `\]`).Replace(field)
@@ -150,7 +170,7 @@ func pattern(field string) string {
 
 func (l *listed) matches(sentence, field string) bool {
 	ok, _ := path.Match(pattern(l.field), strings.ReplaceAll(field, "/", "\x01"))
-	return ok && l.sentence == sentence
+	return ok && (l.sentence == sentence || l.sentence == "*")
 }
 
 // unlisted keeps the differences that the list does not have, and marks those that it has.

@@ -53,6 +53,7 @@ var (
 	oursRuns = flag.String("ours", "", "program of the API server in memory; none: the real one is asked twice")
 	hookAt   = flag.String("hooks", "127.0.0.1", "address of this machine at which the real API server reaches webhooks")
 	folder   = flag.String("table", ".", "folder that holds table/ and differences")
+	shrink   = flag.Bool("prune", false, "remove from the list what does not differ any more, instead of failing")
 	memory   = flag.String("memory", "", "file that keeps what the real API server answered")
 )
 
@@ -67,6 +68,9 @@ func conformance() (int, error) {
 		return 0, err
 	}
 	if j.cases, err = j.chosen(flag.Args()); err != nil {
+		return 0, err
+	}
+	if err := j.recall(); err != nil {
 		return 0, err
 	}
 	hooks, err := serveHooks(*hookAt)
@@ -111,6 +115,21 @@ func (j *judge) chosen(words []string) (some []*testCase, err error) {
 	return some, nil
 }
 
+// recall reads what the real API server answered before.
+func (j *judge) recall() error {
+	text, err := os.Open(*memory)
+	if err != nil {
+		return nil // it was never asked here
+	}
+	defer text.Close()
+	decoder := json.NewDecoder(text)
+	decoder.UseNumber() // as numbers come over the wire
+	if err := decoder.Decode(&j.remembered); err != nil {
+		return fmt.Errorf("%s: %w", *memory, err)
+	}
+	return nil
+}
+
 // connect reaches the servers and asks what comes before all cases.
 func (j *judge) connect(h *hooks) (end func(), err error) {
 	end = func() {}
@@ -122,15 +141,6 @@ func (j *judge) connect(h *hooks) (end func(), err error) {
 		j.real, err = j.ask(newServer("the real API server", *realURL, "a", config), h, *hookAt)
 		if err != nil {
 			return end, err
-		}
-	} else if *memory != "" {
-		if text, err := os.Open(*memory); err == nil {
-			defer text.Close()
-			decoder := json.NewDecoder(text)
-			decoder.UseNumber() // as numbers come over the wire
-			if err := decoder.Decode(&j.remembered); err != nil {
-				return end, fmt.Errorf("%s: %w", *memory, err)
-			}
 		}
 	}
 	switch {
@@ -199,8 +209,9 @@ func start(program string) (url string, stop func(), err error) {
 
 // verdict is what is wrong with a case.
 type verdict struct {
-	wrong []string
-	fresh []plain // of the real API server
+	wrong   []string
+	differs bool    // if only where the list has it
+	fresh   []plain // of the real API server
 }
 
 // judgeAll runs all cases, several at once, and tells of each in the table's order.
@@ -220,11 +231,15 @@ func (j *judge) judgeAll() (failed int) {
 			}()
 		}
 	}()
+	differ := 0
 	for i, c := range j.cases {
 		v := <-verdicts[i]
 		word := "ok"
 		if v.fresh != nil {
 			j.remembered[c.hash] = v.fresh
+		}
+		if v.differs || len(v.wrong) > 0 {
+			differ++
 		}
 		if len(v.wrong) > 0 {
 			word = "not ok"
@@ -235,6 +250,7 @@ func (j *judge) judgeAll() (failed int) {
 			fmt.Printf("# %s:%d: %s\n", c.file, c.line, each)
 		}
 	}
+	fmt.Printf("# %d of %d cases are answered the same in every field\n", len(j.cases)-differ, len(j.cases))
 	return failed
 }
 
@@ -266,10 +282,15 @@ func (j *judge) judge(c *testCase) (v verdict) {
 	v.fresh = wanted.answers
 	steps := requests(c.steps)
 	if wanted.answers == nil { // then what the table promises is all that is known
+		var wrong []difference
 		for i, each := range steps {
 			if each.kind != stepRead && each.status != got.answers[i].Status {
-				v.wrong = append(v.wrong, difference{fmt.Sprint(i+1, " status"), each.status, got.answers[i].Status}.String())
+				wrong = append(wrong, difference{fmt.Sprint(i+1, " status"), each.status, got.answers[i].Status})
 			}
+		}
+		v.differs = len(wrong) > 0
+		for _, d := range unlisted(j.list, c.sentence, wrong) {
+			v.wrong = append(v.wrong, d.String())
 		}
 		return v
 	}
@@ -282,7 +303,9 @@ func (j *judge) judge(c *testCase) (v verdict) {
 			v.wrong = append(v.wrong, fmt.Sprintf("line %d: the real API server: %s", each.line, shown(wanted.answers[i].Body)))
 		}
 	}
-	for _, d := range unlisted(j.list, c.sentence, compare(wanted.answers, got.answers)) {
+	found := compare(wanted.answers, got.answers)
+	v.differs = len(found) > 0
+	for _, d := range unlisted(j.list, c.sentence, found) {
 		v.wrong = append(v.wrong, d.String())
 	}
 	return v
@@ -302,12 +325,21 @@ func lost(body any) bool {
 	return false
 }
 
-// judgeList fails on what the list has and the servers have not.
+// judgeList fails on what the list has and the servers have not, or removes it.
 func (j *judge) judgeList() (failed int) {
-	var stale []string
+	var stale []*listed
+	var said []string
 	for _, l := range j.list {
 		if !l.seen && j.isKnown(l.sentence) {
-			stale = append(stale, fmt.Sprintf("# differences:%d: does not differ any more: %s | %s", l.line, l.sentence, l.field))
+			stale = append(stale, l)
+			said = append(said, fmt.Sprintf("# differences:%d: does not differ any more: %s | %s", l.line, l.sentence, l.field))
+		}
+	}
+	if len(stale) > 0 && *shrink {
+		if err := prune(filepath.Join(*folder, "differences"), stale); err != nil {
+			said = append(said, "# "+err.Error())
+		} else {
+			stale = nil
 		}
 	}
 	word := "ok"
@@ -316,14 +348,17 @@ func (j *judge) judgeList() (failed int) {
 		failed = 1
 	}
 	fmt.Printf("%s %d - the list of differences holds none that is gone\n", word, len(j.cases)+1)
-	if len(stale) > 0 {
-		fmt.Println(strings.Join(stale, "\n"))
+	if len(said) > 0 {
+		fmt.Println(strings.Join(said, "\n"))
 	}
 	return failed
 }
 
 // isKnown tells whether a case's wanted answers are known, so that its differences are; no case at all is stale, too.
 func (j *judge) isKnown(sentence string) bool {
+	if sentence == "*" {
+		return j.real != nil || len(j.remembered) >= len(j.table.cases)
+	}
 	for _, c := range j.table.cases {
 		if c.sentence == sentence {
 			return j.remembered[c.hash] != nil || j.real != nil
