@@ -22,7 +22,7 @@ static bool is_digit(char c)
 }
 
 /* Take the leading bytes off that are digits and dots (or that are neither). */
-static struct fl_str take(struct fl_str *rest, bool number)
+static struct fl_str take_part(struct fl_str *rest, bool number)
 {
 	uint32_t len = 0;
 	struct fl_str taken;
@@ -66,7 +66,7 @@ bool fl_duration(struct fl_str text, int64_t *ret_ns)
 	if (fl_str_eq(text, FL_S("0")))
 		text.len = 0;   /* the only number that needs no unit */
 	while (text.len) {
-		struct fl_str number = take(&text, true), name = take(&text, false);
+		struct fl_str number = take_part(&text, true), name = take_part(&text, false);
 		uint64_t unit = 0;
 
 		for (size_t i = 0; i < FL_LEN(duration_units); i++)
