@@ -12,7 +12,7 @@ static const struct fl_option options[] = {
 		.operand = true),
 };
 
-static int find(struct fl_str name, const struct fl_kind **ret, struct fl_err *err)
+static int find_kind(struct fl_str name, const struct fl_kind **ret, struct fl_err *err)
 {
 	*ret = fl_kind_find(name);
 	if (*ret)
@@ -64,7 +64,7 @@ static int crd(const struct fl_call *call, struct fl_err *err)
 	int r;
 
 	for (uint32_t i = 0; i < config->kinds.len; i++) {
-		r = find(config->kinds.at[i], &named, err);
+		r = find_kind(config->kinds.at[i], &named, err);
 		if (r < 0)
 			return r;
 		if (named->built_in)
@@ -98,7 +98,7 @@ static int docs_api(const struct fl_call *call, struct fl_err *err)
 		fl_buf_printf(&out, " %s\n", (*each)->kind);
 	}
 	for (uint32_t i = 0; i < config->kinds.len; i++) {
-		r = find(config->kinds.at[i], &kind, err);
+		r = find_kind(config->kinds.at[i], &kind, err);
 		if (r < 0)
 			return r;
 		fl_kind_page(kind, &out);

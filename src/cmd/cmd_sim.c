@@ -88,8 +88,8 @@ static void name_nodes(struct fl_io *io, const char *dir, struct fl_buf *ret)
 		fs->close(fs, fd);
 }
 
-static int find(struct fl_io *io, const struct sim *config, struct fl_buf *driver, struct fl_buf *node,
-		struct fl_err *err)
+static int find_node(struct fl_io *io, const struct sim *config, struct fl_buf *driver, struct fl_buf *node,
+		     struct fl_err *err)
 {
 	FL_AUTO(fl_buf) struct fl_buf dir = FL_BUF(FL_HELP_MAX), names = FL_BUF(FL_HELP_MAX);
 
@@ -155,7 +155,7 @@ static int say(struct fl_io *io, const struct sim *config, struct fl_err *err)
 	if (config->more.len < words[config->what].least || config->more.len > words[config->what].most)
 		return fl_fail(err, FL_E_INVALID, "%s wants: fairlead sim %s NODE %s", what, what,
 			       words[config->what].usage);
-	if (find(io, config, &driver, &node, err) < 0)
+	if (find_node(io, config, &driver, &node, err) < 0)
 		return -(int)err->code;
 	argv[at++] = node.p;
 	argv[at++] = what;
