@@ -3,7 +3,7 @@
 #include "http/h2_in.h"
 #include <stdio.h>
 
-static struct fl_h2_stream *find(struct fl_h2 *h2, int32_t id)
+static struct fl_h2_stream *find_stream(struct fl_h2 *h2, int32_t id)
 {
 	return h2->doomed ? NULL : nghttp2_session_get_stream_user_data(h2->ng, id);
 }
@@ -207,7 +207,7 @@ static void told_head(struct fl_h2 *h2, struct fl_h2_stream *stream, bool end)
 
 static void told_end(struct fl_h2 *h2, int32_t id)
 {
-	struct fl_h2_stream *stream = find(h2, id);
+	struct fl_h2_stream *stream = find_stream(h2, id);
 
 	if (!stream || stream->got_end)
 		return;
@@ -219,7 +219,7 @@ static void on_headers(struct fl_h2 *h2, const nghttp2_frame *frame)
 {
 	bool end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
 	int32_t id = frame->hd.stream_id;
-	struct fl_h2_stream *stream = find(h2, id);
+	struct fl_h2_stream *stream = find_stream(h2, id);
 
 	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
 		told_request(h2, id, end);
@@ -273,7 +273,7 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
 static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *bytes, size_t len, void *arg)
 {
 	struct fl_h2 *h2 = arg;
-	struct fl_h2_stream *stream = find(h2, id);
+	struct fl_h2_stream *stream = find_stream(h2, id);
 
 	(void)flags;
 	fl_h2_check(h2, nghttp2_session_consume_connection(ng, len));
@@ -288,7 +288,7 @@ static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const u
 static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error, void *arg)
 {
 	struct fl_h2 *h2 = arg;
-	struct fl_h2_stream *stream = find(h2, id);
+	struct fl_h2_stream *stream = find_stream(h2, id);
 	enum fl_h2_code code = error < FL_H2_CODE_COUNT_ ? (enum fl_h2_code)error : FL_H2_INTERNAL_ERROR;
 
 	if (!stream)
@@ -303,7 +303,7 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
 {
 	bool carries = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
 	struct fl_h2 *h2 = arg;
-	struct fl_h2_stream *stream = carries ? find(h2, frame->hd.stream_id) : NULL;
+	struct fl_h2_stream *stream = carries ? find_stream(h2, frame->hd.stream_id) : NULL;
 
 	(void)ng;
 	if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
@@ -332,7 +332,7 @@ ssize_t fl_h2_read_body(nghttp2_session *ng, int32_t id, uint8_t *room, size_t l
 			nghttp2_data_source *source, void *arg)
 {
 	struct fl_h2 *h2 = arg;
-	struct fl_h2_stream *stream = find(h2, id);
+	struct fl_h2_stream *stream = find_stream(h2, id);
 	enum fl_h2_end end = FL_H2_MORE;
 	int64_t got;
 
@@ -341,7 +341,7 @@ ssize_t fl_h2_read_body(nghttp2_session *ng, int32_t id, uint8_t *room, size_t l
 	if (!stream)
 		return NGHTTP2_ERR_DEFERRED; /* it was reset, and the RST_STREAM is in flight */
 	got = h2->user->pull(stream, room, len, &end);
-	if (find(h2, id) != stream)
+	if (find_stream(h2, id) != stream)
 		return NGHTTP2_ERR_DEFERRED;
 	if (got < 0)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
