@@ -201,7 +201,7 @@ static void copy_keys(const struct fl_field *f, const void *from, void *to)
 	}
 }
 
-static void take(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to);
+static void take_fields(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to);
 
 static bool is_key(const struct fl_field *list, const struct fl_field *field)
 {
@@ -253,7 +253,7 @@ static void take_element(struct take *t, const struct part *part, const void *fr
 	else
 		copy_keys(f, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
 	if (part->rest.len) {
-		take(t, f->of(), part->rest, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
+		take_fields(t, f->of(), part->rest, fl_elem(f, src, (uint32_t)i), fl_elem(f, dst, (uint32_t)j));
 		if (holds_nothing(f, f->of(), fl_elem(f, dst, (uint32_t)j)))
 			remove_element(f, &dst, (uint32_t)j);
 	} else {
@@ -297,7 +297,7 @@ static bool is_empty(const struct fl_field *f, const void *member)
 	return f->shape == FL_ONE ? fl_bits(member) == 0 : fl_seq_get(member).len == 0;
 }
 
-static void take(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to)
+static void take_fields(struct take *t, const struct fl_bind *bind, struct fl_str path, const void *from, void *to)
 {
 	const struct fl_field *f;
 	struct part part;
@@ -316,9 +316,9 @@ static void take(struct take *t, const struct fl_bind *bind, struct fl_str path,
 		else if (part.inside.p)
 			take_element(t, &part, fl_member(f, from), fl_member(f, to));
 		else
-			take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));
+			take_fields(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));
 	} else if (t->frame && !part.inside.p) {
-		take(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));   /* all absent there */
+		take_fields(t, f->of(), part.rest, fl_member(f, from), fl_member(f, to));   /* all absent there */
 	}
 	if (t->frame || !is_empty(f, fl_member(f, to)))
 		fl_has_set(bind, to, f, true);
@@ -332,7 +332,7 @@ static int owned(const struct fl_owner *owner, const void *object, bool frame, s
 	const struct fl_bind *bind = owner->kind->root();
 
 	for (const char *const *path = owner->paths; *path; path++)
-		take(&t, bind, fl_str(*path), object, ret);
+		take_fields(&t, bind, fl_str(*path), object, ret);
 	return t.nomem ? fl_fail(err, FL_E_NOMEM, "no memory for the fields of %s", owner->manager) : 0;
 }
 

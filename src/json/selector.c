@@ -37,7 +37,7 @@ int fl_requirement_check(const struct fl_requirement *requirement, struct fl_err
 	return r < 0 ? r : check_values(requirement->key, requirement->op, requirement->values, err);
 }
 
-static const struct fl_str *find(struct fl_map map, struct fl_str key)
+static const struct fl_str *find_label(struct fl_map map, struct fl_str key)
 {
 	for (uint32_t i = 0; i < map.len; i++)
 		if (fl_str_eq(map.at[i].key, key))
@@ -52,7 +52,7 @@ static bool is_among(struct fl_str_list values, const struct fl_str *value)
 
 bool fl_requirement_holds(const struct fl_requirement *want, struct fl_map labels)
 {
-	const struct fl_str *value = find(labels, want->key);
+	const struct fl_str *value = find_label(labels, want->key);
 	int64_t is, limit;
 
 	if (fl_requirement_check(want, NULL) < 0)
@@ -111,7 +111,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct word take(struct parser *p)
+static struct word take_word(struct parser *p)
 {
 	struct word taken = p->next;
 	const char *t = p->text.p;
@@ -162,7 +162,7 @@ static int take_values(struct parser *p, struct fl_str_list *ret)
 {
 	uint32_t room = 2;
 	bool value_before = false;
-	struct word w = take(p);
+	struct word w = take_word(p);
 
 	if (!is(w, "("))
 		return expected(p, w, "'('");
@@ -172,7 +172,7 @@ static int take_values(struct parser *p, struct fl_str_list *ret)
 	ret->len = 0;
 	if (!ret->at)
 		return fl_fail(p->err, FL_E_NOMEM, "selector: out of memory");
-	for (w = take(p);; w = take(p)) {
+	for (w = take_word(p);; w = take_word(p)) {
 		if (is_name(w) && !value_before) {
 			ret->at[ret->len++] = w.s;
 			value_before = true;
@@ -200,7 +200,7 @@ static int take_value(struct parser *p, struct fl_str_list *ret)
 		return 0;
 	if (!is_name(p->next))
 		return expected(p, p->next, "a value");
-	ret->at[0] = take(p).s;
+	ret->at[0] = take_word(p).s;
 	return 0;
 }
 
@@ -223,13 +223,13 @@ static int take_requirement(struct parser *p, struct fl_requirement *ret)
 	int r = 0;
 
 	if (is_not)
-		(void)take(p);
-	key = take(p);
+		(void)take_word(p);
+	key = take_word(p);
 	if (!is_name(key))
 		return expected(p, key, "a label key");
 	*ret = (struct fl_requirement){ .key = key.s, .op = is_not ? FL_SELECTOR_NOT_EXISTS : FL_SELECTOR_EXISTS };
 	if (!is_not && !is_end(p->next) && !is(p->next, ",")) {
-		op = take(p);
+		op = take_word(p);
 		while (i < FL_LEN(ops) && !fl_str_eq(op.s, fl_str(ops[i].word)))
 			i++;
 		if (i == FL_LEN(ops))
@@ -255,7 +255,7 @@ int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_sele
 	selector.at = fl_arena_get_n(arena, most, sizeof *selector.at);
 	if (!p.text.p || !selector.at)
 		return fl_fail(err, FL_E_NOMEM, "selector: out of memory");
-	(void)take(&p);
+	(void)take_word(&p);
 	while (!is_end(p.next)) {
 		int r = take_requirement(&p, &selector.at[selector.len++]);
 
@@ -265,7 +265,7 @@ int fl_selector_parse(struct fl_arena *arena, struct fl_str text, struct fl_sele
 			break;
 		if (!is(p.next, ","))
 			return expected(&p, p.next, "',' or the end");
-		(void)take(&p);
+		(void)take_word(&p);
 		if (is_end(p.next))
 			return expected(&p, p.next, "another requirement");
 	}

@@ -93,7 +93,7 @@ static void *member_of(const struct fl_setting_in *in, const struct fl_setting *
 	return row->member ? (char *)in->object + row->member : NULL;
 }
 
-static int put(const struct fl_setting_in *in, const struct fl_setting *row, const void *value, size_t size)
+static int put_member(const struct fl_setting_in *in, const struct fl_setting *row, const void *value, size_t size)
 {
 	void *member = member_of(in, row, true);
 
@@ -238,8 +238,8 @@ static int set_number(const struct fl_setting_in *in, const struct fl_setting *r
 	if (row->none_at_zero && !number)
 		return 0;
 	if (f->type == FL_T_I32)
-		return put(in, row, &(int32_t){ (int32_t)number }, sizeof(int32_t));
-	return put(in, row, &number, sizeof number);
+		return put_member(in, row, &(int32_t){ (int32_t)number }, sizeof(int32_t));
+	return put_member(in, row, &number, sizeof number);
 }
 
 /* ---- names, several ---- */
@@ -340,7 +340,7 @@ static int read_bool_into(struct fl_setting_in *in, const struct fl_setting *row
 
 	if (r < 0)
 		return r;
-	return row->kind == FL_SETTING_ELEMENT ? fl_setting_element(in, row, is) : put(in, row, &is, sizeof is);
+	return row->kind == FL_SETTING_ELEMENT ? fl_setting_element(in, row, is) : put_member(in, row, &is, sizeof is);
 }
 
 static int read_text_into(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value)
@@ -357,10 +357,11 @@ static int read_text_into(struct fl_setting_in *in, const struct fl_setting *row
 	if (row->kind == FL_SETTING_ENUM && !row->member && !text.len)
 		return 0;
 	if (row->kind == FL_SETTING_ENUM)
-		return read_name(in, row, value, text, &which) < 0 ? -FL_E_INVALID : put(in, row, &which, sizeof which);
+		return read_name(in, row, value, text, &which) < 0 ? -FL_E_INVALID :
+								     put_member(in, row, &which, sizeof which);
 	if (row->kind == FL_SETTING_QUALIFIED && (!fl_name_ok(FL_NAME_QUALIFIED, text) || fl_str_find(text, '/') < 0))
 		return fl_setting_refuse_text(in, value, text, row->wanted);
-	return put(in, row, &text, sizeof text);
+	return put_member(in, row, &text, sizeof text);
 }
 
 static int read_objects(struct fl_setting_in *in, const struct fl_setting *row, const struct fl_setting_value *value);

@@ -25,7 +25,7 @@ static uint64_t equal(const __m128i v[4], char c)
 	return a | b << 16 | c2 << 32 | d << 48;
 }
 
-static struct masks look(const char *p)
+static struct masks masks_of(const char *p)
 {
 	const __m128i bit = _mm_set1_epi8(0x20);
 	struct masks m;
@@ -53,7 +53,7 @@ static uint64_t equal8(uint64_t w, unsigned char c)
 	return zero * 0x0102040810204080u >> 56;
 }
 
-static struct masks look(const char *p)
+static struct masks masks_of(const char *p)
 {
 	struct masks m = { 0 };
 
@@ -112,7 +112,7 @@ static uint32_t count(uint64_t bits)
  * object; depth is 0 when it ends with the last of these. */
 static uint32_t scan_block(struct fl_split *s, const char *p, uint32_t len)
 {
-	struct masks m = look(p);
+	struct masks m = masks_of(p);
 	uint64_t text, both, behind;
 	uint32_t closed;
 

@@ -40,7 +40,7 @@ static bool is_digit(struct fl_str s, uint32_t at)
 }
 
 /* A number of `most` digits, or of at least `least`, off the front. */
-static bool take(struct fl_str *rest, uint32_t least, uint32_t most, int64_t *ret)
+static bool take_number(struct fl_str *rest, uint32_t least, uint32_t most, int64_t *ret)
 {
 	uint32_t i = 0;
 
@@ -85,8 +85,8 @@ static bool take_zone(struct fl_str *rest, int64_t *ret_s)
 		if (!take_char(rest, '-'))
 			return false;
 	}
-	if (!take(rest, 2, 2, &hours) || !take_char(rest, ':') || !take(rest, 2, 2, &minutes) || hours > 24 ||
-	    minutes > 60)
+	if (!take_number(rest, 2, 2, &hours) || !take_char(rest, ':') || !take_number(rest, 2, 2, &minutes) ||
+	    hours > 24 || minutes > 60)
 		return false;
 	*ret_s = sign * (hours * 3600 + minutes * 60);
 	return true;
@@ -97,8 +97,8 @@ static bool take_date(struct fl_str *rest, uint32_t least, int64_t *ret_days)
 {
 	int64_t year, month, day;
 
-	if (!take(rest, 4, 4, &year) || !take_char(rest, '-') || !take(rest, least, 2, &month) ||
-	    !take_char(rest, '-') || !take(rest, least, 2, &day) || month < 1 || month > 12 || day < 1 ||
+	if (!take_number(rest, 4, 4, &year) || !take_char(rest, '-') || !take_number(rest, least, 2, &month) ||
+	    !take_char(rest, '-') || !take_number(rest, least, 2, &day) || month < 1 || month > 12 || day < 1 ||
 	    day > days_in(year, month))
 		return false;
 	*ret_days = days_of(year, month, day);
@@ -109,8 +109,8 @@ static bool take_clock(struct fl_str *rest, uint32_t least, uint32_t decimals, i
 {
 	int64_t hour, minute, second, us;
 
-	if (!take(rest, 1, 2, &hour) || !take_char(rest, ':') || !take(rest, least, 2, &minute) ||
-	    !take_char(rest, ':') || !take(rest, least, 2, &second) || !take_fraction(rest, decimals, &us) ||
+	if (!take_number(rest, 1, 2, &hour) || !take_char(rest, ':') || !take_number(rest, least, 2, &minute) ||
+	    !take_char(rest, ':') || !take_number(rest, least, 2, &second) || !take_fraction(rest, decimals, &us) ||
 	    hour > 23 || minute > 59 || second > 59)
 		return false;
 	*ret_us = ((hour * 60 + minute) * 60 + second) * US_PER_S + us;
@@ -163,7 +163,7 @@ int fl_time_parse_micro(struct fl_str text, int64_t *ret_us, struct fl_err *err)
 
 /* ---- printing ---- */
 
-static char *put(char *out, int64_t number, int digits)
+static char *put_number(char *out, int64_t number, int digits)
 {
 	for (int i = digits - 1; i >= 0; i--, number /= 10)
 		out[i] = (char)('0' + number % 10);
@@ -182,20 +182,20 @@ static uint32_t print(int64_t us, bool micro, char *text)
 		return 0;
 	us -= s * US_PER_S;
 	s -= days * 86400;
-	out = put(out, year, 4);
+	out = put_number(out, year, 4);
 	*out++ = '-';
-	out = put(out, month, 2);
+	out = put_number(out, month, 2);
 	*out++ = '-';
-	out = put(out, day, 2);
+	out = put_number(out, day, 2);
 	*out++ = 'T';
-	out = put(out, s / 3600, 2);
+	out = put_number(out, s / 3600, 2);
 	*out++ = ':';
-	out = put(out, s / 60 % 60, 2);
+	out = put_number(out, s / 60 % 60, 2);
 	*out++ = ':';
-	out = put(out, s % 60, 2);
+	out = put_number(out, s % 60, 2);
 	if (micro) {
 		*out++ = '.';
-		out = put(out, us, 6);
+		out = put_number(out, us, 6);
 	}
 	*out++ = 'Z';
 	return (uint32_t)(out - text);

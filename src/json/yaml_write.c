@@ -129,7 +129,7 @@ static int by_name(const void *pa, const void *pb)
 
 /* ---- values ---- */
 
-static int put(struct writer *w, yyjson_val *val, unsigned depth);
+static int put_value(struct writer *w, yyjson_val *val, unsigned depth);
 
 static int put_object(struct writer *w, yyjson_val *val, unsigned depth)
 {
@@ -150,7 +150,7 @@ static int put_object(struct writer *w, yyjson_val *val, unsigned depth)
 	for (size_t i = 0; r == 0 && i < len; i++) {
 		r = put_text(w, name_of(keys[i]));
 		if (r == 0)
-			r = put(w, yyjson_obj_iter_get_val(keys[i]), depth + 1);
+			r = put_value(w, yyjson_obj_iter_get_val(keys[i]), depth + 1);
 	}
 	return r < 0 ? r : emit(w, &event, yaml_mapping_end_event_initialize(&event));
 }
@@ -163,11 +163,11 @@ static int put_list(struct writer *w, yyjson_val *val, unsigned depth)
 	int r = emit(w, &event, yaml_sequence_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE));
 
 	while (r == 0 && (item = yyjson_arr_iter_next(&iter)) != NULL)
-		r = put(w, item, depth + 1);
+		r = put_value(w, item, depth + 1);
 	return r < 0 ? r : emit(w, &event, yaml_sequence_end_event_initialize(&event));
 }
 
-static int put(struct writer *w, yyjson_val *val, unsigned depth)
+static int put_value(struct writer *w, yyjson_val *val, unsigned depth)
 {
 	if (depth > FL_JSON_DEPTH)
 		return -FL_E_TOOBIG;
@@ -195,7 +195,7 @@ static int put_document(struct writer *w, yyjson_val *val)
 	if (r == 0)
 		r = emit(w, &event, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1));
 	if (r == 0)
-		r = put(w, val, 0);
+		r = put_value(w, val, 0);
 	if (r == 0)
 		r = emit(w, &event, yaml_document_end_event_initialize(&event, 1));
 	/* After a text that keeps its line ends, libyaml would end the stream with "..."; kubectl does not. */
