@@ -18,7 +18,7 @@ static int parse(struct fl_kube_flight *flight, struct fl_str json, yyjson_doc *
 }
 
 /* 1: told, go on. 0: the flight is gone. */
-static int tell(struct fl_kube_flight *flight, enum fl_item what, yyjson_val *object)
+static int pass_item(struct fl_kube_flight *flight, enum fl_item what, yyjson_val *object)
 {
 	struct fl_kube_call *call = flight->call;
 	struct fl_err err = { 0 };
@@ -55,7 +55,7 @@ static int tell_event(struct fl_kube_flight *flight, yyjson_val *event)
 		if (fl_str_eq(type, fl_str(events[i].type))) {
 			if (events[i].what == FL_BOOKMARK)
 				fl_flight_lists(flight, false);
-			return tell(flight, events[i].what, object);
+			return pass_item(flight, events[i].what, object);
 		}
 	if (fl_str_eq(type, FL_S("ERROR"))) {
 		(void)fl_status_fail(0, object, &flight->call->answer, &err);
@@ -82,7 +82,7 @@ static void split(struct fl_kube_flight *flight, struct fl_str bytes)
 		if (r < 0)
 			break;
 		r = flight->call->verb == FL_KUBE_WATCH ? tell_event(flight, yyjson_doc_get_root(doc)) :
-							  tell(flight, FL_ITEM, yyjson_doc_get_root(doc));
+							  pass_item(flight, FL_ITEM, yyjson_doc_get_root(doc));
 		if (r == 0)
 			return;
 	}
@@ -195,7 +195,7 @@ static void object_ended(struct fl_kube_flight *flight)
 			fl_flight_fail(flight, &err);
 			return;
 		}
-		if (tell(flight, FL_ITEM, yyjson_doc_get_root(doc)) == 0)
+		if (pass_item(flight, FL_ITEM, yyjson_doc_get_root(doc)) == 0)
 			return;
 	}
 	fl_flight_end(flight);

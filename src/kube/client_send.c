@@ -181,7 +181,7 @@ static int64_t pull(struct fl_http_call *http, void *room, size_t len, bool *ret
 
 /* ---- the headers ---- */
 
-static int add(struct fl_kube_flight *flight, struct fl_str name, struct fl_str value)
+static int add_header(struct fl_kube_flight *flight, struct fl_str name, struct fl_str value)
 {
 	if (!value.len)
 		return 0;
@@ -198,19 +198,19 @@ static int put_headers(struct fl_kube_flight *flight, struct fl_err *err)
 	int r;
 
 	flight->header_count = 0;
-	r = add(flight, FL_S("accept"), fl_str(call->accept ? call->accept : "application/json"));
+	r = add_header(flight, FL_S("accept"), fl_str(call->accept ? call->accept : "application/json"));
 	if (r == 0)
-		r = add(flight, FL_S("content-type"), fl_str(verbs[call->verb].type));
+		r = add_header(flight, FL_S("content-type"), fl_str(verbs[call->verb].type));
 	if (r == 0)
-		r = add(flight, FL_S("authorization"), fl_buf_view(&flight->kube->basic));
+		r = add_header(flight, FL_S("authorization"), fl_buf_view(&flight->kube->basic));
 	if (r == 0)
-		r = add(flight, FL_S("fairlead-authorization"), call->forwarded);
+		r = add_header(flight, FL_S("fairlead-authorization"), call->forwarded);
 	if (r == 0)
-		r = add(flight, FL_S("impersonate-user"), config->as);
+		r = add_header(flight, FL_S("impersonate-user"), config->as);
 	if (r == 0)
-		r = add(flight, FL_S("impersonate-uid"), config->as_uid);
+		r = add_header(flight, FL_S("impersonate-uid"), config->as_uid);
 	for (uint32_t i = 0; r == 0 && i < config->as_group_count; i++)
-		r = add(flight, FL_S("impersonate-group"), config->as_groups[i]);
+		r = add_header(flight, FL_S("impersonate-group"), config->as_groups[i]);
 	return r < 0 ? fl_fail(err, FL_E_TOOBIG, "too many groups to impersonate") : 0;
 }
 

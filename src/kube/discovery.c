@@ -42,7 +42,7 @@ static uint32_t can_of(yyjson_val *list)
 	return can;
 }
 
-static int add(struct fl_discovery *into, const struct fl_resource *resource, struct fl_err *err)
+static int add_resource(struct fl_discovery *into, const struct fl_resource *resource, struct fl_err *err)
 {
 	struct fl_resource kept = *resource;
 
@@ -82,7 +82,7 @@ static int add_version(struct fl_discovery *into, struct fl_str group, yyjson_va
 			.can = can_of(fl_json_get(val, FL_S("verbs"))),
 		};
 
-		if (add(into, &resource, err) < 0)
+		if (add_resource(into, &resource, err) < 0)
 			return -FL_E_NOMEM;
 	}
 	return 0;

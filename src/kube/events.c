@@ -71,7 +71,7 @@ static void forget(struct series *series)
 
 /* ---- rates ---- */
 
-static bool take(double *tokens, uint64_t *at, uint64_t now, double burst, uint64_t every)
+static bool take_token(double *tokens, uint64_t *at, uint64_t now, double burst, uint64_t every)
 {
 	*tokens += (double)(now - *at) / (double)every;
 	if (*tokens > burst)
@@ -94,7 +94,7 @@ static bool subject_may(struct fl_events *events, const struct fl_event_say *say
 
 	if (object->hash != hash)
 		*object = (struct object){ .hash = hash, .at = now, .tokens = FL_EVENT_BURST };
-	return take(&object->tokens, &object->at, now, FL_EVENT_BURST, FL_EVENT_EVERY);
+	return take_token(&object->tokens, &object->at, now, FL_EVENT_BURST, FL_EVENT_EVERY);
 }
 
 /* ---- what is written ---- */
@@ -142,7 +142,7 @@ static void put_series(struct fl_events *events, const struct series *series)
 	fl_jw_end_obj(&w);
 }
 
-static void look(struct fl_events *events);
+static void write_next(struct fl_events *events);
 
 /* The server has it. */
 static void put_down(struct fl_events *events, struct series *series)
@@ -211,7 +211,7 @@ static void written(struct fl_op *op)
 		lose(events, "refused");
 		forget(series);
 	}
-	look(events);
+	write_next(events);
 }
 
 static void write_it(struct fl_events *events, struct series *series)
@@ -251,7 +251,7 @@ static bool goes_before(const struct series *a, const struct series *b)
 	return a->tries != b->tries ? a->tries < b->tries : a->said < b->said;
 }
 
-static void look(struct fl_events *events)
+static void write_next(struct fl_events *events)
 {
 	uint64_t now = fl_now(events->io), next = FL_NEVER;
 	struct series *first = NULL;
@@ -277,8 +277,8 @@ static void look(struct fl_events *events)
 		return;
 	if (first && now < events->not_before)
 		next = events->not_before;
-	else if (first && !take(&events->tokens, &events->filled, now, FL_EVENT_RATE_BURST,
-				FL_NS_PER_S / FL_EVENT_RATE))
+	else if (first && !take_token(&events->tokens, &events->filled, now, FL_EVENT_RATE_BURST,
+				      FL_NS_PER_S / FL_EVENT_RATE))
 		next = now + FL_NS_PER_S / FL_EVENT_RATE;
 	else if (first)
 		write_it(events, first);
@@ -287,7 +287,7 @@ static void look(struct fl_events *events)
 
 static void woken(struct fl_timer *timer)
 {
-	look(fl_container(timer, struct fl_events, timer));
+	write_next(fl_container(timer, struct fl_events, timer));
 }
 
 /* ---- saying ---- */
@@ -307,7 +307,7 @@ static struct series *place_for(struct fl_events *events, uint64_t hash)
 	return oldest;
 }
 
-static struct series *find(struct fl_events *events, uint64_t hash)
+static struct series *find_series(struct fl_events *events, uint64_t hash)
 {
 	for (struct series *s = events->series; s < events->series + FL_EVENT_MAX; s++)
 		if (s->hash == hash)
@@ -450,7 +450,7 @@ static struct series *with_note(struct fl_events *events, const struct fl_event_
 void fl_event(struct fl_events *events, const struct fl_event_say *say, const char *note, ...)
 {
 	uint64_t hash = hash_of(events, say);
-	struct series *series = hash ? find(events, hash) : NULL;
+	struct series *series = hash ? find_series(events, hash) : NULL;
 	char text[FL_EVENT_NOTE + 1];
 	struct fl_str said;
 	va_list args;

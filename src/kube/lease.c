@@ -39,7 +39,7 @@ int32_t fl_lease_term(const struct fl_elector *elector)
 
 /* ---- telling ---- */
 
-static void tell(struct fl_elector *elector, bool leads)
+static void report_lead(struct fl_elector *elector, bool leads)
 {
 	if (leads == elector->leads)
 		return;
@@ -132,7 +132,7 @@ static void done(struct fl_op *op)
 	if (op->result >= 0 && did != FL_LEASE_READ) {
 		facts->renewed = elector->sent;
 		if (facts->mine && !facts->stopping)
-			tell(elector, true);
+			report_lead(elector, true);
 	} else if (op->result == -FL_E_NOTFOUND && (did == FL_LEASE_READ || did == FL_LEASE_RELEASE)) {
 		facts->known = true;
 		facts->exists = facts->mine = facts->free = facts->claimed = false;
@@ -244,7 +244,7 @@ static void act(struct fl_elector *elector)
 	facts.now = fl_clock(elector->io);
 	step = fl_lease_next(&facts);
 	if (step.lost)
-		tell(elector, false);
+		report_lead(elector, false);
 	if (fl_op_busy(&elector->call.op)) {
 		/* A renewal is under way; only the end of our time is of interest. */
 		if (facts.stopping)
