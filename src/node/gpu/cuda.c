@@ -60,7 +60,7 @@ static bool is_verdict(int code)
 	return true;
 }
 
-static void find(void *library, const char *name, void *ret)
+static void find_symbol(void *library, const char *name, void *ret)
 {
 	void *at = dlsym(library, name);
 
@@ -75,7 +75,7 @@ static bool find_all(struct cuda *cuda, const char *path)
 
 #define FIND(name, symbol, ...) \
 	if (library) \
-		find(library, symbol, &cuda->name); \
+		find_symbol(library, symbol, &cuda->name); \
 	all = all && cuda->name;
 	CALLS(FIND)
 	return all;

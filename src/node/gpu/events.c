@@ -68,7 +68,7 @@ uint64_t fl_gpu_storm_next(const struct fl_gpu_storm *storm)
 
 /* ---- telling ---- */
 
-static void tell(struct fl_gpu_events *events, const struct fl_gpu_event *event, int64_t count)
+static void report_event(struct fl_gpu_events *events, const struct fl_gpu_event *event, int64_t count)
 {
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
 	struct fl_jw w = FL_JW(&text);
@@ -128,7 +128,7 @@ static void came(struct fl_gpu_events *events, const struct fl_nv_event *told)
 		return;
 	}
 	if (fl_gpu_storm_add(&events->storm, &event, 1, now))
-		tell(events, &event, 1);
+		report_event(events, &event, 1);
 }
 
 /* ---- registering ---- */
@@ -334,7 +334,7 @@ static void wait_once(struct fl_timer *timer)
 		events->delay = 0;
 	}
 	while ((count = fl_gpu_storm_take(&events->storm, fl_clock(events->io), &event)))
-		tell(events, &event, count);
+		report_event(events, &event, count);
 	wait_next(events);
 }
 

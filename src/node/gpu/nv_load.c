@@ -68,7 +68,7 @@ int fl_nv_fail(const struct fl_nv *nv, int code, const char *what, struct fl_err
 }
 
 /* POSIX lets dlsym's object pointer be a function; ISO C has no word for it. */
-static void *find(void *library, const char *name)
+static void *find_symbol(void *library, const char *name)
 {
 	return dlsym(library, name);
 }
@@ -88,7 +88,7 @@ int fl_nv_open(struct fl_nv *nv, const char *path, struct fl_err *err)
 
 		return fl_fail(err, FL_E_NOTFOUND, "cannot load %s", words ? words : path);
 	}
-	if (fl_nv_resolve(&nv->call, find, nv->library) == 0 || !nv->call.init) {
+	if (fl_nv_resolve(&nv->call, find_symbol, nv->library) == 0 || !nv->call.init) {
 		(void)dlclose(nv->library);
 		*nv = (struct fl_nv){ 0 };
 		return fl_fail(err, FL_E_NOTFOUND, "'%s' is no library of the driver: it has no nvmlInit", path);

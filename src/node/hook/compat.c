@@ -32,7 +32,7 @@ static int64_t major_of(struct fl_str version)
 }
 
 /* The one regular libcuda.so.C of the directory: its C; false: there is none, or more than one. */
-static bool find(const struct fl_hooking *h, int dir, char ret[FL_NAME_MAX + 1])
+static bool find_compat(const struct fl_hooking *h, int dir, char ret[FL_NAME_MAX + 1])
 {
 	char buf[4096];
 	const char *name;
@@ -91,7 +91,7 @@ bool fl_hook_compat(const struct fl_hooking *h)
 
 	if (dir < 0)
 		return false;
-	found = find(h, dir, version);
+	found = find_compat(h, dir, version);
 	h->fs->close(h->fs, dir);
 	own = fl_str(version);
 	if (!found || major_of(own) < 0 || major_of(h->hook->version) < 0)

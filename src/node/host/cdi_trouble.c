@@ -4,7 +4,7 @@
 #include "node/host/dir_trouble.h"
 #include <errno.h>
 
-static const struct fl_cdi_trouble *find(struct fl_view *view, struct fl_str name)
+static const struct fl_cdi_trouble *find_trouble(struct fl_view *view, struct fl_str name)
 {
 	return fl_view_get(view, &fl_cdi_trouble_kind, FL_S(""), name);
 }
@@ -47,7 +47,7 @@ static void stale(struct fl_timer *timer)
 static void begin(struct fl_cdi_dir *cdi, struct fl_write *write, const struct fl_err *err)
 {
 	struct fl_view view = fl_loop_view(cdi->loop, &write->arena);
-	const struct fl_cdi_trouble *old = find(&view, write->ref.name);
+	const struct fl_cdi_trouble *old = find_trouble(&view, write->ref.name);
 	struct fl_cdi_trouble trouble = { 0 };
 	struct fl_str why = fl_arena_printf(&write->arena, "%s: %s", err->text, remedy(err));
 
@@ -67,7 +67,7 @@ static void end(struct fl_cdi_dir *cdi, struct fl_write *write)
 {
 	struct fl_view view = fl_loop_view(cdi->loop, &write->arena);
 
-	if (!find(&view, write->ref.name) && !view.failed)
+	if (!find_trouble(&view, write->ref.name) && !view.failed)
 		return;
 	if (write->what == FL_WANT_OBJECT)
 		fl_log(cdi->log, FL_INFO, "CDI file written again", FL_KV_STR("name", write->ref.name));

@@ -25,7 +25,7 @@ static char peek(const struct toml *t)
 	return t->p < t->end ? *t->p : '\0';
 }
 
-static bool take(struct toml *t, char c)
+static bool take_char(struct toml *t, char c)
 {
 	bool is = t->p < t->end && *t->p == c;
 
@@ -45,7 +45,7 @@ static void gap(struct toml *t)
 	for (blanks(t); peek(t) == '\n' || peek(t) == '#'; blanks(t)) {
 		if (peek(t) == '#')
 			t->p = memchr(t->p, '\n', (size_t)(t->end - t->p)) ?: t->end;
-		(void)take(t, '\n');
+		(void)take_char(t, '\n');
 	}
 }
 
@@ -109,7 +109,7 @@ static void read_key(struct toml *t, struct key *key)
 		t->wrong |= !part[0];
 		append(key, part);
 		blanks(t);
-	} while (!t->wrong && take(t, '.'));
+	} while (!t->wrong && take_char(t, '.'));
 }
 
 static void value(struct toml *t, const struct key *key, int depth);
@@ -117,7 +117,7 @@ static void value(struct toml *t, const struct key *key, int depth);
 static void pair(struct toml *t, struct key key, int depth)
 {
 	read_key(t, &key);
-	t->wrong |= !take(t, '=');
+	t->wrong |= !take_char(t, '=');
 	blanks(t);
 	if (!t->wrong)
 		value(t, &key, depth);
@@ -132,7 +132,7 @@ static void array(struct toml *t, bool wanted, int depth)
 		conf->dir_count = 0;
 		conf->set = true;
 	}
-	for (gap(t); !t->wrong && !take(t, ']'); gap(t)) {
+	for (gap(t); !t->wrong && !take_char(t, ']'); gap(t)) {
 		if (!wanted) {
 			value(t, &nobodys, depth);
 		} else if (conf->dir_count < FL_CRIO_DIRS_MAX && (peek(t) == '"' || peek(t) == '\'')) {
@@ -142,16 +142,16 @@ static void array(struct toml *t, bool wanted, int depth)
 			t->wrong = true;
 		}
 		gap(t);
-		t->wrong |= !take(t, ',') && peek(t) != ']';
+		t->wrong |= !take_char(t, ',') && peek(t) != ']';
 	}
 }
 
 static void table(struct toml *t, const struct key *key, int depth)
 {
-	for (blanks(t); !t->wrong && !take(t, '}'); blanks(t)) {
+	for (blanks(t); !t->wrong && !take_char(t, '}'); blanks(t)) {
 		pair(t, *key, depth);
 		blanks(t);
-		t->wrong |= !take(t, ',') && peek(t) != '}';
+		t->wrong |= !take_char(t, ',') && peek(t) != '}';
 	}
 }
 
@@ -164,9 +164,9 @@ static void value(struct toml *t, const struct key *key, int depth)
 		t->wrong = true;
 	} else if (peek(t) == '"' || peek(t) == '\'') {
 		string(t, NULL, 0);
-	} else if (take(t, '[')) {
+	} else if (take_char(t, '[')) {
 		array(t, wanted, depth + 1);
-	} else if (take(t, '{')) {
+	} else if (take_char(t, '{')) {
 		table(t, key, depth + 1);
 	} else {
 		while (t->p < t->end && !strchr(" \t\r\n,]}#", *t->p))
@@ -178,11 +178,11 @@ static void value(struct toml *t, const struct key *key, int depth)
 /* "[a.b]", or "[[a.b]]", which is a list of tables and so not the one that is looked for. */
 static void header(struct toml *t, struct key *ret)
 {
-	bool list = take(t, '[');
+	bool list = take_char(t, '[');
 
 	*ret = (struct key){ "" };
 	read_key(t, ret);
-	t->wrong |= !take(t, ']') || (list && !take(t, ']'));
+	t->wrong |= !take_char(t, ']') || (list && !take_char(t, ']'));
 	if (list)
 		append(ret, "[]");
 }
@@ -193,7 +193,7 @@ bool fl_crio_conf_text(struct fl_str text, struct fl_crio_conf *conf)
 	struct key at = { "" };
 
 	for (gap(&t); !t.wrong && t.p < t.end; gap(&t)) {
-		if (take(&t, '['))
+		if (take_char(&t, '['))
 			header(&t, &at);
 		else
 			pair(&t, at, 0);

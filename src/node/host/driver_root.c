@@ -81,7 +81,7 @@ static int follow(struct walk *w, const char *rest, char *target, int64_t len)
 }
 
 /* Its last name is on the disk: 1, and a link was followed if it is one; or a negated errno. */
-static int look(const struct fl_fs *fs, const char *root, struct walk *w, const char *rest)
+static int resolve(const struct fl_fs *fs, const char *root, struct walk *w, const char *rest)
 {
 	const struct fl_root_name *name = *rest ? find_known(w->known, w->done) : NULL;
 	char full[2 * FL_HOST_PATH_MAX], target[FL_HOST_PATH_MAX];
@@ -114,7 +114,7 @@ static int step(const struct fl_fs *fs, const char *root, struct walk *w)
 	if (len > 2 || strncmp(name, "..", len) != 0) {
 		if ((size_t)snprintf(w->done + at, sizeof w->done - at, "/%.*s", (int)len, name) >= sizeof w->done - at)
 			return -ENAMETOOLONG;
-		return look(fs, root, w, name + len);
+		return resolve(fs, root, w, name + len);
 	}
 	if (len == 2)
 		go_up(w->done);
@@ -172,8 +172,8 @@ static void failed(struct fl_lib_dirs *dirs, int sys, const char *root, const ch
 		(void)snprintf(dirs->where, sizeof dirs->where, "%.*s", FL_HOST_PATH_MAX, path);
 }
 
-static void add(const struct fl_fs *fs, const char *root, const char *name, struct fl_root_known *known,
-		struct fl_lib_dirs *dirs)
+static void add_dir(const struct fl_fs *fs, const char *root, const char *name, struct fl_root_known *known,
+		    struct fl_lib_dirs *dirs)
 {
 	struct fl_stat stat = { 0 };
 	char path[FL_HOST_PATH_MAX];
@@ -200,7 +200,7 @@ void fl_lib_dirs_usual(const struct fl_fs *fs, const char *root, struct fl_lib_d
 	ret->len = 0;
 	ret->error = 0;
 	for (const char *const *name = fl_lib_dir_names; **name; name++)
-		add(fs, root, *name, &known, ret);
+		add_dir(fs, root, *name, &known, ret);
 }
 
 static int64_t read_cache(const struct fl_fs *fs, const char *root, struct fl_lib_dirs *dirs)
@@ -246,9 +246,9 @@ void fl_lib_dirs_cached(const struct fl_fs *fs, const char *root, struct fl_lib_
 		if (fl_root_resolve_known(fs, root, dir, &known, file, &stat) < 0)
 			continue;   /* an entry from before the last ldconfig */
 		go_up(dir);
-		add(fs, root, dir[0] ? dir : "/", &known, dirs);
+		add_dir(fs, root, dir[0] ? dir : "/", &known, dirs);
 		go_up(file);
-		add(fs, root, file[0] ? file : "/", &known, dirs);
+		add_dir(fs, root, file[0] ? file : "/", &known, dirs);
 	}
 }
 

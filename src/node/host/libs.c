@@ -134,8 +134,8 @@ static void add_links(struct looking *l, int dir, struct fl_host_file_found *fil
 
 /* A file without links in its path, in the directory of this fd. NULL: it cannot be loaded here, or is there
  * already. */
-static struct fl_host_file_found *take(struct looking *l, enum fl_host_file what, int dir, const char *path,
-				       const char *at)
+static struct fl_host_file_found *add_file(struct looking *l, enum fl_host_file what, int dir, const char *path,
+					   const char *at)
 {
 	char soname[FL_HOST_NAME_MAX];
 	struct fl_host_file_found *found;
@@ -165,7 +165,7 @@ static struct fl_host_file_found *take_link(struct looking *l, enum fl_host_file
 	dir = scan_open(l, above);
 	if (dir < 0)
 		return NULL;
-	found = take(l, what, dir, file, what == FL_HOST_MODULE ? path : NULL);
+	found = add_file(l, what, dir, file, what == FL_HOST_MODULE ? path : NULL);
 	l->fs->close(l->fs, dir);
 	return found;
 }
@@ -197,7 +197,7 @@ static uint32_t libraries_in(struct looking *l, const char *dir, struct wanted w
 				continue;
 			if ((size_t)snprintf(path, sizeof path, "%s/%s", dir[1] ? dir : "", name) >= FL_HOST_PATH_MAX)
 				scan_too_many(l, "files", name, FL_HOST_FILES_MAX);
-			else if ((type == DT_REG ? take(l, wanted.what, fd, path, NULL) :
+			else if ((type == DT_REG ? add_file(l, wanted.what, fd, path, NULL) :
 						   take_link(l, wanted.what, path)) &&
 				 ours && starts(name, "lib"))
 				count++;

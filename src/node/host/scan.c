@@ -53,7 +53,7 @@ void scan_failed(struct looking *l, int sys, const char *path)
 }
 
 /* What is under a name, links followed; false: nothing. */
-static bool look(struct looking *l, int dir, const char *path, struct fl_stat *ret)
+static bool look_at(struct looking *l, int dir, const char *path, struct fl_stat *ret)
 {
 	int r = l->fs->stat(l->fs, dir, path, 0, ret);
 
@@ -127,7 +127,7 @@ static void places(struct looking *l)
 		const struct fl_host_place *place = &fl_host_places[i];
 
 		if (fl_root_join(path, sizeof path, place->dev ? l->scan->nodes_root : l->scan->root, place->dir) &&
-		    look(l, AT_FDCWD, path, &stat) && S_ISDIR(stat.mode))
+		    look_at(l, AT_FDCWD, path, &stat) && S_ISDIR(stat.mode))
 			l->scan->places |= 1u << i;
 	}
 }
@@ -196,7 +196,7 @@ static void nodes_in(struct looking *l, const char *dir, const char *const *pref
 
 			for (const char *const *prefix = prefixes; *prefix; prefix++)
 				ours |= strncmp(name, *prefix, strlen(*prefix)) == 0;
-			if (ours && look(l, fd, name, &stat) && S_ISCHR(stat.mode))
+			if (ours && look_at(l, fd, name, &stat) && S_ISCHR(stat.mode))
 				add_node(l, dir, name, stat.rdev, stat.mode, stat.gid);
 		}
 	}

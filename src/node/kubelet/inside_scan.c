@@ -282,7 +282,7 @@ static struct fl_inside_pod *known(struct fl_inside_scan *scan, const char *uid)
 }
 
 /* A Pod that the kubelet of this node does not know is another node's of the same machine, or over. */
-static struct fl_inside_pod *add(struct looking *l, const char *uid)
+static struct fl_inside_pod *add_pod(struct looking *l, const char *uid)
 {
 	struct fl_inside_scan *scan = l->scan;
 	struct fl_inside_pod *pod = known(scan, uid);
@@ -302,21 +302,22 @@ static struct fl_inside_pod *add(struct looking *l, const char *uid)
 	return pod;
 }
 
-static void take(char to[static FL_INSIDE_TEXT], const char *from)
+static void copy_text(char to[static FL_INSIDE_TEXT], const char *from)
 {
 	if (!to[0])
 		memcpy(to, from, FL_INSIDE_TEXT);
 }
 
 /* What was found in a process, and, by the first one of a container, in that. */
-static void tell(struct looking *l, const char *pid, const char *uid, const struct fl_inside_pod *found, bool mapped)
+static void add_finding(struct looking *l, const char *pid, const char *uid, const struct fl_inside_pod *found,
+			bool mapped)
 {
 	char name[FL_PROCESS_NAME];
 	struct fl_inside_pod *pod;
 
 	if (!found->library[0] && !found->denied[0] && !found->unlinked[0])
 		return;
-	pod = add(l, uid);
+	pod = add_pod(l, uid);
 	if (!pod)
 		return;
 	if (mapped) {
@@ -324,9 +325,9 @@ static void tell(struct looking *l, const char *pid, const char *uid, const stru
 		memcpy(pod->library, found->library, sizeof pod->library);
 		(void)snprintf(pod->process, sizeof pod->process, "%s (pid %.20s)", name, pid);
 	}
-	take(pod->library, found->library);
-	take(pod->denied, found->denied);
-	take(pod->unlinked, found->unlinked);
+	copy_text(pod->library, found->library);
+	copy_text(pod->denied, found->denied);
+	copy_text(pod->unlinked, found->unlinked);
 }
 
 static void look_at_process(struct looking *l, const char *pid)
@@ -353,7 +354,7 @@ static void look_at_process(struct looking *l, const char *pid)
 			look_at_container(l, &c, pid, root, cgroup, one);
 		if (l->scan->version[0] && !(before && before->process[0]))
 			mapped = find_library(l, pid, "maps", c.found.library);
-		tell(l, pid, uid, &c.found, mapped);
+		add_finding(l, pid, uid, &c.found, mapped);
 	}
 	l->fs->close(l->fs, root);
 }

@@ -81,7 +81,7 @@ static void back_off(struct plugin *plugin, uint64_t last)
 
 /* As a fact, for the Node: a folder in which no socket can be made at once, and a kubelet that cannot be reached when
  * it does not just start anew. */
-static void tell(struct fl_timer *timer)
+static void report_unregistered(struct fl_timer *timer)
 {
 	struct fl_plugins *all = fl_container(timer, struct fl_plugins, tell_timer);
 	const struct plugin *unheard = NULL;
@@ -108,7 +108,7 @@ static void tell(struct fl_timer *timer)
 
 static void tell_soon(struct fl_plugins *all)
 {
-	all->tell_timer.fire = tell;
+	all->tell_timer.fire = report_unregistered;
 	fl_timer_set(all->io, &all->tell_timer, fl_now(all->io));
 }
 
@@ -368,7 +368,7 @@ void plugin_not_counted(struct plugin *plugin)
 
 /* ---- a resource's life ---- */
 
-static struct plugin *find(const struct fl_plugins *all, struct fl_str name)
+static struct plugin *find_plugin(const struct fl_plugins *all, struct fl_str name)
 {
 	for (struct plugin *plugin = all->first; plugin; plugin = plugin->next)
 		if (fl_str_eq(plugin->name, name))
@@ -432,7 +432,7 @@ static struct plugin *plugin_new(struct fl_plugins *all, struct fl_str name, str
 }
 
 /* Take over a Resource. Nothing has changed on failure. */
-static int take(struct plugin *plugin, const struct fl_resource *resource, struct fl_err *err)
+static int take_resource(struct plugin *plugin, const struct fl_resource *resource, struct fl_err *err)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_arena old = plugin->arena;
@@ -460,7 +460,7 @@ static int take(struct plugin *plugin, const struct fl_resource *resource, struc
 
 static int carry_out(struct fl_plugins *all, const struct fl_write *write, struct fl_err *err)
 {
-	struct plugin *plugin = find(all, write->ref.name);
+	struct plugin *plugin = find_plugin(all, write->ref.name);
 	bool made = !plugin;
 	int r;
 
@@ -475,7 +475,7 @@ static int carry_out(struct fl_plugins *all, const struct fl_write *write, struc
 		plugin = plugin_new(all, write->ref.name, err);
 	if (!plugin)
 		return -(int)err->code;
-	r = take(plugin, write->object, err);
+	r = take_resource(plugin, write->object, err);
 	if (r < 0 && made)
 		plugin_free(plugin);
 	else if (r == 0 && made)

@@ -210,7 +210,7 @@ static int find_among_all(const struct launch *l, struct process *ret)
 }
 
 /* 1: there is one; 0: there is none. */
-static int find(const struct launch *l, struct process *ret)
+static int find_process(const struct launch *l, struct process *ret)
 {
 	return find_remembered(l, ret) || find_by_pid_file(l, ret) ? 1 : find_among_all(l, ret);
 }
@@ -294,7 +294,7 @@ static int clean(const struct launch *l)
 					     "log/server.log" };
 	struct process process;
 	struct path path;
-	int there = find(l, &process);
+	int there = find_process(l, &process);
 
 	if (there < 0)
 		return there;
@@ -360,11 +360,11 @@ int fl_mps_launch(const struct fl_fs *fs, const struct fl_mps_launch *how, struc
 		return fl_fail(err, FL_E_TOOBIG, "'%s' is too long a path", how->root);
 	if (what == FL_MPS_LAUNCH_CLEAN)
 		return clean(&l);
-	found = find(&l, &process);
+	found = find_process(&l, &process);
 	if (found == 0 && what == FL_MPS_LAUNCH_START) {
 		if (start(&l) < 0)
 			return -(int)err->code;
-		found = find(&l, &process);
+		found = find_process(&l, &process);
 		if (found == 0)
 			return fl_fail(err, FL_E_RETRY, "the MPS control daemon that was started is not seen yet");
 	}

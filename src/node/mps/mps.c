@@ -12,7 +12,7 @@ enum { MPS_RECORD_BARE = 1, MPS_RECORD };
 
 /* ---- daemons ---- */
 
-static struct fl_mps_daemon *find(struct fl_mps_daemons *all, struct fl_str name)
+static struct fl_mps_daemon *find_daemon(struct fl_mps_daemons *all, struct fl_str name)
 {
 	for (struct fl_mps_daemon *daemon = all->first; daemon; daemon = daemon->next)
 		if (fl_str_eq(fl_str(daemon->name), name))
@@ -20,9 +20,9 @@ static struct fl_mps_daemon *find(struct fl_mps_daemons *all, struct fl_str name
 	return NULL;
 }
 
-static struct fl_mps_daemon *add(struct fl_mps_daemons *all, struct fl_str name)
+static struct fl_mps_daemon *add_daemon(struct fl_mps_daemons *all, struct fl_str name)
 {
-	struct fl_mps_daemon *daemon = find(all, name);
+	struct fl_mps_daemon *daemon = find_daemon(all, name);
 
 	if (daemon || name.len >= sizeof daemon->name)
 		return daemon;
@@ -106,7 +106,7 @@ static int observed(const struct fl_mps_daemon *daemon, struct fl_arena *arena, 
 	return 0;
 }
 
-static int put(struct fl_mps_daemon *daemon, const struct fl_mps *base, struct fl_err *err)
+static int feed_daemon(struct fl_mps_daemon *daemon, const struct fl_mps *base, struct fl_err *err)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_mps mps = base ? *base : (struct fl_mps){ 0 };
@@ -125,7 +125,7 @@ void mps_feed(struct fl_mps_daemon *daemon)
 	const struct fl_mps *now = fl_view_get(&view, &fl_mps_kind, FL_S(""), fl_str(daemon->name));
 	struct fl_err err = { 0 };
 
-	if (!view.failed && put(daemon, now, &err) >= 0)
+	if (!view.failed && feed_daemon(daemon, now, &err) >= 0)
 		return;
 	if (!daemon->write) {   /* no memory: soon again */
 		daemon->turn.fire = feed_again;
@@ -322,12 +322,12 @@ static int load(struct fl_mps_daemons *all, const struct fl_journal_item *item, 
 		set_aside(all, item);
 		return 0;
 	}
-	daemon = add(all, name);
+	daemon = add_daemon(all, name);
 	if (!daemon)
 		return fl_fail(err, FL_E_NOMEM, "no memory for an MPS daemon");
 	daemon->config = daemon->recorded = config;
 	(void)snprintf(daemon->marked, sizeof daemon->marked, "%.*s", FL_ARG(marked));
-	return put(daemon, NULL, err);
+	return feed_daemon(daemon, NULL, err);
 }
 
 /* ---- the sink ---- */
@@ -393,7 +393,7 @@ static void start(void *self, struct fl_write *write)
 {
 	static const struct fl_err no_memory = { .code = FL_E_NOMEM, .text = "no memory for an MPS daemon" };
 	struct fl_mps_daemons *all = self;
-	struct fl_mps_daemon *daemon = all->loop ? add(all, write->ref.name) : NULL;
+	struct fl_mps_daemon *daemon = all->loop ? add_daemon(all, write->ref.name) : NULL;
 
 	if (!daemon) {
 		fl_doing_begin(write->held, write);
