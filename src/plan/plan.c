@@ -86,7 +86,7 @@ static bool same_object(struct fl_ref a, struct fl_ref b)
 	return a.kind == b.kind && fl_str_eq(a.name, b.name) && fl_str_eq(a.space, b.space);
 }
 
-static struct fl_want *find(struct fl_want *in, const struct fl_owner *owner, struct fl_ref ref)
+static struct fl_want *find_want(struct fl_want *in, const struct fl_owner *owner, struct fl_ref ref)
 {
 	while (in && (in->what != FL_WANT_OBJECT || in->owner != owner || !same_object(in->ref, ref)))
 		in = in->same_hash;
@@ -95,10 +95,10 @@ static struct fl_want *find(struct fl_want *in, const struct fl_owner *owner, st
 
 const struct fl_want *fl_plan_find(const struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref)
 {
-	return find(*bucket_of((struct fl_plan *)(uintptr_t)plan, ref), owner, ref);
+	return find_want(*bucket_of((struct fl_plan *)(uintptr_t)plan, ref), owner, ref);
 }
 
-static struct fl_want *add(struct fl_plan *plan, enum fl_want_what what, struct fl_ref ref)
+static struct fl_want *add_want(struct fl_plan *plan, enum fl_want_what what, struct fl_ref ref)
 {
 	struct fl_want **bucket = bucket_of(plan, ref), *want = fl_plan_get(plan, 1, sizeof *want);
 
@@ -113,11 +113,11 @@ static struct fl_want *add(struct fl_plan *plan, enum fl_want_what what, struct 
 
 static struct fl_want *find_or_add(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref)
 {
-	struct fl_want *want = find(*bucket_of(plan, ref), owner, ref);
+	struct fl_want *want = find_want(*bucket_of(plan, ref), owner, ref);
 
 	assert(owner->kind == ref.kind);
 	if (!want) {
-		want = add(plan, FL_WANT_OBJECT, ref);
+		want = add_want(plan, FL_WANT_OBJECT, ref);
 		if (!want)
 			return NULL;
 		want->owner = owner;
@@ -214,7 +214,7 @@ void fl_want_claim(struct fl_plan *plan, const struct fl_owner *owner, struct fl
 		want->as_seen = true;
 }
 
-static void tell(struct fl_plan *plan, struct fl_want *want, enum fl_emit tell, struct fl_str type)
+static void tell_condition(struct fl_plan *plan, struct fl_want *want, enum fl_emit tell, struct fl_str type)
 {
 	struct fl_told *told = tell == FL_EMIT_NOBODY ? NULL : fl_plan_get(plan, 1, sizeof *told);
 
@@ -242,7 +242,7 @@ void fl_want_condition(struct fl_plan *plan, const struct fl_owner *owner, struc
 	FL_SET(&condition, message, print(plan, message, args));
 	va_end(args);
 	set_condition(plan, ref.kind, want->object, &condition);
-	tell(plan, want, how, condition.type);
+	tell_condition(plan, want, how, condition.type);
 }
 
 void fl_want_gone(struct fl_plan *plan, struct fl_ref ref)
@@ -252,7 +252,7 @@ void fl_want_gone(struct fl_plan *plan, struct fl_ref ref)
 
 void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_deletion *how)
 {
-	struct fl_want *want = add(plan, FL_WANT_GONE, ref);
+	struct fl_want *want = add_want(plan, FL_WANT_GONE, ref);
 
 	assert(how->grace_s >= 0);
 	if (!want)
@@ -288,7 +288,7 @@ void fl_want_child(struct fl_plan *plan, const struct fl_children *children, str
 
 	assert(children->parent == parent.kind && children->owner->kind == child.kind && parent.uid.len);
 	if (!want)
-		want = add(plan, FL_WANT_OBJECT, child);
+		want = add_want(plan, FL_WANT_OBJECT, child);
 	if (!want || !owner || !named || !part)
 		return;
 	memcpy(named, object, size);
@@ -318,7 +318,7 @@ void fl_want_no_others(struct fl_plan *plan, const struct fl_children *children,
 static struct fl_want *want_item(struct fl_plan *plan, enum fl_want_what what, const struct fl_shared *shared,
 				 struct fl_ref ref, const void *item)
 {
-	struct fl_want *want = add(plan, what, ref);
+	struct fl_want *want = add_want(plan, what, ref);
 	const struct fl_field *list = fl_shared_field(shared, NULL);
 
 	assert(list && shared->kind == ref.kind);

@@ -81,7 +81,7 @@ static bool count_nameless(struct known *k)
 	return true;
 }
 
-static void FL_PRINTF(2, 3) tell(struct known *k, const char *fmt, ...)
+static void FL_PRINTF(2, 3) report_mistake(struct known *k, const char *fmt, ...)
 {
 	va_list args;
 
@@ -114,21 +114,21 @@ static void check_word(struct known *k, const struct fl_node_pool *pool, struct 
 		if (!is_named(k->cards[i], word))
 			continue;
 		if (has != pool)
-			tell(k, "pools %.*s and %.*s: both have GPU %.*s: the first one serves it",
-			     FL_ARG(has->resource), FL_ARG(pool->resource), FL_ARG(shown));
+			report_mistake(k, "pools %.*s and %.*s: both have GPU %.*s: the first one serves it",
+				       FL_ARG(has->resource), FL_ARG(pool->resource), FL_ARG(shown));
 		return;
 	}
 	for (uint32_t i = 0; i < f->card_len; i++) {
 		if (!is_named(&f->cards[i], word))
 			continue;
 		if (fl_card_elsewhere(&f->cards[i]))
-			tell(k, "pool %.*s: GPU %.*s is bound to %.*s", FL_ARG(pool->resource), FL_ARG(shown),
-			     FL_ARG(f->cards[i].bound));
+			report_mistake(k, "pool %.*s: GPU %.*s is bound to %.*s", FL_ARG(pool->resource), FL_ARG(shown),
+				       FL_ARG(f->cards[i].bound));
 		return;
 	}
 	if (may_be_nameless(k, word))
 		return;
-	tell(k, "pool %.*s: no GPU %.*s", FL_ARG(pool->resource), FL_ARG(shown));
+	report_mistake(k, "pool %.*s: no GPU %.*s", FL_ARG(pool->resource), FL_ARG(shown));
 	k->absent = true;
 }
 

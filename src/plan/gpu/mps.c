@@ -48,7 +48,7 @@ static bool has(const struct fl_str_list *list, struct fl_str text)
 	return fl_str_in(list->at, list->len, text);
 }
 
-static const struct fl_mps *find(const struct fl_gpu_mps_facts *f, struct fl_str name)
+static const struct fl_mps *find_mps(const struct fl_gpu_mps_facts *f, struct fl_str name)
 {
 	return fl_find(f->daemons, f->daemon_len, meta.name, name);
 }
@@ -140,7 +140,7 @@ static struct fl_ref ref_of(struct fl_str name)
 /* Everything as it is: a step that is wanted changes one thing of it. */
 static void begin(struct daemon *d, struct mps *m, struct fl_str name)
 {
-	*d = (struct daemon){ .m = m, .name = name, .was = find(m->facts, name) };
+	*d = (struct daemon){ .m = m, .name = name, .was = find_mps(m->facts, name) };
 	if (d->was)
 		d->want = *d->was;
 	/* Of one that another agent left it is not known what it is: it is wanted as it is. */
@@ -422,7 +422,7 @@ static void judge(struct daemon *d)
 static void serve(struct mps *m, struct fl_str name)
 {
 	const struct fl_gpu_mps_facts *f = m->facts;
-	const struct fl_mps *was = find(f, name);
+	const struct fl_mps *was = find_mps(f, name);
 	struct fl_str program, libraries;
 	struct daemon d;
 
@@ -470,7 +470,7 @@ static struct fl_str logs(const struct mps *m)
 					      FL_ARG(m->facts->settings->mps_root), FL_ARG(m->daemon)) : FL_S("");
 }
 
-static void tell(struct mps *m)
+static void want_ready(struct mps *m)
 {
 	const struct fl_own_node *node = m->facts->node;
 	struct fl_ref ref;
@@ -527,5 +527,5 @@ void fl_gpu_mps_plan(const void *facts_, struct fl_plan *plan)
 			stop(&m, facts->daemons[i].meta.name, true);
 	if (m.asked)
 		serve(&m, served);
-	tell(&m);
+	want_ready(&m);
 }

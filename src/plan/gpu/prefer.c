@@ -214,7 +214,7 @@ struct group {
 	uint32_t left;
 };
 
-static void take(const struct choice *c, struct group *g, uint32_t i)
+static void take_device(const struct choice *c, struct group *g, uint32_t i)
 {
 	g->sum += g->gain[i];
 	g->in[i] = true;
@@ -231,16 +231,16 @@ static void grow(const struct choice *c, uint32_t from, struct group *g)
 	g->left = c->size;
 	for (uint32_t i = 0; i < c->len; i++)
 		if (c->items[i].must)
-			take(c, g, i);
+			take_device(c, g, i);
 	if (g->left && !g->in[from])
-		take(c, g, from);
+		take_device(c, g, from);
 	while (g->left) {
 		uint32_t best = c->len;
 
 		for (uint32_t i = 0; i < c->len; i++)
 			if (!g->in[i] && (best == c->len || g->gain[i] > g->gain[best]))
 				best = i;
-		take(c, g, best);
+		take_device(c, g, best);
 	}
 }
 
