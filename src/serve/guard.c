@@ -98,7 +98,7 @@ static uint64_t lasts(enum fl_guard_kept kept)
 	return kept == FL_GUARD_KEPT_YES ? FL_GUARD_STALE : FL_GUARD_DENIED;
 }
 
-static struct fl_guard_verdict *find(struct fl_guard *guard, const uint64_t key[2])
+static struct fl_guard_verdict *find_verdict(struct fl_guard *guard, const uint64_t key[2])
 {
 	for (size_t i = 0; i < FL_LEN(guard->verdicts); i++)
 		if (guard->verdicts[i].key[0] == key[0] && guard->verdicts[i].key[1] == key[1])
@@ -108,7 +108,7 @@ static struct fl_guard_verdict *find(struct fl_guard *guard, const uint64_t key[
 
 static enum fl_guard_kept kept(struct fl_guard *guard, const uint64_t key[2])
 {
-	const struct fl_guard_verdict *verdict = find(guard, key);
+	const struct fl_guard_verdict *verdict = find_verdict(guard, key);
 	uint64_t age;
 
 	if (!verdict || verdict->kept == FL_GUARD_NOT_KEPT)
@@ -122,7 +122,7 @@ static enum fl_guard_kept kept(struct fl_guard *guard, const uint64_t key[2])
 /* Whoever shows many tokens that are none pushes out others like that, not those that are good. */
 static struct fl_guard_verdict *place_for(struct fl_guard *guard, const uint64_t key[2])
 {
-	struct fl_guard_verdict *best = find(guard, key);
+	struct fl_guard_verdict *best = find_verdict(guard, key);
 
 	for (size_t i = 0; i < FL_LEN(guard->verdicts) && !best; i++)
 		if (guard->verdicts[i].kept == FL_GUARD_NOT_KEPT)
