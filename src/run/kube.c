@@ -90,6 +90,8 @@ static int answered(struct fl_kube_call *call, enum fl_item what, yyjson_val *js
 	if (!object)
 		return fl_fail(err, FL_E_NOMEM, "no memory for the answer about %s", call->kind->kind);
 	r = fl_decode(root, json, &request->write->arena, 0, object, err);
+	if (r == 0 && !fl_write_is(request->write, object))
+		return fl_fail(err, FL_E_RETRY, "the answer is about another object: look for a proxy on the way");
 	if (r == 0)
 		request->object = object;
 	return r;

@@ -138,6 +138,8 @@ struct fl_write {
 /* Ask right before it is sent: false when another replica leads. Give it to fl_kube_call as may_send. */
 bool fl_write_may(void *write);
 
+/* Is this object the one that is written? A sink asks of an answer from outside: one about another object is none. */
+bool fl_write_is(const struct fl_write *write, const void *object);
 /* How it ended. The object as it is now, or NULL when the sink was not told: then what was wanted is taken for so until
  * a feeder says otherwise. */
 void fl_write_done(struct fl_write *write, const void *object);

@@ -682,11 +682,19 @@ bool fl_write_seen(struct fl_write *write, struct fl_str version)
 	return write->what == FL_WANT_OBJECT && overlay_seen(slot->feed, slot->overlay, version);
 }
 
+bool fl_write_is(const struct fl_write *write, const void *object)
+{
+	const struct fl_meta_names *meta = run_meta(run_feed(write->loop, write->ref.kind), object);
+
+	return fl_str_eq(meta->name, write->ref.name) && fl_str_eq(meta->space, write->ref.space);
+}
+
 void fl_write_done(struct fl_write *write, const void *object)
 {
 	struct slot *slot = slot_of(write);
 	bool as_laid = false;
 
+	assert(!object || fl_write_is(write, object));
 	if (overlay_done(slot->feed, slot->overlay, object, &as_laid) < 0) {
 		fl_write_failed(write, &(struct fl_err){ .code = FL_E_NOMEM, .text =
 							 "no memory to see that it is done" });

@@ -234,3 +234,36 @@ TEST_ONCE(an_answer_that_its_echo_has_overtaken)   /* as above */
 		CHECK(memmem(told.p, told.len, row->told, strlen(row->told)));
 	}
 }
+
+/* A proxy on the way may answer anything. */
+static const struct {
+	const char *says, *answer;
+} others[] = {
+	{ "an answer without a name is refused", "{}" },
+	{ "an answer about another name is refused",
+	  "{" HEAD "\"metadata\":{\"name\":\"r2\",\"namespace\":\"team\",\"uid\":\"u2\",\"resourceVersion\":\"6\"}}" },
+	{ "an answer about another namespace is refused",
+	  "{" HEAD "\"metadata\":{\"name\":\"r1\",\"namespace\":\"crew\",\"uid\":\"u1\",\"resourceVersion\":\"6\"}}" },
+};
+
+TEST_ONCE(an_answer_about_another_object)   /* as above */
+{
+	EACH_ROW (row, others) {
+		struct exchange exchanges[] = {
+			{ ROCKETS "rockets?*", 200,
+			  FULL_STATE(ADDED("{" HEAD META("3") "},\"spec\":{\"replicas\":2}}")), .stay = true },
+			{ ROCKETS "namespaces/team/rockets/r1/status?*", 200, row->answer },
+			{ 0 },
+		};
+		FL_AUTO(world) struct world w = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf told = FL_BUF(FL_MIB);
+
+		OK(world_open(&w, exchanges));
+		for (int i = 0; i < 1000 && (w.script.asked < 2 || fl_loop_writing(w.loop)); i++)
+			OK(test_pause(w.script.io, FL_NS_PER_MS));
+		CHECK_INT(w.script.asked, 2);
+		OK(fl_metrics_write(w.metrics, &told, NULL));
+		CHECK(memmem(told.p, told.len, "failed\"} 1\n", 11));
+		CHECK(has_version(&w, FL_S("3")));
+	}
+}
