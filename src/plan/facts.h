@@ -19,8 +19,8 @@
  *     CHILDREN(struct, member, len, parent)  those whose controller is the object that SELF finds, a struct parent;
  *     needs
  *                                        the index fl_by_controller (run/cache.h)
- * Keys have no namespace: SELF and UNDER are for cluster-scoped kinds. UNDER needs an index named as the field, with
- * the field as its only value.
+ * SELF and CHILDREN take objects with or without a namespace. A key of UNDER has none, so what it shares a capability
+ * with has none either; it needs an index named as the field, with the field as its only value.
  * Of a kind that may be absent or unknown (struct fl_watched, optional): MAYBE_ONE, MAYBE_ONLY, MAYBE_ALL, and
  *     NEED_ONLY(struct, member)          the one that there is, of such a kind; without it nothing is planned
  *     TOLD(struct, member)               a bool: its feeder has told of the kind, be it that there is none

@@ -9,8 +9,7 @@ FL_BIND(fl_stall, FL_STALL)
 FL_BIND(fl_square_spec, FL_SQUARE_SPEC)
 FL_BIND(fl_square, FL_SQUARE)
 
-#define KIND(kind_, plural_) \
-	.group = "demo.fairlead.test", .version = "v1", .kind = kind_, .plural = plural_, .cluster_scoped = true
+#define KIND(kind_, plural_) .group = "demo.fairlead.test", .version = "v1", .kind = kind_, .plural = plural_
 const struct fl_kind fl_market_kind = {
 	KIND("Market", "markets"), .root = fl_market_bind, .status = true, .help = "A stall for each of its goods.",
 };
@@ -18,7 +17,7 @@ const struct fl_kind fl_stall_kind = {
 	KIND("Stall", "stalls"), .root = fl_stall_bind, .help = "A place where one thing is sold.",
 };
 const struct fl_kind fl_square_kind = {
-	KIND("Square", "squares"), .root = fl_square_bind, .help = "Room for one market.",
+	KIND("Square", "squares"), .root = fl_square_bind, .cluster_scoped = true, .help = "Room for one market.",
 };
 
 /* ---- what is written, and who it belongs to ---- */
@@ -46,7 +45,7 @@ static struct fl_ref stall_ref(const struct fl_market *market, struct fl_str goo
 	struct fl_str name = fl_arena_printf(arena, "%.*s-%.*s", FL_ARG(market->meta.name), FL_ARG(good));
 
 	*failed |= !name.p;
-	return (struct fl_ref){ &fl_stall_kind, FL_S(""), name };
+	return (struct fl_ref){ &fl_stall_kind, market->meta.space, name };
 }
 
 static void want_square(const struct market_facts *facts, bool is, struct fl_plan *plan)

@@ -1,7 +1,8 @@
 /* demo_children.h - a capability with all that a parent needs: children, a finalizer, a claim, a condition.
  *
- * A Market has a Stall for each of its goods, and no others. It holds the one Square while it is there: of several
- * Markets one has it. When a Market goes, its stalls go first, then the square is free, then its finalizer.
+ * A Market has a Stall for each of its goods, in its namespace, and no others. It holds the one Square of the cluster
+ * while it is there: of several Markets one has it. When a Market goes, its stalls go first, then the square is free,
+ * then its finalizer.
  */
 #pragma once
 #include "plan/facts.h"

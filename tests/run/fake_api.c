@@ -5,7 +5,6 @@
 #include "patch.h"
 #include "rig.h"
 #include <assert.h>
-#include <stdio.h>
 
 static const uint64_t seed[2] = { 7, 8 };
 
@@ -15,6 +14,20 @@ static struct fl_meta *meta_of(const struct fl_kind *kind, const void *object)
 
 	assert(meta->of == fl_meta_bind);   /* others have no owners, and no finalizers: feed them by fl_feed_put */
 	return (struct fl_meta *)(void *)((char *)(uintptr_t)object + meta->offset);
+}
+
+static struct fl_ref ref_of(const struct fl_kind *kind, const struct fl_meta *meta)
+{
+	return (struct fl_ref){ kind, meta->space, meta->name, meta->uid };
+}
+
+/* "name" or "namespace/name". */
+static struct fl_ref ref_named(const struct fl_kind *kind, const char *text)
+{
+	struct fl_str all = fl_str(text);
+	uint32_t slash = (uint32_t)(fl_str_find(all, '/') + 1);
+
+	return (struct fl_ref){ kind, fl_str_sub(all, 0, slash ? slash - 1 : 0), fl_str_sub(all, slash, all.len) };
 }
 
 /* The metadata is there, whatever was laid. */
@@ -63,20 +76,21 @@ static void cancel(void *self, struct fl_write *write)
 
 static const struct fl_sink sink = { start, cancel };
 
-static int tell_one(struct fake_client *client, const struct fl_kind *kind, const void *object, struct fl_str name)
+static int tell_one(struct fake_client *client, struct fl_ref ref, const void *object)
 {
-	struct fl_feed *feed = fl_loop_feed(client->loop, kind);
+	struct fl_feed *feed = fl_loop_feed(client->loop, ref.kind);
 
 	if (object)
 		return fl_feed_put(feed, object, NULL);
-	fl_feed_gone(feed, FL_S(""), name);
+	fl_feed_gone(feed, ref.space, ref.name);
 	return 0;
 }
 
-static void tell(struct fake_api *api, const struct fl_kind *kind, const void *object, struct fl_str name)
+/* NULL: it is gone. */
+static void tell(struct fake_api *api, struct fl_ref ref, const void *object)
 {
 	for (uint32_t i = 0; i < api->client_count; i++)
-		if (!api->clients[i]->deaf && tell_one(api->clients[i], kind, object, name) < 0)
+		if (!api->clients[i]->deaf && tell_one(api->clients[i], ref, object) < 0)
 			api->nomem = true;
 }
 
@@ -150,7 +164,7 @@ void fake_api_free(struct fake_api *api)
 	fl_buf_free(&api->log);
 }
 
-static void take_out(struct fake_api *api, const struct fl_kind *kind, struct fl_str name, struct fl_str uid);
+static void take_out(struct fake_api *api, struct fl_ref ref);
 
 /* Take an object in as it is now, with what the server adds; it goes when it was about to and nothing holds it. */
 static int keep(struct fake_api *api, const struct fl_kind *kind, const void *before, void *object,
@@ -175,7 +189,7 @@ static int keep(struct fake_api *api, const struct fl_kind *kind, const void *be
 	if (!meta->uid.p || !meta->resource_version.p)
 		return -FL_E_NOMEM;
 	if (meta->has.deletion_timestamp && !meta->finalizers.len) {
-		take_out(api, kind, meta->name, meta->uid);
+		take_out(api, ref_of(kind, meta));
 		return 1;
 	}
 	if (fl_cache_put(truth_of(api, kind), object, &change, NULL) < 0)
@@ -191,7 +205,7 @@ static int remove_one(struct fake_api *api, const struct fl_kind *kind, void *ob
 	void *going;
 
 	if (!meta->finalizers.len) {
-		take_out(api, kind, meta->name, meta->uid);
+		take_out(api, ref_of(kind, meta));
 		return 1;
 	}
 	if (meta->has.deletion_timestamp)
@@ -225,29 +239,39 @@ static void collect(struct fake_api *api, struct fl_cache *truth, struct fl_str 
 		r = remove_one(api, truth->kind, object, &arena);
 		api->nomem |= r < 0;
 		if (r == 0)
-			tell(api, truth->kind, object, meta->name);
+			tell(api, ref_of(truth->kind, meta), object);
 	}
 }
 
-static void take_out(struct fake_api *api, const struct fl_kind *kind, struct fl_str name, struct fl_str uid)
+static void take_out(struct fake_api *api, struct fl_ref ref)
 {
-	struct fl_cache_change change = fl_cache_remove(truth_of(api, kind), FL_S(""), name);
+	struct fl_cache *truth = truth_of(api, ref.kind);
+	struct fl_cache_change change = fl_cache_remove(truth, ref.space, ref.name);
 
 	api->version++;
-	tell(api, kind, NULL, name);
+	tell(api, ref, NULL);
 	for (uint32_t i = 0; i < api->kinds; i++)
-		collect(api, &api->truth[i], uid);
-	fl_entry_drop(truth_of(api, kind), change.before);
+		collect(api, &api->truth[i], ref.uid);
+	fl_entry_drop(truth, change.before);
+}
+
+/* *ret_there: it is there, be there memory for a copy or not. */
+static void *get(struct fake_api *api, struct fl_ref ref, struct fl_arena *arena, bool *ret_there)
+{
+	struct fl_cache *truth = truth_of(api, ref.kind);
+	const struct fl_entry *entry = truth ? fl_cache_get(truth, ref.space, ref.name) : NULL;
+	void *object = copy_of(truth, entry, arena);
+
+	*ret_there = entry != NULL;
+	api->nomem |= entry && !object;
+	return object;
 }
 
 const void *fake_api_get(struct fake_api *api, const struct fl_kind *kind, const char *name, struct fl_arena *arena)
 {
-	struct fl_cache *truth = truth_of(api, kind);
-	const struct fl_entry *entry = fl_cache_get(truth, FL_S(""), fl_str(name));
-	const void *object = copy_of(truth, entry, arena);
+	bool there;
 
-	api->nomem |= entry && !object;
-	return object;
+	return get(api, ref_named(kind, name), arena, &there);
 }
 
 int fake_api_put(struct fake_api *api, const struct fl_kind *kind, const char *json)
@@ -256,15 +280,14 @@ int fake_api_put(struct fake_api *api, const struct fl_kind *kind, const char *j
 	void *object = fl_arena_get(&arena, kind->root()->size);
 	const void *before;
 	int r = object ? test_read(kind->root(), json, 0, &arena, object, NULL) : -FL_E_NOMEM;
-	char name[64];
+	bool there;
 
 	if (r < 0)
 		return r;
-	(void)snprintf(name, sizeof name, "%.*s", FL_ARG(meta_of(kind, object)->name));
-	before = fake_api_get(api, kind, name, &arena);
+	before = get(api, ref_of(kind, meta_of(kind, object)), &arena, &there);
 	r = api->nomem ? -FL_E_NOMEM : keep(api, kind, before, object, &arena);
 	if (r == 0)
-		tell(api, kind, object, fl_str(name));
+		tell(api, ref_of(kind, meta_of(kind, object)), object);
 	return r < 0 || api->nomem ? -FL_E_NOMEM : 0;
 }
 
@@ -275,7 +298,7 @@ int fake_api_delete(struct fake_api *api, const struct fl_kind *kind, const char
 	int r = object ? remove_one(api, kind, object, &arena) : 1;
 
 	if (r == 0)
-		tell(api, kind, object, fl_str(name));
+		tell(api, ref_of(kind, meta_of(kind, object)), object);
 	return r < 0 || api->nomem ? -FL_E_NOMEM : 0;
 }
 
@@ -347,6 +370,7 @@ static int change(struct fake_api *api, const struct fl_write *write, const void
 		return r;
 	set_there(kind, ret);
 	FL_SET(meta_of(kind, ret), name, write->ref.name);
+	FL_SET_TEXT(meta_of(kind, ret), space, write->ref.space);
 	if (two_controllers(meta_of(kind, ret)) || (have && adds_finalizer(meta_of(kind, have), meta_of(kind, ret))))
 		return -FL_E_INVALID;
 	return keep(api, kind, have, ret, arena);
@@ -354,13 +378,12 @@ static int change(struct fake_api *api, const struct fl_write *write, const void
 
 static int carry_out(struct fake_api *api, const struct fl_write *write, struct fl_arena *arena, void *ret)
 {
-	struct fl_cache *truth = truth_of(api, write->ref.kind);
-	const struct fl_entry *entry = fl_cache_get(truth, FL_S(""), write->ref.name);
-	void *have = copy_of(truth, entry, arena);
+	bool there;
+	void *have = get(api, write->ref, arena, &there);
 	const struct fl_meta *meta = have ? meta_of(write->ref.kind, have) : NULL;
 	int r;
 
-	if (entry && !have)
+	if (there && !have)
 		return -FL_E_NOMEM;
 	if (!have && write->what != FL_WANT_OBJECT)
 		return write->what == FL_WANT_GONE ? 1 : -FL_E_NOTFOUND;
@@ -381,18 +404,20 @@ int fake_serve(struct fake_client *client)
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fake_api *api = client->api;
 	struct fl_write *write = client->held ? client->writes[0] : NULL;
-	const struct fl_kind *kind = write ? write->ref.kind : NULL;
-	void *object = kind ? fl_arena_get(&arena, kind->root()->size) : NULL;
-	struct fl_str name = write ? fl_arena_str(&arena, write->ref.name) : FL_S("");
+	struct fl_ref ref = { 0 };
+	void *object;
+	bool there;
 	int r;
 
 	if (!write)
 		return 0;
-	assert(kind);
+	ref = (struct fl_ref){ write->ref.kind, fl_arena_str(&arena, write->ref.space),
+			       fl_arena_str(&arena, write->ref.name) };
+	object = fl_arena_get(&arena, ref.kind->root()->size);
 	memmove(client->writes, client->writes + 1, --client->held * sizeof client->writes[0]);
-	r = object && name.p ? carry_out(api, write, &arena, object) : -FL_E_NOMEM;
-	fl_buf_printf(&api->log, "%s %s %.*s%s\n", fl_name(&fl_want_names, (int)write->what), kind->kind, FL_ARG(name),
-		      r < 0 ? " refused" : "");
+	r = object && ref.space.p && ref.name.p ? carry_out(api, write, &arena, object) : -FL_E_NOMEM;
+	fl_buf_printf(&api->log, "%s %s %.*s%s\n", fl_name(&fl_want_names, (int)write->what), ref.kind->kind,
+		      FL_ARG(ref.name), r < 0 ? " refused" : "");
 	client->done += r >= 0;
 	client->refused += r < 0;
 	if (r < 0)
@@ -402,13 +427,9 @@ int fake_serve(struct fake_client *client)
 	else
 		fl_write_done(write, object);
 	if (r == 0) {   /* what was answered is the write's, and that is over */
-		struct fl_cache *truth = truth_of(api, kind);
-		const struct fl_entry *entry = truth ? fl_cache_get(truth, FL_S(""), name) : NULL;
-
-		object = copy_of(truth, entry, &arena);
-		api->nomem |= entry && !object;
-		if (object || !entry)
-			tell(api, kind, object, name);
+		object = get(api, ref, &arena, &there);
+		if (object || !there)
+			tell(api, ref, object);
 	}
 	return r == -FL_E_NOMEM || api->nomem ? -FL_E_NOMEM : 0;
 }

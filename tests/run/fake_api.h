@@ -33,7 +33,7 @@ struct fake_api {
 	uint32_t kinds, client_count;
 	uint64_t version;
 	bool nomem;                                /* it was refused memory itself: the test ends quietly */
-	struct fl_buf log;                         /* a line for each write, as "apply Stall a", "delete Stall b" */
+	struct fl_buf log;                         /* a line for each write, as "want Stall a", "gone Stall b" */
 };
 
 int fake_api_init(struct fake_api *api, const struct fl_source *sources);
@@ -45,7 +45,7 @@ static inline void fake_api_auto_(struct fake_api *api)
 /* Freed with the server. */
 int fake_client_init(struct fake_client *client, struct fake_api *api, const struct fl_capability *capability);
 
-/* Somebody else writes an object, whole, as JSON; or deletes it. */
+/* Somebody else writes an object, whole, as JSON; or deletes it. `name`: "namespace/name", or "name" of one without. */
 int fake_api_put(struct fake_api *api, const struct fl_kind *kind, const char *json);
 int fake_api_delete(struct fake_api *api, const struct fl_kind *kind, const char *name);
 

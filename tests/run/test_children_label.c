@@ -1,5 +1,5 @@
-/* Children that a label ties to their parent, as where an owner reference cannot lead: made, and no others, from the
- * real loop to an API server that keeps the rules. */
+/* Children in another namespace than their parent, where a label is in place of the owner reference: made, and no
+ * others, from the real loop to an API server that keeps the rules. */
 #include "demo_children.h"
 #include "fake_api.h"
 #include "io/sys.h"
@@ -27,7 +27,9 @@ static const struct fl_source sources[] = {
 
 static void by_name(const void *before, const void *after, struct fl_dirty *dirty)
 {
-	fl_dirty_key(dirty, FL_S(""), ((const struct fl_market *)(after ? after : before))->meta.name);
+	const struct fl_market *market = after ? after : before;
+
+	fl_dirty_key(dirty, market->meta.space, market->meta.name);
 }
 
 /* The label has the uid of the parent, and keys are names. */
@@ -41,7 +43,7 @@ static void parent_of(const void *before, const void *after, struct fl_dirty *di
 		const struct fl_market *market = uid.len ? fl_each_next(&each) : NULL;
 
 		if (market)
-			fl_dirty_key(dirty, FL_S(""), market->meta.name);
+			fl_dirty_key(dirty, market->meta.space, market->meta.name);
 	}
 }
 
@@ -53,7 +55,7 @@ static bool gather(struct fl_view *view, struct fl_ref key, void *facts_)
 {
 	struct facts *facts = facts_;
 
-	facts->market = fl_view_get(view, &fl_market_kind, FL_S(""), key.name);
+	facts->market = fl_view_get(view, &fl_market_kind, key.space, key.name);
 	return facts->market;
 }
 
@@ -69,7 +71,7 @@ static void plan_it(const void *facts, struct fl_plan *plan)
 	}
 	fl_want_finalizer(plan, &finalizer, self);
 	for (uint32_t i = 0; i < market->spec.goods.len; i++) {
-		struct fl_ref ref = { &fl_stall_kind, FL_S(""), market->spec.goods.at[i] };
+		struct fl_ref ref = { &fl_stall_kind, FL_S("yard"), market->spec.goods.at[i] };
 		struct fl_stall stall = { 0 };
 
 		FL_SET(FL_IN(&stall, spec), sells, market->spec.goods.at[i]);
@@ -92,12 +94,14 @@ static const struct fl_capability labelled = {
 	FL_AUTO(fake_api) struct fake_api api = { 0 }; \
 	OK(fake_api_init(&api, sources)); \
 	OK(fake_client_init(&one, &api, &labelled))
-#define MARKET(goods) "{\"metadata\":{\"name\":\"m\"},\"spec\":{\"goods\":[" goods "]}}"
+#define MARKET(goods) "{\"metadata\":{\"name\":\"m\",\"namespace\":\"ns\"},\"spec\":{\"goods\":[" goods "]}}"
 #define WITH_FINALIZER(goods) \
-	"{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"demo.fairlead.test/stalls\"]}," \
+	"{\"metadata\":{\"name\":\"m\",\"namespace\":\"ns\",\"finalizers\":[\"demo.fairlead.test/stalls\"]}," \
 	"\"spec\":{\"goods\":[" goods "]}}"
 #define STALL(name, uid) \
-	"{\"metadata\":{\"name\":\"" name "\",\"labels\":{\"" LABEL "\":\"" uid "\"}},\"spec\":{\"sells\":\"hats\"}}"
+	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"yard\",\"labels\":{\"" LABEL "\":\"" uid "\"}}," \
+	"\"spec\":{\"sells\":\"hats\"}}"
+#define BARE(name) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"yard\"},\"spec\":{\"sells\":\"hats\"}}"
 
 /* What the writes were, since the last time. */
 #define CHECK_LOG(api, text) \
@@ -130,21 +134,21 @@ TEST(a_parent_has_those_with_its_label_and_no_others)
 	OK(fake_api_put(&api, &fl_market_kind, MARKET("\"figs\",\"nuts\"")));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "item Market m\nwant Stall figs\nwant Stall nuts\n");
-	CHECK_LABEL(api, "figs", "uid-1");
+	CHECK_LABEL(api, "yard/figs", "uid-1");
 	/* One that another writer gives the label is not wanted; others are not looked at. */
 	OK(fake_api_put(&api, &fl_stall_kind, STALL("hats", "uid-1")));
 	OK(fake_api_put(&api, &fl_stall_kind, STALL("caps", "uid-99")));
-	OK(fake_api_put(&api, &fl_stall_kind, "{\"metadata\":{\"name\":\"bare\"},\"spec\":{\"sells\":\"hats\"}}"));
+	OK(fake_api_put(&api, &fl_stall_kind, BARE("bare")));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "gone Stall hats\n");
-	CHECK_LABEL(api, "hats", "-");
-	CHECK_LABEL(api, "caps", "uid-99");
-	CHECK_LABEL(api, "bare", "");
+	CHECK_LABEL(api, "yard/hats", "-");
+	CHECK_LABEL(api, "yard/caps", "uid-99");
+	CHECK_LABEL(api, "yard/bare", "");
 	/* One that is not wanted any more goes. */
 	OK(fake_api_put(&api, &fl_market_kind, WITH_FINALIZER("\"nuts\"")));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "gone Stall figs\n");
-	CHECK_LABEL(api, "nuts", "uid-1");
+	CHECK_LABEL(api, "yard/nuts", "uid-1");
 	CHECK_REST(api);
 }
 
@@ -156,12 +160,12 @@ TEST(when_the_parent_goes_those_with_its_label_go_before_its_finalizer)
 	OK(fake_api_put(&api, &fl_stall_kind, STALL("caps", "uid-99")));
 	OK(fake_api_settle(&api));
 	fl_buf_clear(&api.log);
-	OK(fake_api_delete(&api, &fl_market_kind, "m"));
+	OK(fake_api_delete(&api, &fl_market_kind, "ns/m"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "gone Stall figs\ngone Stall nuts\nno item Market m\n");
 	SURE_INT(api.truth[0].len, 0);
 	SURE_INT(api.truth[1].len, 1);
-	CHECK_LABEL(api, "caps", "uid-99");
+	CHECK_LABEL(api, "yard/caps", "uid-99");
 	CHECK_REST(api);
 }
 
@@ -173,15 +177,15 @@ TEST(a_child_that_loses_its_label_is_another_writers_and_is_left)
 	OK(fake_api_put(&api, &fl_market_kind, MARKET("\"figs\"")));
 	OK(fake_api_settle(&api));
 	fl_buf_clear(&api.log);
-	OK(fake_api_put(&api, &fl_stall_kind, "{\"metadata\":{\"name\":\"figs\"},\"spec\":{\"sells\":\"hats\"}}"));
+	OK(fake_api_put(&api, &fl_stall_kind, BARE("figs")));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "");
-	OK(fl_loop_explain(one.loop, &fl_market_kind, FL_S(""), FL_S("m"), &words, NULL));
+	OK(fl_loop_explain(one.loop, &fl_market_kind, FL_S("ns"), FL_S("m"), &words, NULL));
 	SURE(words.p && strstr(words.p, "labelled: Taken: Stall figs is that of "));
-	OK(fake_api_delete(&api, &fl_stall_kind, "figs"));
+	OK(fake_api_delete(&api, &fl_stall_kind, "yard/figs"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "want Stall figs\n");
-	CHECK_LABEL(api, "figs", "uid-1");
+	CHECK_LABEL(api, "yard/figs", "uid-1");
 	CHECK_REST(api);
 }
 
@@ -206,6 +210,6 @@ TEST(no_change_of_those_with_a_label_is_missed)
 
 	OK(fake_api_put(&api, &fl_market_kind, MARKET("\"figs\"")));
 	OK(fake_api_settle(&api));
-	OK(keys_check(one.loop, &labelled, FL_S(""), FL_S("m"), &missed));
+	OK(keys_check(one.loop, &labelled, FL_S("ns"), FL_S("m"), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }

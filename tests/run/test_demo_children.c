@@ -18,12 +18,15 @@ TEST(kinds_of_the_market_hold_together)
 
 /* ---- the decision ---- */
 
+/* Metadata, to be gone on with. */
+#define NAMED(name) "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\""
 #define FINALIZER "metadata.finalizers \"demo.fairlead.test/stalls\"\n"
-#define REF(uid) \
-	"{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"demo.fairlead.test/v1\",\"kind\":\"Market\"," \
-	"\"name\":\"m\",\"uid\":\"" uid "\",\"controller\":true,\"blockOwnerDeletion\":true}]}"
+#define OWNERS(uid) \
+	"\"ownerReferences\":[{\"apiVersion\":\"demo.fairlead.test/v1\",\"kind\":\"Market\"," \
+	"\"name\":\"m\",\"uid\":\"" uid "\",\"controller\":true,\"blockOwnerDeletion\":true}]"
+#define REF(uid) "{\"metadata\":{" OWNERS(uid) "}"
 #define READY(is, reason, message) \
-	"want Market m by demo-market {\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"" is "\"," \
+	"want Market ns/m by demo-market {\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"" is "\"," \
 	"\"reason\":\"" reason "\",\"message\":\"" message "\",\"observedGeneration\":4}]}}\n"
 
 static const struct {
@@ -33,17 +36,17 @@ static const struct {
 	const char *plan;
 } rows[] = {
 	{ "a market has its finalizer first, then its square and a stall for each good, and no others", false, "",
-	  "item Market m first " FINALIZER
+	  "item Market ns/m first " FINALIZER
 	  "want Square s by demo-square as seen {\"spec\":{\"market\":\"m\"}}\n"
-	  "want Stall m-figs of Market m by demo-stalls " REF("u1") ",\"spec\":{\"sells\":\"figs\"}}\n"
-	  READY("False", "Building", "0 of 1 stalls") "no other Stall of Market m\n" },
+	  "want Stall ns/m-figs of Market ns/m by demo-stalls " REF("u1") ",\"spec\":{\"sells\":\"figs\"}}\n"
+	  READY("False", "Building", "0 of 1 stalls") "no other Stall of Market ns/m\n" },
 	{ "the square of another market is not claimed", false, "n",
-	  "item Market m first " FINALIZER
-	  "want Stall m-figs of Market m by demo-stalls " REF("u1") ",\"spec\":{\"sells\":\"figs\"}}\n"
-	  READY("False", "Building", "0 of 1 stalls") "no other Stall of Market m\n" },
+	  "item Market ns/m first " FINALIZER
+	  "want Stall ns/m-figs of Market ns/m by demo-stalls " REF("u1") ",\"spec\":{\"sells\":\"figs\"}}\n"
+	  READY("False", "Building", "0 of 1 stalls") "no other Stall of Market ns/m\n" },
 	{ "a market that goes has no stalls, gives its square back, and its finalizer last", true, "m",
 	  "want Square s by demo-square as seen {\"spec\":{\"market\":\"\"}}\n"
-	  "no item Market m last " FINALIZER "no other Stall of Market m\n" },
+	  "no item Market ns/m last " FINALIZER "no other Stall of Market ns/m\n" },
 };
 
 TEST(market_plans)
@@ -58,6 +61,7 @@ TEST(market_plans)
 		struct fl_plan plan;
 
 		FL_SET(FL_IN(&market, meta), name, FL_S("m"));
+		FL_SET(&market.meta, space, FL_S("ns"));
 		FL_SET(&market.meta, uid, FL_S("u1"));
 		FL_SET(&market.meta, generation, 4);
 		if (row->going)
@@ -80,7 +84,7 @@ TEST(market_plans)
 	OK(fake_api_init(&api, market_sources)); \
 	OK(fake_client_init(&one, &api, &markets))
 
-#define MARKET(name, goods) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"goods\":[" goods "]}}"
+#define MARKET(name, goods) NAMED(name) "},\"spec\":{\"goods\":[" goods "]}}"
 #define FIGS_AND_NUTS MARKET("m", "\"figs\",\"nuts\"")
 
 static struct fl_str ready(struct fake_api *api, const char *name, struct fl_arena *arena)
@@ -121,8 +125,8 @@ TEST(a_market_comes_and_goes_in_order)
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "item Market m\nwant Square s\nwant Stall m-figs\nwant Stall m-nuts\n"
 		       "want Market m\nwant Market m\n");   /* Building, then AllStalls */
-	CHECK_READY(api, "m", "AllStalls");
-	OK(fake_api_delete(&api, &fl_market_kind, "m"));
+	CHECK_READY(api, "ns/m", "AllStalls");
+	OK(fake_api_delete(&api, &fl_market_kind, "ns/m"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "want Square s\ngone Stall m-figs\ngone Stall m-nuts\nno item Market m\n");
 	SURE_INT(count(&api, 0) + count(&api, 1), 0);
@@ -137,12 +141,12 @@ TEST(a_good_that_is_not_sold_any_more_has_no_stall)
 	OK(fake_api_settle(&api));
 	fl_buf_clear(&api.log);
 	OK(fake_api_put(&api, &fl_market_kind,
-			"{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"demo.fairlead.test/stalls\"]},"
-			"\"spec\":{\"goods\":[\"nuts\"]}}"));
+			NAMED("m") ",\"finalizers\":[\"demo.fairlead.test/stalls\"]},"
+				   "\"spec\":{\"goods\":[\"nuts\"]}}"));
 	OK(fake_api_settle(&api));
 	SURE_INT(count(&api, 1), 1);
-	CHECK_READY(api, "m", "AllStalls");
-	OK(fake_api_delete(&api, &fl_stall_kind, "m-nuts"));   /* somebody */
+	CHECK_READY(api, "ns/m", "AllStalls");
+	OK(fake_api_delete(&api, &fl_stall_kind, "ns/m-nuts"));   /* somebody */
 	OK(fake_api_settle(&api));
 	SURE_INT(count(&api, 1), 1);
 	SURE(fl_io_next(api.io) == FL_NEVER);
@@ -157,7 +161,7 @@ TEST(the_finalizer_waits_until_the_square_is_given_back)
 	OK(fake_api_put(&api, &fl_market_kind, MARKET("m", "")));
 	OK(fake_api_settle(&api));
 	fl_buf_clear(&api.log);
-	OK(fake_api_delete(&api, &fl_market_kind, "m"));
+	OK(fake_api_delete(&api, &fl_market_kind, "ns/m"));
 	fake_api_run(&api);
 	SURE_INT(one.held, 1);
 	OK(fake_api_settle(&api));
@@ -172,20 +176,16 @@ TEST(the_finalizer_waits_until_the_last_child_is_gone)
 
 	OK(fake_api_put(&api, &fl_market_kind, FIGS_AND_NUTS));
 	OK(fake_api_settle(&api));
-	OK(fake_api_put(&api, &fl_stall_kind,
-			"{"
-			"\"metadata\":{\"name\":\"m-figs\",\"finalizers\":[\"slow\"],\"ownerReferences\":[{"
-			"\"apiVersion\":\"demo.fairlead.test/v1\",\"kind\":\"Market\",\"name\":\"m\",\"uid\":\"uid-1\","
-			"\"controller\":true,\"blockOwnerDeletion\":true}]},\"spec\":{\"sells\":\"figs\"}}"));
+	OK(fake_api_put(&api, &fl_stall_kind, NAMED("m-figs") ",\"finalizers\":[\"slow\"]," OWNERS("uid-1") "}}"));
 	OK(fake_api_settle(&api));
 	fl_buf_clear(&api.log);
-	OK(fake_api_delete(&api, &fl_market_kind, "m"));
+	OK(fake_api_delete(&api, &fl_market_kind, "ns/m"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "gone Stall m-figs\ngone Stall m-nuts\n");
 	SURE_INT(count(&api, 0), 1);
 	SURE(fl_io_next(api.io) == FL_NEVER);
 	OK(fake_api_put(&api, &fl_stall_kind,
-			"{\"metadata\":{\"name\":\"m-figs\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}"));
+			NAMED("m-figs") ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "no item Market m\n");
 	SURE_INT(count(&api, 0), 0);
@@ -194,15 +194,14 @@ TEST(the_finalizer_waits_until_the_last_child_is_gone)
 static const struct {
 	const char *says, *stall, *condition;
 } takers[] = {
-	{ "somebody's without a controller", "{\"metadata\":{\"name\":\"m-figs\"},\"spec\":{\"sells\":\"hats\"}}",
+	{ "somebody's without a controller", NAMED("m-figs") "},\"spec\":{\"sells\":\"hats\"}}",
 	  "m-figs is that of somebody who has set no controller: delete it, or sell something else" },
 	{ "another kind's",
-	  "{\"metadata\":{\"name\":\"m-figs\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Bazaar\","
+	  NAMED("m-figs") ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Bazaar\","
 	  "\"name\":\"b\",\"uid\":\"u\",\"controller\":true}]},\"spec\":{\"sells\":\"hats\"}}",
 	  "m-figs is that of Bazaar b: delete it, or sell something else" },
 	{ "a parent's of the same name that is gone",
-	  "{\"metadata\":{\"name\":\"m-figs\",\"ownerReferences\":[{\"apiVersion\":\"demo.fairlead.test/v1\","
-	  "\"kind\":\"Market\",\"name\":\"m\",\"uid\":\"old\",\"controller\":true}]},\"spec\":{\"sells\":\"hats\"}}",
+	  NAMED("m-figs") "," OWNERS("old") "},\"spec\":{\"sells\":\"hats\"}}",
 	  "m-figs is that of Market m of another uid: delete it, or sell something else" },
 };
 
@@ -218,19 +217,19 @@ TEST(what_bears_the_name_of_a_child_is_left_and_told)
 		OK(fake_api_put(&api, &fl_stall_kind, row->stall));
 		OK(fake_api_put(&api, &fl_market_kind, FIGS_AND_NUTS));
 		OK(fake_api_settle(&api));
-		market_ = fake_api_get(&api, &fl_market_kind, "m", &arena);
-		stall = fake_api_get(&api, &fl_stall_kind, "m-figs", &arena);
+		market_ = fake_api_get(&api, &fl_market_kind, "ns/m", &arena);
+		stall = fake_api_get(&api, &fl_stall_kind, "ns/m-figs", &arena);
 		OK(api.nomem ? -FL_E_NOMEM : 0);
 		SURE(stall && fl_str_eq(stall->spec.sells, FL_S("hats")));
 		SURE(market_ && market_->status.conditions.len == 1);
 		if (market_ && market_->status.conditions.len)
 			SURE_STR(market_->status.conditions.at[0].message, row->condition);
-		OK(fl_loop_explain(one.loop, &fl_market_kind, FL_S(""), FL_S("m"), &words, NULL));
+		OK(fl_loop_explain(one.loop, &fl_market_kind, FL_S("ns"), FL_S("m"), &words, NULL));
 		SURE(memmem(words.p, words.len, "market: Taken: Stall m-figs is that of ", 39));
 		SURE(fl_io_next(api.io) == FL_NEVER);
-		OK(fake_api_delete(&api, &fl_stall_kind, "m-figs"));   /* no key can be read from it */
+		OK(fake_api_delete(&api, &fl_stall_kind, "ns/m-figs"));   /* no key can be read from it */
 		OK(fake_api_settle(&api));
-		CHECK_READY(api, "m", "AllStalls");
+		CHECK_READY(api, "ns/m", "AllStalls");
 	}
 }
 
@@ -243,12 +242,12 @@ TEST(a_market_of_the_same_name_has_stalls_of_its_own)
 
 	OK(fake_api_put(&api, &fl_market_kind, FIGS_AND_NUTS));
 	OK(fake_api_settle(&api));
-	before = fake_api_get(&api, &fl_stall_kind, "m-figs", &arena);
-	OK(fake_api_delete(&api, &fl_market_kind, "m"));
+	before = fake_api_get(&api, &fl_stall_kind, "ns/m-figs", &arena);
+	OK(fake_api_delete(&api, &fl_market_kind, "ns/m"));
 	OK(fake_api_settle(&api));
 	OK(fake_api_put(&api, &fl_market_kind, FIGS_AND_NUTS));
 	OK(fake_api_settle(&api));
-	after = fake_api_get(&api, &fl_stall_kind, "m-figs", &arena);
+	after = fake_api_get(&api, &fl_stall_kind, "ns/m-figs", &arena);
 	OK(api.nomem ? -FL_E_NOMEM : 0);
 	SURE(before && after && !fl_str_eq(before->meta.uid, after->meta.uid) &&
 	     !fl_str_eq(fl_controller(&before->meta.owner_references)->uid,
@@ -260,8 +259,8 @@ TEST(a_market_that_is_going_gets_no_finalizer)
 	WORLD(api, one);
 
 	OK(fake_api_put(&api, &fl_market_kind,
-			"{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"theirs\"],"
-			"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"goods\":[\"figs\"]}}"));
+			NAMED("m") ",\"finalizers\":[\"theirs\"],"
+				   "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"goods\":[\"figs\"]}}"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "");
 	SURE_INT(one.refused, 0);
@@ -285,8 +284,8 @@ TEST(what_is_going_gets_no_finalizer_whatever_is_wanted)
 	OK(fake_api_init(&api, market_sources));
 	OK(fake_client_init(&one, &api, &stubborn));
 	OK(fake_api_put(&api, &fl_market_kind,
-			"{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"theirs\"],"
-			"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"goods\":[]}}"));
+			NAMED("m") ",\"finalizers\":[\"theirs\"],"
+				   "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"goods\":[]}}"));
 	OK(fake_api_settle(&api));
 	CHECK_LOG(api, "");
 	SURE(fl_io_next(api.io) == FL_NEVER);
@@ -302,7 +301,7 @@ TEST(no_change_around_a_market_is_missed)
 	OK(fake_api_put(&api, &fl_square_kind, "{\"metadata\":{\"name\":\"s\"}}"));
 	OK(fake_api_put(&api, &fl_market_kind, FIGS_AND_NUTS));
 	OK(fake_api_settle(&api));
-	OK(keys_check(one.loop, &markets, FL_S(""), FL_S("m"), &missed));
+	OK(keys_check(one.loop, &markets, FL_S("ns"), FL_S("m"), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }
 
@@ -324,7 +323,7 @@ TEST(keys_that_do_not_name_the_parent_are_found_out)
 	half.watches = deaf;
 	OK(fake_api_put(&api, &fl_market_kind, MARKET("m", "\"figs\"")));
 	OK(fake_api_settle(&api));
-	OK(keys_check(one.loop, &half, FL_S(""), FL_S("m"), &missed));
+	OK(keys_check(one.loop, &half, FL_S("ns"), FL_S("m"), &missed));
 	SURE(missed.p &&
 	     memmem(missed.p, missed.len, "market: the end of Stall m-figs does not make the key 'm' dirty\n", 64));
 }
