@@ -2,8 +2,8 @@
  * Of all that the journal holds, Health is fed last (node/agent.c), so until then another agent may still be there.
  *
  * Without this row: node-health and node-pods read Health anyway. node-lists looks on, to say that the directory cannot
- * be used (fl_dir_trouble_kind). hold keeps its files outside the directory. config writes its Memo only once Memos are
- * known, which are read from the journal: the directory is ours by then.
+ * be used (fl_dir_trouble_kind). pausing keeps its files outside the directory. config writes its Memo only once Memos
+ * are known, which are read from the journal: the directory is ours by then.
  */
 #pragma once
 #include "api/node.h"
