@@ -272,10 +272,19 @@ static void heal_gpu(struct fake_gpu *g)
 		g->fabric.summary = FL_NV_FABRIC_HEALTHY;
 }
 
+/* A fresh one knows of no GPU instance; the mode it knows where the GPU keeps it. */
 static void set_driver(struct fake_state *state, uint32_t code)
 {
-	if (state->driver && code == 0)
+	if (state->driver && code == 0) {
 		state->driver_epoch++;
+		for (uint32_t i = 0; i < state->gpus_n; i++) {
+			struct fake_gpu *g = &state->gpus[i];
+
+			memset(g->gis, 0, sizeof(g->gis));
+			if (!g->model.reset_for_mig)
+				g->mig = g->mig_pending = 0;
+		}
+	}
 	state->driver = code;
 }
 
@@ -559,7 +568,7 @@ static const struct {
 	{ "reset", "GPU",
 	  "as nvidia-smi -r: pending mode applied, instances gone; not while a process uses it or has the driver open",
 	  say_reset },
-	{ "fail", "CALL|any CODE [GPU|any [TIMES]]", "answer CODE", say_fail },
+	{ "fail", "CALL|any CODE [GPU|any [TIMES]]", "answer CODE; SUCCESS: and change no MIG layout", say_fail },
 	{ "hang", "CALL|any [GPU|any [plain|deaf|frozen [TIMES]]]",
 	  "never come back; deaf: but for SIGKILL; frozen: not even then", say_hang },
 	{ "crash", "CALL|any [GPU|any [TIMES]]", "SIGSEGV inside the call, once if not said otherwise", say_crash },

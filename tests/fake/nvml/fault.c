@@ -152,7 +152,7 @@ int fake_faults(struct fake_state *state, int no, int gpu)
 		struct fake_fault now = *f;
 		act(state, &now);
 		if (now.kind == FAKE_FAIL)
-			return (int)now.value;
+			return now.value ? (int)now.value : FAKE_PRETENDED;
 	}
 	return 0;
 }

@@ -1,4 +1,5 @@
 #include "fake/nvml/call.h"
+#include "fake/nvml/fault.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +42,7 @@ int nvmlDeviceSetMigMode(struct fl_nv_device *d, uint32_t mode, int *activation)
 {
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(set_mig_mode), d);
 	if (c.code)
-		return c.code;
+		return fake_done(c.code);
 	if (!c.gpu->model.slices)
 		return FL_NV_NOT_SUPPORTED;
 	if (mode > 1 || !activation)
@@ -242,7 +243,7 @@ FAKE_CALL(gi_create, nvmlDeviceCreateGpuInstance);
 int nvmlDeviceCreateGpuInstance(struct fl_nv_device *d, uint32_t profile, struct fl_nv_gi **gi)
 {
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(gi_create), d);
-	return c.code ? c.code : make_gi(&c, profile, NULL, gi);
+	return c.code ? fake_done(c.code) : make_gi(&c, profile, NULL, gi);
 }
 
 FAKE_CALL(gi_create_at, nvmlDeviceCreateGpuInstanceWithPlacement);
@@ -250,7 +251,7 @@ int nvmlDeviceCreateGpuInstanceWithPlacement(struct fl_nv_device *d, uint32_t pr
 					     const struct fl_nv_placement *at, struct fl_nv_gi **gi)
 {
 	FAKE_SCOPE struct call c = begin_gpu(FAKE_NO(gi_create_at), d);
-	return c.code ? c.code : make_gi(&c, profile, at, gi);
+	return c.code ? fake_done(c.code) : make_gi(&c, profile, at, gi);
 }
 
 FAKE_CALL(gi_list, nvmlDeviceGetGpuInstances);
@@ -303,7 +304,7 @@ int nvmlGpuInstanceDestroy(struct fl_nv_gi *gi)
 {
 	FAKE_SCOPE struct call c = begin_gi(FAKE_NO(gi_destroy), gi);
 	if (c.code || (c.code = may_change(&c)) != 0)
-		return c.code;
+		return fake_done(c.code);
 	for (uint32_t i = 0; i < FAKE_CIS; i++)
 		if (c.gi->cis[i].used)
 			return FL_NV_IN_USE;

@@ -1,4 +1,5 @@
 #include "fake/nvml/call.h"
+#include "fake/nvml/fault.h"
 
 #include <stdio.h>
 
@@ -154,7 +155,7 @@ FAKE_CALL(ci_create, nvmlGpuInstanceCreateComputeInstance);
 int nvmlGpuInstanceCreateComputeInstance(struct fl_nv_gi *gi, uint32_t profile, struct fl_nv_ci **ci)
 {
 	FAKE_SCOPE struct call c = begin_gi(FAKE_NO(ci_create), gi);
-	return c.code ? c.code : make_ci(&c, profile, NULL, ci);
+	return c.code ? fake_done(c.code) : make_ci(&c, profile, NULL, ci);
 }
 
 FAKE_CALL(ci_create_at, nvmlGpuInstanceCreateComputeInstanceWithPlacement);
@@ -162,7 +163,7 @@ int nvmlGpuInstanceCreateComputeInstanceWithPlacement(struct fl_nv_gi *gi, uint3
 						      const struct fl_nv_placement *at, struct fl_nv_ci **ci)
 {
 	FAKE_SCOPE struct call c = begin_gi(FAKE_NO(ci_create_at), gi);
-	return c.code ? c.code : make_ci(&c, profile, at, ci);
+	return c.code ? fake_done(c.code) : make_ci(&c, profile, at, ci);
 }
 
 FAKE_CALL(ci_list, nvmlGpuInstanceGetComputeInstances);
@@ -210,7 +211,7 @@ int nvmlComputeInstanceDestroy(struct fl_nv_ci *ci)
 {
 	FAKE_SCOPE struct call c = begin_ci(FAKE_NO(ci_destroy), ci);
 	if (c.code || (c.code = may_change(&c)) != 0)
-		return c.code;
+		return fake_done(c.code);
 	for (uint32_t i = 0; i < FAKE_PROCESSES; i++) {
 		const struct fake_process *p = &c.gpu->processes[i];
 		if (p->used && p->gi == c.gi->id && p->ci == c.ci->id)
