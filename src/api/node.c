@@ -49,7 +49,6 @@ FL_NAMES(fl_mps_phase_names, FL_MPS_PHASE_COUNT_, [FL_MPS_OFF] = "Stopped", [FL_
 FL_NAMES(fl_health_state_names, FL_HEALTH_STATE_COUNT_, [FL_HEALTHY] = "Healthy", [FL_SUSPECT] = "Suspect",
 	 [FL_UNHEALTHY] = "Unhealthy", [FL_RECOVERING] = "Recovering");
 
-FL_BIND(fl_local_meta, FL_LOCAL_META)
 FL_BIND(fl_driver, FL_DRIVER)
 FL_BIND(fl_part_attributes, FL_PART_ATTRIBUTES)
 FL_BIND(fl_partition, FL_PARTITION)

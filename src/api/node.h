@@ -12,6 +12,7 @@
  *     Given       one, "given": what the process was started with
  *     ConfigFile  a file of the configuration
  *     PauseRequest  a request to release the driver: "operator"
+ *     MigFile     mig-parted's file: the MIG layouts that have a name (api/mig.h)
  *     Memo        what was last read from the API server, kept on disk: "config", "claims"
  *     Inside      findings in the containers of a Pod: only of Pods that have any
  * Desired state, each applied by one sink:
@@ -26,6 +27,7 @@
  *     Booking     the devices allocated to a container: kept on disk, compared with PodResources
  *     PodWatch    one, "pods": the Pods of this node are watched at the API server
  *     Eviction    a Pod to evict
+ *     Layout      the MIG layout of a GPU, and the change that leads to it, kept on disk (api/mig.h)
  *     Mps         the MPS control daemon of a resource, by the resource's name
  *     DevLink     a link in /dev/char to a device node
  *     Inspection  one, "pods": what to inspect this node's containers for
@@ -33,7 +35,8 @@
  * What the node reports of itself: api/node_report.h
  */
 #pragma once
-#include "api/core.h"
+#include "api/local.h"
+#include "api/mig.h"
 #include "api/pools.h"
 
 #define FL_GPU_CARDS_MAX 64                  /* GPUs of a node: the largest have 16, hypervisors some more */
@@ -41,19 +44,6 @@
  * change. */
 #define FL_CARD_CLEAN_MAX 10
 #define FL_HOST_LOOKED_MAX 768       /* where libcuda was searched for: library directories, and the root */
-
-#define FL_LOCAL_META(X) FL_META_NAMES(X)
-FL_STRUCT(fl_local_meta, FL_LOCAL_META);
-
-#define FL_LOCAL(X) \
-	FL_FAULTS(X) \
-	X(OBJ(fl_local_meta), meta, "metadata", .help = "Its name.")
-
-/* Such a kind, with that FL_BIND. No API server has it; the group is for words only. */
-#define FL_LOCAL_KIND(bind_, kind_, plural_, help_) \
-	const struct fl_kind bind_##_kind = { .group = "node.fairlead", .version = "v1", .cluster_scoped = true, \
-					      .built_in = true, .kind = (kind_), .plural = (plural_), \
-					      .root = bind_##_bind, .help = (help_) }
 
 /* ---- Driver ---- */
 enum fl_driver_state {
@@ -163,6 +153,8 @@ FL_STRUCT(fl_fabric, FL_FABRIC);
 	X(BOOL, mig, "mig", .help = "Is it in MIG mode?") \
 	X(BOOL, mig_pending, "migPending", .help = "Will it be in MIG mode after a reset?") \
 	X(LIST(fl_partition), partitions, "partitions", .help = "Its MIG devices, by GPU and compute instance.") \
+	X(LIST(fl_mig_offer), offers, "migProfiles", .help = "The profiles of GPU instances that it supports.") \
+	X(LIST(fl_mig_instance), instances, "gpuInstances", .help = "Its GPU instances, by their place.") \
 	X(LIST(fl_card_link), links, "links", .help = "Links to the GPUs with higher addresses.") \
 	X(OBJ(fl_fabric), fabric, "fabric", .help = "Its NVLink domain; absent: none.") \
 	X(ENUM(fl_recovery), recovery, "recovery", .help = "The driver's recovery action.") \
