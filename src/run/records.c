@@ -340,8 +340,21 @@ struct writing {
 	struct fl_write *write;
 	struct fl_journal_append append;
 	struct fl_err err;
+	struct fl_op *acts;            /* what the record announces is being done */
 	bool asked;                    /* it is the disk that fails, if anything does */
 };
+
+/* True: the write goes on. */
+static bool act(struct writing *writing)
+{
+	const struct fl_records *records = writing->records;
+
+	if (!records || !records->options.act || writing->write->what != FL_WANT_OBJECT)
+		return false;
+	writing->err = (struct fl_err){ 0 };
+	writing->acts = records->options.act(records->options.arg, writing->write, &writing->err);
+	return writing->acts != NULL;
+}
 
 static void written(struct fl_op *op)
 {
@@ -350,7 +363,9 @@ static void written(struct fl_op *op)
 
 	if (late)
 		fall_behind(writing->records, &writing->err);
-	if (op->result < 0 && !late)
+	if (op->result >= 0 && act(writing))
+		return;
+	if ((op->result < 0 && !late) || (op->result >= 0 && writing->err.code))
 		fl_write_failed(writing->write, &writing->err);
 	else if (writing->write->what == FL_WANT_GONE)
 		fl_write_gone(writing->write);
@@ -412,6 +427,8 @@ static void start_record(void *self, struct fl_write *write)
 	writing->records = records;
 	writing->write = write;
 	writing->asked = false;
+	writing->acts = NULL;
+	writing->err = (struct fl_err){ 0 };
 	writing->append.op = (struct fl_op){ .done = written, .err = &writing->err,
 					     .deadline = fl_now(io) + FL_RUN_WRITE_TIMEOUT };
 	if (!records)
@@ -423,8 +440,12 @@ static void start_record(void *self, struct fl_write *write)
 
 static void cancel_record(void *self, struct fl_write *write)
 {
+	struct writing *writing = write->held;
+
 	(void)self;
-	fl_op_cancel(&((struct writing *)write->held)->append.op);
+	fl_op_cancel(&writing->append.op);
+	if (writing->acts)
+		fl_op_cancel(writing->acts);
 }
 
 const struct fl_sink fl_records_sink = { .start = start_record, .cancel = cancel_record, .room = sizeof(struct writing),

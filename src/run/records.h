@@ -28,6 +28,12 @@ struct fl_records_options {
 	const struct fl_kind *kind;
 	struct fl_log *log;           /* NULL: silent */
 	bool anyway;                  /* writes complete even if the disk fails: a fault must not wait for the disk */
+
+	/* For records of what is about to be done: called when the record of a write is on the disk. It starts an
+	 * operation, which it returns, whose `done` ends the write, and which is cancelled with it; its memory is the
+	 * write's arena. NULL: there is nothing to do; with `err`: it failed. NULL itself: records only. */
+	struct fl_op *(*act)(void *arg, struct fl_write *write, struct fl_err *err);
+	void *arg;
 };
 
 /* Make it before the loop's first iteration, and free it before loop and journal. */
