@@ -2,7 +2,7 @@
 #include "node/gpu/child.h"
 #include "node/gpu/cuda.h"
 #include "node/gpu/events.h"
-#include "node/gpu/read.h"
+#include "node/gpu/partition.h"
 #include "node/gpu/sample.h"
 #include "node/host/driver_root.h"
 #include <stdio.h>
@@ -75,17 +75,26 @@ static int ask_card(struct child *child, struct fl_str address, bool check, stru
 	return r < 0 ? r : say(child, fl_card_bind(), &card, err);
 }
 
-/* "0000:07:00.0 3" */
-static int ask_mode(struct child *child, struct fl_str payload, struct fl_err *err)
+/* "0000:07:00.0 3": the GPU, and what remains of the text. */
+static int take_address(struct fl_str *payload, char address[static FL_PCI_ADDRESS], struct fl_err *err)
 {
 	struct fl_str word = { 0 };
+
+	if (fl_str_split(payload, ' ', &word) && fl_pci_address(word, address))
+		return 0;
+	return fl_fail(err, FL_E_INVALID, "'%.*s' is not the address of a GPU", FL_ARG(word));
+}
+
+static int ask_mode(struct child *child, struct fl_str payload, struct fl_err *err)
+{
 	char address[FL_PCI_ADDRESS];
 	struct fl_nv_device *device = NULL;
 	uint64_t mode;
-	int code;
+	int code, r = take_address(&payload, address, err);
 
-	if (!fl_str_split(&payload, ' ', &word) || !fl_pci_address(word, address) || !fl_str_u64(payload, &mode) ||
-	    mode > 3)
+	if (r < 0)
+		return r;
+	if (!fl_str_u64(payload, &mode) || mode > 3)
 		return fl_fail(err, FL_E_INVALID, "'%.*s' is not a compute mode of a GPU", FL_ARG(payload));
 	code = fl_gpu_handle(&child->nv, fl_str(address), &device);
 	if (code == FL_NV_SUCCESS)
@@ -93,6 +102,16 @@ static int ask_mode(struct child *child, struct fl_str payload, struct fl_err *e
 	if (code != FL_NV_SUCCESS)
 		return fl_nv_fail(&child->nv, code, "nvmlDeviceSetComputeMode", err);
 	return ask_card(child, fl_str(address), false, err);
+}
+
+static int ask_mig(struct child *child, struct fl_str payload, struct fl_err *err)
+{
+	char address[FL_PCI_ADDRESS];
+	int r = take_address(&payload, address, err);
+
+	if (r == 0)
+		r = fl_gpu_partition(&child->reader, fl_str(address), payload, err);
+	return r < 0 ? r : ask_card(child, fl_str(address), false, err);
 }
 
 static int ask_links(struct child *child, struct fl_str cards, struct fl_err *err)
@@ -164,6 +183,7 @@ static int do_ask(struct child *child, uint16_t kind, struct fl_str payload, str
 	case FL_GPU_ASK_EVENTS: return ask_events(child, payload, err);
 	case FL_GPU_ASK_MODE: return ask_mode(child, payload, err);
 	case FL_GPU_ASK_SAMPLE: return ask_sample(child, payload, err);
+	case FL_GPU_ASK_MIG: return ask_mig(child, payload, err);
 	case FL_GPU_ASK_COUNT_: break;
 	}
 	return fl_fail(err, FL_E_UNSUPPORTED, "no such request");

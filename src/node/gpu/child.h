@@ -22,6 +22,7 @@ enum fl_gpu_ask {
 				    only waits for events and reports them */
 	FL_GPU_ASK_MODE,         /* an address, a blank, a compute mode -> Card, after changing the mode */
 	FL_GPU_ASK_SAMPLE,       /* an address, and what is wanted (fl_gpu_put_set) -> Sample */
+	FL_GPU_ASK_MIG,          /* an address, a blank, an order of node/gpu/partition.h -> Card, after that */
 	FL_GPU_ASK_COUNT_
 };
 extern const struct fl_names fl_gpu_ask_names;

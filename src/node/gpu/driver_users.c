@@ -7,31 +7,29 @@
 
 struct search {
 	const struct fl_fs *fs;
-	const char *dev_root, *logs;
+	const char *dev_root;
 	int proc;
-	size_t len;                              /* of ret->text */
 	struct fl_driver_users *ret;
 };
 
-static void add(struct search *s, const char *pid)
+void fl_driver_users_add(const struct fl_fs *fs, int proc, const char *logs, const char *pid,
+			 struct fl_driver_users *ret)
 {
 	char path[64], comm[FL_PROCESS_NAME], cgroup[4096], uid[FL_POD_UID], pod[FL_POD_NAME] = "";
-	struct fl_driver_users *ret = s->ret;
+	size_t at = strlen(ret->text);
 	int len;
 
 	if (ret->count++ >= FL_DRIVER_USERS_NAMED)
 		return;
-	fl_process_name(s->fs, s->proc, pid, comm);
+	fl_process_name(fs, proc, pid, comm);
 	(void)snprintf(path, sizeof path, "%.20s/cgroup", pid);
-	if (fl_cgroup_pod(fl_process_text(s->fs, s->proc, path, cgroup, sizeof cgroup), uid) &&
-	    fl_pod_of_uid(s->fs, s->logs, uid, pod) <= 0)
+	if (fl_cgroup_pod(fl_process_text(fs, proc, path, cgroup, sizeof cgroup), uid) &&
+	    fl_pod_of_uid(fs, logs, uid, pod) <= 0)
 		(void)snprintf(pod, sizeof pod, "UID %s", uid);
-	len = snprintf(ret->text + s->len, sizeof ret->text - s->len, "%s%s (pid %.20s%s%.150s)", s->len ? ", " : "",
-		       comm, pid, pod[0] ? ", Pod " : "", pod);
-	if (len > 0 && (size_t)len < sizeof ret->text - s->len)
-		s->len += (size_t)len;
-	else
-		ret->text[s->len] = '\0';
+	len = snprintf(ret->text + at, sizeof ret->text - at, "%s%s (pid %.20s%s%.150s)", at ? ", " : "", comm, pid,
+		       pod[0] ? ", Pod " : "", pod);
+	if (len <= 0 || (size_t)len >= sizeof ret->text - at)
+		ret->text[at] = '\0';
 }
 
 /* ---- who has it ---- */
@@ -87,7 +85,7 @@ static bool has_driver(struct search *s, const char *pid)
 void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *dev_root, const char *logs,
 			  struct fl_driver_users *ret)
 {
-	struct search s = { fs, dev_root, logs, -1, 0, ret };
+	struct search s = { fs, dev_root, -1, ret };
 	bool all = true;
 	uint32_t looked = 0;
 	char list[4096];
@@ -106,7 +104,7 @@ void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *
 			if (!all)
 				break;
 			if (has_driver(&s, name))
-				add(&s, name);
+				fl_driver_users_add(fs, s.proc, logs, name, ret);
 		}
 	}
 	ret->cut |= !all;

@@ -17,6 +17,7 @@
 #define FL_DRIVER_USERS_FDS 4096
 #define FL_DRIVER_USERS_NAMED 5
 
+#define FL_POD_LOGS "/var/log/pods"
 #define FL_DRIVER_USERS_TEXT 640   /* FL_DRIVER_USERS_NAMED of them, with the names of their Pods */
 
 struct fl_driver_users {
@@ -32,3 +33,7 @@ struct fl_driver_users {
  * that is not found there is named by its UID. */
 void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *dev_root, const char *logs,
 			  struct fl_driver_users *ret);
+
+/* One more of them, by its directory in `proc`, which is open. */
+void fl_driver_users_add(const struct fl_fs *fs, int proc, const char *logs, const char *pid,
+			 struct fl_driver_users *ret);

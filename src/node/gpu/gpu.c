@@ -156,7 +156,7 @@ static void driver_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 }
 
 /* By another child: the one that is there waits for ever, and has ears for the driver only. */
-static void listen_anew(struct fl_gpu *gpu)
+void gpu_listen_anew(struct fl_gpu *gpu)
 {
 	gpu_kid_let_go(&gpu->kids[GPU_EVENTS]);
 	fl_vec_each (card, &gpu->cards)
@@ -168,7 +168,7 @@ static void hung(struct fl_gpu *gpu, struct gpu_card *card, const char *why)
 	char message[FL_ERR_TEXT];
 
 	if (card->enrolled && !card->reports)
-		listen_anew(gpu);   /* whoever tries to register it again hangs, too */
+		gpu_listen_anew(gpu);   /* whoever tries to register it again hangs, too */
 	card->delay = 0;
 	card->check_at = fl_now(gpu->io) + fl_backoff(&card->delay, gpu->pace.hung_first, gpu->pace.hung_last);
 	card->answer = FL_CARD_HUNG;
@@ -253,7 +253,7 @@ static void sample_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	gpu_sample_answered(gpu, card, kid, r);
 }
 
-static void mode_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
+static void order_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 {
 	struct gpu_card *card = gpu_card(gpu, fl_str(kid->card));
 
@@ -263,7 +263,7 @@ static void mode_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
 	} else if (card && r == -FL_E_TIMEOUT) {
 		hung(gpu, card, "a call about it did not return");
 	}
-	gpu_mode_answered(gpu, r, &kid->err);
+	gpu_order_answered(gpu, r, &kid->err);
 }
 
 static void check_answered(struct fl_gpu *gpu, struct gpu_kid *kid, int r)
@@ -321,7 +321,7 @@ static void no_events(struct fl_gpu *gpu, struct gpu_kid *kid, const struct fl_e
 	fl_log(gpu->options.log, FL_WARN, "GPU events unavailable, will retry", FL_KV_ERR(err));
 	kid->not_before = fl_now(gpu->io) +
 			  fl_backoff(&gpu->events_delay, FL_GPU_EVENTS_RETRY_FIRST, FL_GPU_EVENTS_RETRY_LAST);
-	listen_anew(gpu);
+	gpu_listen_anew(gpu);
 }
 
 /* Who is listened to now. A line for each reason, and one when there is none any more. */
@@ -389,12 +389,16 @@ void gpu_answered(struct gpu_kid *kid, int r)
 		return;   /* nobody waits for it any more */
 	switch (kid->ask) {
 	case FL_GPU_ASK_DRIVER: driver_answered(gpu, kid, r); return;
-	case FL_GPU_ASK_CARD: card_answered(gpu, kid, r); return;
+	case FL_GPU_ASK_CARD:
+		card_answered(gpu, kid, r);
+		gpu_order_answered(gpu, r, &kid->err);
+		return;
 	case FL_GPU_ASK_CHECK: check_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_LINKS: links_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_EVENTS: events_answered(gpu, kid, r); return;
-	case FL_GPU_ASK_MODE: mode_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_SAMPLE: sample_answered(gpu, kid, r); return;
+	case FL_GPU_ASK_MODE:
+	case FL_GPU_ASK_MIG: order_answered(gpu, kid, r); return;
 	case FL_GPU_ASK_COUNT_: break;
 	}
 }
@@ -472,7 +476,7 @@ static void ask_next(struct fl_gpu *gpu)
 		gpu_kid_ask(kid, FL_GPU_ASK_DRIVER, fl_buf_view(&buf), gpu->pace.start);
 		return;
 	}
-	if (gpu_mode_ask(gpu, kid) || ask_card(gpu, kid) || gpu_sample_ask(gpu, kid))
+	if (gpu_order_ask(gpu, kid) || ask_card(gpu, kid) || gpu_sample_ask(gpu, kid))
 		return;
 	if (fl_now(gpu->io) >= gpu->links_at) {
 		struct fl_str cards = answering(gpu, &buf, &count);
@@ -508,7 +512,7 @@ static void enrol_next(struct fl_gpu *gpu)
 	if (!any)
 		return;
 	if (!fresh) {   /* another one asks for all */
-		listen_anew(gpu);
+		gpu_listen_anew(gpu);
 		return;
 	}
 	cards = answering(gpu, &buf, &count);
@@ -665,7 +669,7 @@ static void work(struct fl_timer *timer)
 		check_next(gpu);
 	}
 	if (!gpu_wanted(gpu))
-		gpu_modes_fail(gpu);
+		gpu_orders_fail(gpu);
 	gpu_tell_late(gpu);
 	gpu_say_driver(gpu);
 	end_pauses(gpu);

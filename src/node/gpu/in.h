@@ -19,6 +19,8 @@
  * long as a child puts it at most. */
 #define FL_GPU_LATE_MAX 8
 #define FL_GPU_LATE_BYTES 248
+/* The longest order names all GPU instances of a GPU: a profile's name and its place each. */
+#define FL_GPU_ORDER_MAX 512
 
 #define FL_GPU_ASK_MAX (FL_GPU_CARDS_MAX * (FL_PCI_ADDRESS + 1))   /* of what is asked: addresses of all cards */
 
@@ -56,14 +58,21 @@ struct gpu_card {
 	uint64_t check_at, delay;      /* HUNG: the next deep check */
 };
 
-/* A compute mode that is wanted of a card; in the write's own room. */
-struct gpu_mode {
-	struct gpu_mode *next;
-	struct fl_write *write;
-	char address[FL_PCI_ADDRESS];
-	int32_t mode;
+/* A change of a GPU, by the child for calls. It ends when the GPU was fed with what came of it. */
+struct fl_gpu_order {
+	struct fl_op op;
+	enum fl_gpu_ask ask;
+	char address[FL_PCI_ADDRESS], text[FL_GPU_ORDER_MAX];   /* the address, a blank, the order */
+	uint64_t within;               /* deadline of the call; 0: that of any call about a GPU */
+	bool alone;                    /* not before the other children have let go of the driver */
+
+	/* The feeder's. */
+	struct fl_gpu *gpu;
+	struct fl_gpu_order *next;
 	bool asked;                    /* a child works on it */
+	struct fl_err why;             /* it failed; the GPU is read again */
 };
+void fl_gpu_order(struct fl_gpu *gpu, struct fl_gpu_order *order);
 
 /* A report that could not be told, for want of memory. */
 struct gpu_late {
@@ -131,7 +140,7 @@ struct fl_gpu {
 
 	/* cards */
 	FL_VEC(struct gpu_card) cards;
-	struct gpu_mode *modes;        /* that are wanted, in order */
+	struct fl_gpu_order *orders;   /* in order */
 	uint64_t links_at;
 	uint32_t faults;               /* in the cache */
 	struct gpu_late late[FL_GPU_LATE_MAX];
@@ -145,6 +154,7 @@ void gpu_wake(struct fl_gpu *gpu);                              /* something has
 struct gpu_card *gpu_card(struct fl_gpu *gpu, struct fl_str address);
 struct gpu_card *gpu_card_add(struct fl_gpu *gpu, const char *address);   /* NULL: no memory, or too many. Those that
 									     were found before have moved */
+void gpu_listen_anew(struct fl_gpu *gpu);                       /* by another child */
 void gpu_tell_again(struct fl_gpu *gpu);                        /* a card could not be told, for want of memory */
 void gpu_forget(struct fl_gpu *gpu);                            /* the driver is another one, or gone: ask all anew */
 
@@ -179,10 +189,11 @@ void gpu_tell_late(struct fl_gpu *gpu);                         /* reports that 
 void gpu_event(void *kid, uint16_t kind, struct fl_str payload);
 void gpu_say_driver(struct fl_gpu *gpu);
 
-/* ---- modes.c ---- */
-bool gpu_mode_ask(struct fl_gpu *gpu, struct gpu_kid *kid);     /* the next one; false: there is none */
-void gpu_mode_answered(struct fl_gpu *gpu, int r, const struct fl_err *err);
-void gpu_modes_fail(struct fl_gpu *gpu);                        /* the driver is not ready */
+/* ---- orders.c ---- */
+bool gpu_order_ask(struct fl_gpu *gpu, struct gpu_kid *kid);    /* the next one; false: there is none */
+void gpu_order_answered(struct fl_gpu *gpu, int r, const struct fl_err *err);
+void gpu_orders_fail(struct fl_gpu *gpu);                       /* the driver is not ready */
+bool gpu_order_alone(const struct fl_gpu *gpu);                 /* only the child for calls may have the driver */
 
 /* ---- telemetry.c ---- */
 bool gpu_sample_ask(struct fl_gpu *gpu, struct gpu_kid *kid);   /* of the next GPU; false: of none */

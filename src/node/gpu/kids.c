@@ -156,6 +156,8 @@ static bool should_be(const struct fl_gpu *gpu, enum gpu_role role)
 		return false;
 	if (role == GPU_CALLS)   /* before it is asked something it has nothing of the driver's */
 		return true;
+	if (gpu_order_alone(gpu))
+		return false;
 	if (role == GPU_EVENTS)
 		return gpu->ready;
 	return gpu->kids[GPU_CHECK].card[0] != '\0';

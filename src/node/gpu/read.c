@@ -3,16 +3,19 @@
 #include "node/gpu/in.h"
 #include "node/gpu/pci.h"
 #include <stdio.h>
+#include <stdlib.h>
 
+#define FL_GPU_PLACES_MAX 8                  /* of a profile: there are at most eight memory slices */
 #define FL_GPU_CAPS_MAX (256 * FL_KIB)       /* mig-minors: 32 cards with all instances that there could be: 170 KiB */
 
 /* The profiles of a card, by number: what an instance's profile id stands for. */
 struct fl_gpu_profiles {
 	char address[FL_PCI_ADDRESS];
-	struct {
+	struct fl_gpu_profile {
 		bool is;
-		uint32_t id, slices;
-		uint64_t memory_mib;
+		struct fl_nv_gi_profile_v3 info;
+		uint32_t place_len;
+		struct fl_nv_placement places[FL_GPU_PLACES_MAX];
 	} at[FL_NV_GI_COUNT];
 };
 
@@ -259,7 +262,7 @@ static void read_fabric(struct reading *r)
 
 /* ---- MIG ---- */
 
-static int ask_profile(const struct fl_nv *nv, struct fl_nv_device *device, uint32_t number,
+int fl_gpu_ask_profile(const struct fl_nv *nv, struct fl_nv_device *device, uint32_t number,
 		       struct fl_nv_gi_profile_v3 *ret)
 {
 	struct fl_nv_gi_profile_v2 v2 = { .version = FL_NV_VERSION(struct fl_nv_gi_profile_v2, 2) };
@@ -270,17 +273,33 @@ static int ask_profile(const struct fl_nv *nv, struct fl_nv_device *device, uint
 	code = FL_NV(nv, gi_profile_any, device, number, ret);
 	if (fl_nv_means(code) == FL_NV_IS_OLDER) {
 		code = FL_NV(nv, gi_profile_any, device, number, &v2);
-		ret->id = v2.id;
-		ret->slices = v2.slices;
-		ret->memory_mib = v2.memory_mib;
+		v1 = (struct fl_nv_gi_profile){ .id = v2.id, .slices = v2.slices, .instances = v2.instances,
+						.decoders = v2.decoders, .encoders = v2.encoders, .jpegs = v2.jpegs,
+						.ofas = v2.ofas, .memory_mib = v2.memory_mib };
+	} else if (code != FL_NV_FUNCTION_NOT_FOUND) {
+		return code;
 	}
-	if (fl_nv_means(code) == FL_NV_IS_OLDER || code == FL_NV_FUNCTION_NOT_FOUND) {
+	if (fl_nv_means(code) == FL_NV_IS_OLDER || code == FL_NV_FUNCTION_NOT_FOUND)
 		code = FL_NV(nv, gi_profile, device, number, &v1);
-		ret->id = v1.id;
-		ret->slices = v1.slices;
-		ret->memory_mib = v1.memory_mib;
-	}
+	ret->id = v1.id;
+	ret->slices = v1.slices;
+	ret->instances = v1.instances;
+	ret->decoders = v1.decoders;
+	ret->encoders = v1.encoders;
+	ret->jpegs = v1.jpegs;
+	ret->ofas = v1.ofas;
+	ret->memory_mib = v1.memory_mib;
 	return code;
+}
+
+static void ask_places(const struct fl_nv *nv, struct fl_nv_device *device, struct fl_gpu_profile *profile)
+{
+	uint32_t count = 0;
+
+	if (FL_NV(nv, gi_placements, device, profile->info.id, NULL, &count) == FL_NV_SUCCESS &&
+	    count <= FL_GPU_PLACES_MAX &&
+	    FL_NV(nv, gi_placements, device, profile->info.id, profile->places, &count) == FL_NV_SUCCESS)
+		profile->place_len = count < FL_GPU_PLACES_MAX ? count : FL_GPU_PLACES_MAX;
 }
 
 static const struct fl_gpu_profiles *profiles_of(struct reading *r)
@@ -292,14 +311,10 @@ static const struct fl_gpu_profiles *profiles_of(struct reading *r)
 			return known;
 	(void)snprintf(made.address, sizeof made.address, "%.*s", FL_ARG(r->card->meta.name));
 	for (uint32_t i = 0; i < FL_NV_GI_COUNT && !r->over; i++) {
-		struct fl_nv_gi_profile_v3 info;
-
-		if (!gave(r, ask_profile(r->nv, r->device, i, &info), "gi_profile"))
+		if (!gave(r, fl_gpu_ask_profile(r->nv, r->device, i, &made.at[i].info), "gi_profile"))
 			continue;
 		made.at[i].is = true;
-		made.at[i].id = info.id;
-		made.at[i].slices = info.slices;
-		made.at[i].memory_mib = info.memory_mib;
+		ask_places(r->nv, r->device, &made.at[i]);
 	}
 	if (r->over || fl_vec_push(&r->reader->profiles, made) < 0) {
 		r->nomem |= !r->over;
@@ -326,11 +341,11 @@ static bool name_part(struct reading *r, struct fl_nv_device *mig, uint32_t gi, 
 	if (profiles && profile.ci_slices && ASK(r, gi_by_id, r->device, gi, &instance) &&
 	    ASK(r, gi_info, instance, &info)) {
 		for (uint32_t i = 0; i < FL_NV_GI_COUNT; i++) {
-			if (!profiles->at[i].is || profiles->at[i].id != info.profile)
+			if (!profiles->at[i].is || profiles->at[i].info.id != info.profile)
 				continue;
 			profile.number = i;
-			profile.gi_slices = profiles->at[i].slices;
-			profile.memory_mib = profiles->at[i].memory_mib;
+			profile.gi_slices = profiles->at[i].info.slices;
+			profile.memory_mib = profiles->at[i].info.memory_mib;
 			return fl_mig_name(&profile, ret);
 		}
 	}
@@ -427,6 +442,129 @@ static bool read_part(struct reading *r, uint32_t index, struct fl_partition *p)
 	return true;
 }
 
+static struct fl_str name_profile(struct reading *r, const struct fl_gpu_profile *profile, uint32_t number)
+{
+	FL_AUTO(fl_buf) struct fl_buf name = FL_BUF(FL_NV_TEXT);
+	struct fl_mig_profile of = { .number = number, .gi_slices = profile->info.slices,
+				     .memory_mib = profile->info.memory_mib, .card_bytes = r->bytes };
+	struct fl_str copy = { 0 };
+
+	if (!profile->is || !fl_mig_name(&of, &name))
+		return copy;
+	copy = fl_arena_str(r->arena, fl_buf_view(&name));
+	r->nomem |= !copy.p || name.failed == FL_E_NOMEM;
+	return copy;
+}
+
+/* What it can be partitioned into, MIG mode or not. */
+static void read_offers(struct reading *r)
+{
+	const struct fl_gpu_profiles *profiles = profiles_of(r);
+
+	if (!profiles)
+		return;
+	if (!FL_ELEMENTS(r->card, r->arena, offers, FL_NV_GI_COUNT)) {
+		r->nomem = true;
+		return;
+	}
+	r->card->offers.len = 0;
+	for (uint32_t i = 0; i < FL_NV_GI_COUNT; i++) {
+		const struct fl_gpu_profile *profile = &profiles->at[i];
+		struct fl_mig_offer *offer = &r->card->offers.at[r->card->offers.len];
+		struct fl_str name = name_profile(r, profile, i);
+
+		if (!name.len)
+			continue;
+		FL_SET(offer, name, name);
+		FL_SET(offer, count, (int32_t)profile->info.instances);
+		FL_SET(offer, slices, (int32_t)profile->info.slices);
+		FL_SET(offer, decoders, (int32_t)profile->info.decoders);
+		FL_SET(offer, encoders, (int32_t)profile->info.encoders);
+		FL_SET(offer, jpegs, (int32_t)profile->info.jpegs);
+		FL_SET(offer, ofas, (int32_t)profile->info.ofas);
+		if (!FL_ELEMENTS(offer, r->arena, places, profile->place_len)) {
+			r->nomem = true;
+			return;
+		}
+		for (uint32_t k = 0; k < profile->place_len; k++) {
+			FL_SET(&offer->places.at[k], start, (int32_t)profile->places[k].start);
+			FL_SET(&offer->places.at[k], size, (int32_t)profile->places[k].size);
+		}
+		r->card->offers.len++;
+	}
+}
+
+static int by_slices(const void *a, const void *b)
+{
+	return *(const int32_t *)b - *(const int32_t *)a;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	return ((const struct fl_mig_instance *)a)->start - ((const struct fl_mig_instance *)b)->start;
+}
+
+/* Its compute instances are the MIG devices. */
+static bool set_computes(struct reading *r, struct fl_mig_instance *instance)
+{
+	const struct fl_card *card = r->card;
+
+	if (!FL_ELEMENTS(instance, r->arena, computes, card->partitions.len))
+		return false;
+	instance->computes.len = 0;
+	for (uint32_t i = 0; i < card->partitions.len; i++)
+		if (card->partitions.at[i].gi == instance->gi && card->partitions.at[i].has.attributes)
+			instance->computes.at[instance->computes.len++] = card->partitions.at[i].attributes.ci_slices;
+	qsort(instance->computes.at, instance->computes.len, sizeof *instance->computes.at, by_slices);
+	return true;
+}
+
+/* Those of one profile. */
+static void read_instances_of(struct reading *r, const struct fl_gpu_profile *profile, struct fl_str name)
+{
+	struct fl_nv_gi *list[FL_GPU_PARTS_MAX] = { NULL };
+	uint32_t count = FL_LEN(list);
+
+	if (profile->info.instances > FL_LEN(list) || !ASK(r, gi_list, r->device, profile->info.id, list, &count))
+		return;
+	for (uint32_t i = 0; i < count && i < FL_LEN(list); i++) {
+		struct fl_mig_instance *to = &r->card->instances.at[r->card->instances.len];
+		struct fl_nv_gi_info info = { 0 };
+
+		if (r->card->instances.len == FL_MIG_INSTANCES_MAX || !ASK(r, gi_info, list[i], &info))
+			return;
+		FL_SET(to, profile, name);
+		FL_SET(to, start, (int32_t)info.placement.start);
+		FL_SET(to, gi, (int32_t)info.id);
+		if (!set_computes(r, to)) {
+			r->nomem = true;
+			return;
+		}
+		r->card->instances.len++;
+	}
+}
+
+/* Also those without a compute instance, which are no MIG devices: a maker that ended halfway leaves such. */
+static void read_instances(struct reading *r)
+{
+	const struct fl_gpu_profiles *profiles = profiles_of(r);
+
+	if (!profiles)
+		return;
+	if (!FL_ELEMENTS(r->card, r->arena, instances, FL_MIG_INSTANCES_MAX)) {
+		r->nomem = true;
+		return;
+	}
+	r->card->instances.len = 0;
+	for (uint32_t i = 0; i < FL_NV_GI_COUNT && !r->over; i++) {
+		struct fl_str name = name_profile(r, &profiles->at[i], i);
+
+		if (name.len)
+			read_instances_of(r, &profiles->at[i], name);
+	}
+	qsort(r->card->instances.at, r->card->instances.len, sizeof *r->card->instances.at, by_start);
+}
+
 static void read_mig(struct reading *r)
 {
 	uint32_t now = FL_NV_OFF, pending = FL_NV_OFF, max = 0;
@@ -436,6 +574,7 @@ static void read_mig(struct reading *r)
 	FL_SET(r->card, mig_capable, true);
 	FL_SET(r->card, mig, now == FL_NV_ON);
 	FL_SET(r->card, mig_pending, pending == FL_NV_ON);
+	read_offers(r);
 	if (now != FL_NV_ON || !ASK(r, mig_max, r->device, &max) || !max)
 		return;
 	if (max > FL_GPU_PARTS_MAX)
@@ -448,6 +587,7 @@ static void read_mig(struct reading *r)
 	for (uint32_t i = 0; i < max && !r->over; i++)
 		if (read_part(r, i, &r->card->partitions.at[r->card->partitions.len]))
 			r->card->partitions.len++;
+	read_instances(r);
 }
 
 static void fail_card(struct reading *r, enum fl_card_answer answer, int code, const char *what)

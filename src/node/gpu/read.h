@@ -42,3 +42,7 @@ int fl_gpu_handle(const struct fl_nv *nv, struct fl_str address, struct fl_nv_de
 
 /* What the driver says is to be done with the card; FL_RECOVERY_NONE where it does not know the question. */
 enum fl_recovery fl_gpu_recovery(const struct fl_nv *nv, struct fl_nv_device *device);
+
+/* A profile of GPU instances by its number, whatever version of the struct the driver knows; a code of NVML's. */
+int fl_gpu_ask_profile(const struct fl_nv *nv, struct fl_nv_device *device, uint32_t number,
+		       struct fl_nv_gi_profile_v3 *ret);

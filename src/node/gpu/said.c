@@ -9,7 +9,8 @@
 
 FL_NAMES(fl_gpu_ask_names, FL_GPU_ASK_COUNT_, [0] = "nothing", [FL_GPU_ASK_DRIVER] = "driver",
 	 [FL_GPU_ASK_CARD] = "card", [FL_GPU_ASK_CHECK] = "check", [FL_GPU_ASK_LINKS] = "links",
-	 [FL_GPU_ASK_EVENTS] = "events", [FL_GPU_ASK_MODE] = "mode", [FL_GPU_ASK_SAMPLE] = "sample");
+	 [FL_GPU_ASK_EVENTS] = "events", [FL_GPU_ASK_MODE] = "mode", [FL_GPU_ASK_SAMPLE] = "sample",
+	 [FL_GPU_ASK_MIG] = "mig");
 
 FL_BIND(fl_gpu_links_of, FL_GPU_LINKS_OF)
 FL_BIND(fl_gpu_told, FL_GPU_TOLD)
@@ -106,6 +107,44 @@ static int check_parts(const struct fl_card *card, struct fl_err *err)
 	return 0;
 }
 
+static bool is_place(const struct fl_mig_place *place)
+{
+	return place->start >= 0 && place->size > 0 && place->start < 64 && place->size <= 64 - place->start;
+}
+
+static bool is_offer(const struct fl_mig_offer *offer)
+{
+	bool places = offer->places.len <= 64;
+
+	for (uint32_t i = 0; places && i < offer->places.len; i++)
+		places = is_place(&offer->places.at[i]);
+	return places && fl_mig_is_name(offer->name) && offer->count > 0 && offer->count <= FL_GPU_PARTS_MAX &&
+	       offer->slices > 0 && offer->slices <= FL_GPU_PARTS_MAX;
+}
+
+static bool is_instance(const struct fl_mig_instance *instance)
+{
+	bool computes = instance->computes.len <= FL_MIG_COMPUTES_MAX;
+
+	for (uint32_t i = 0; computes && i < instance->computes.len; i++)
+		computes = instance->computes.at[i] > 0 && instance->computes.at[i] <= FL_GPU_PARTS_MAX;
+	return computes && fl_mig_is_name(instance->profile) && instance->start >= 0 && instance->start < 64;
+}
+
+/* Of MIG: what it could be, and what it is. */
+static int check_layout(const struct fl_card *card, struct fl_err *err)
+{
+	if (card->offers.len > FL_NV_GI_COUNT || card->instances.len > FL_MIG_INSTANCES_MAX)
+		return nonsense(err, "number of MIG profiles or GPU instances");
+	for (uint32_t i = 0; i < card->offers.len; i++)
+		if (!is_offer(&card->offers.at[i]))
+			return nonsense(err, "MIG profile");
+	for (uint32_t i = 0; i < card->instances.len; i++)
+		if (!is_instance(&card->instances.at[i]))
+			return nonsense(err, "GPU instance");
+	return 0;
+}
+
 int fl_gpu_take_card(struct fl_str payload, struct fl_arena *arena, struct fl_card *ret, struct fl_err *err)
 {
 	int r;
@@ -121,7 +160,8 @@ int fl_gpu_take_card(struct fl_str payload, struct fl_arena *arena, struct fl_ca
 	if (!is_plain(ret->uuid, FL_NV_TEXT) || !is_minor(ret->has.minor, ret->minor) ||
 	    (ret->has.index && (ret->index < 0 || ret->index >= FL_GPU_CARDS_MAX)))
 		return nonsense(err, "UUID, minor or index of a GPU");
-	return check_parts(ret, err);
+	r = check_parts(ret, err);
+	return r < 0 ? r : check_layout(ret, err);
 }
 
 int fl_gpu_take_fault(struct fl_str payload, struct fl_arena *arena, struct fl_card_fault *ret, struct fl_err *err)

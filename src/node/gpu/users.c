@@ -96,7 +96,7 @@ void gpu_users_look(struct fl_gpu *gpu)
 	job->gpu = gpu;
 	(void)snprintf(job->dev_root, sizeof job->dev_root, "%s", o->dev_root ? o->dev_root : gpu->found.root);
 	(void)snprintf(job->proc, sizeof job->proc, "%s", o->proc);
-	(void)snprintf(job->logs, sizeof job->logs, "%s", o->pod_logs ? o->pod_logs : "/var/log/pods");
+	(void)snprintf(job->logs, sizeof job->logs, "%s", o->pod_logs ? o->pod_logs : FL_POD_LOGS);
 	fl_job_start(gpu->io, &gpu->users_look, &job->job, FL_LANE_OPEN_FILES);
 }
 
