@@ -211,7 +211,8 @@ extern const struct fl_kind fl_holder_kind;
 	X(STRS, containers, "containers", \
 	  .help = "<namespace>/<pod>/<container> of all active Pods, with devices or without, sorted.") \
 	X(I64, since, "since", .help = "When this kubelet first answered: ns of the loop's clock.") \
-	X(BOOL, settled, "settled", .help = "Has the kubelet run long enough to know all of its Pods?")
+	X(BOOL, settled, "settled", .help = "Has the kubelet run long enough to know all of its Pods?") \
+	X(BOOL, due, "due", .help = "Has a device been withdrawn that somebody may have been given before this answer?")
 FL_STRUCT(fl_active, FL_ACTIVE);
 extern const struct fl_kind fl_active_kind;
 

@@ -14,10 +14,20 @@ static void was_allocated(void *world)
 	((struct world *)world)->allocated++;
 }
 
+static int was_withdrawn(void *world, uint64_t given, struct fl_err *err)
+{
+	struct world *w = world;
+
+	(void)err;
+	w->withdrawn++;
+	w->given = given;
+	return 0;
+}
+
 int agent_start(struct world *w)
 {
-	const struct fl_plugins_options options = { .dir = dir, .allocated = was_allocated, .arg = w,
-						    .pods_dir = pods_dir, .kubelet = w->kubelet_socket };
+	const struct fl_plugins_options options = { .dir = dir, .allocated = was_allocated, .withdrawn = was_withdrawn,
+						    .arg = w, .pods_dir = pods_dir, .kubelet = w->kubelet_socket };
 
 	w->loop = fl_loop_new(w->io, &(struct fl_loop_options){ .seed = { 1, 2 } }, &w->err);
 	if (!w->loop || wishes_sources(w->loop, &w->plugins, &w->err) < 0)

@@ -20,7 +20,8 @@ struct world {
 	struct fl_loop *loop;
 	struct fl_plugins *plugins;
 	struct fake_kubelet kubelet;
-	int allocated;
+	int allocated, withdrawn;
+	uint64_t given;            /* before the last withdrawal */
 	const char *kubelet_socket;        /* --kubelet-socket */
 	struct fl_err err;
 };

@@ -369,6 +369,46 @@ TEST_ONCE(many_who_ask_are_one_look)
 	CHECK_INT(w.kubelet.calls, calls + 1);
 }
 
+static bool is_due(void *w)
+{
+	FL_VIEW(view, ((struct world *)w)->loop);
+	const struct fl_active *active = fl_view_get(&view, &fl_active_kind, FL_S(""), FL_S("active"));
+
+	return view.failed ? is_due(w) : active && active->due;   /* an allocation that fails does so once */
+}
+
+static bool is_not_due(void *w)
+{
+	return !is_due(w);
+}
+
+/* At once, when nothing was allocated just before; else not before the kubelet has had time to list it. */
+TEST(what_was_withdrawn_is_due_until_the_kubelet_has_listed_once_more)
+{
+	uint64_t given, began;
+	WORLD(w);
+
+	TELLS(w, A);
+	OK_ERR(kubelet_start(&w), &w.err);
+	CHECK(comes(&w, KNOWN_A, 3 * FL_NS_PER_S));
+	pass(&w, FL_HOLDERS_GRACE);
+	CHECK(!is_due(&w));
+	OK_ERR(fl_holders_withdrawn(w.holders, 0, &w.err), &w.err);
+	began = sim_now(w.node.sim);
+	CHECK(is_due(&w));
+	CHECK(node_until(&w.node, FL_HOLDERS_EVERY, is_not_due, &w));
+	CHECK(test_tortured() || sim_now(w.node.sim) <= began + 10 * FL_NS_PER_MS);
+
+	given = fl_now(w.io) - FL_HOLDERS_SETTLE / 2;
+	OK_ERR(fl_holders_withdrawn(w.holders, given, &w.err), &w.err);
+	fl_holders_look(w.holders);
+	pass(&w, FL_HOLDERS_SETTLE / 4);
+	CHECK(is_due(&w));
+	CHECK(node_until(&w.node, FL_HOLDERS_EVERY, is_not_due, &w));
+	CHECK(test_tortured() || sim_now(w.node.sim) <= given + FL_HOLDERS_SETTLE + 10 * FL_NS_PER_MS);
+	CHECK(fl_holders_as_of(w.holders) >= given + FL_HOLDERS_SETTLE);
+}
+
 TEST_ONCE(a_kubelet_that_throttles_is_asked_ever_later)
 {
 	int calls;

@@ -68,6 +68,32 @@ TEST(a_resource_is_registered_and_its_list_follows)
 	CHECK_INT(w.kubelet.repeated, 0);
 }
 
+/* Each list, and how often anything was withdrawn by then. */
+TEST_ONCE(what_can_no_longer_be_allocated_is_told)
+{
+	static const struct {
+		const char *says, *wish;
+		int withdrawn;
+	} lists[] = {
+		{ "the first list", TWO, 0 },
+		{ "one is sick now", ONE_SICK, 1 },
+		{ "and well again", TWO, 1 },
+		{ "one has gone", "[{\"metadata\":{\"name\":\"nvidia.com/gpu\"},\"units\":[{\"id\":\"GPU-1\","
+		  "\"healthy\":true}]}]", 2 },
+		{ "there is another one", TWO, 2 },
+		{ "the resource has gone", "[]", 3 },
+	};
+	WORLD(w);
+
+	KUBELET(w);
+	EACH_ROW (row, lists) {
+		OK_ERR(wishes_put(w.loop, fl_str(row->wish), &w.err), &w.err);
+		pass(&w, FL_NS_PER_S);
+		CHECK_INT(w.withdrawn, row->withdrawn);
+	}
+	CHECK_INT(w.given, 0);
+}
+
 TEST_ONCE(shares_and_numa_nodes_are_told)   /* as the first one, for those who call and are called */
 {
 	WORLD(w);

@@ -152,4 +152,9 @@ TEST_ONCE(what_is_asked_for_is_answered_from_the_list_that_was_sent)   /* memory
 	CHECK_INT(call.request.status, FL_GRPC_INVALID_ARGUMENT);
 	(void)prefer(&w, &call, unknown, 1, 1);
 	CHECK_INT(call.request.status, FL_GRPC_INVALID_ARGUMENT);
+	CHECK_INT(w.withdrawn, 0);
+	WISH(w, "[]");
+	CHECK(comes(&w, GPU, "(none)", SOON));
+	CHECK_INT(w.withdrawn, 1);
+	CHECK(w.given);
 }

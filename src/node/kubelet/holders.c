@@ -45,6 +45,7 @@ struct fl_holders {
 	uint64_t believed_made;           /* ... of the last one that knew all of its Pods */
 	uint64_t api_away_at;             /* when the API server was seen to be away last; 0: never */
 	uint64_t asked_at, as_of;         /* the look that is under way; the one that is known */
+	uint64_t settles_at;              /* a look that begins from then on shows who has what was withdrawn */
 	uint64_t delay;                   /* after the last failure; 0: none since it went well */
 	uint64_t seed[2], chances;
 	uint64_t started;
@@ -294,8 +295,19 @@ static int put_active(struct fl_holders *holders, const V1__ListPodResourcesResp
 		qsort(active.containers.at, count, sizeof *active.containers.at, by_bytes);
 	FL_SET(FL_IN(&active, meta), name, FL_S("active"));
 	FL_SET(&active, settled, settled);
+	FL_SET(&active, due, holders->asked_at < holders->settles_at);
 	FL_SET(&active, since, (int64_t)holders->since);
 	return fl_feed_put(holders->active, &active, NULL);
+}
+
+static uint64_t next_look(const struct fl_holders *holders, uint64_t grace)
+{
+	uint64_t now = fl_now(holders->io);
+	uint64_t next = !grace ? fl_round_in(now, FL_HOLDERS_EVERY) :
+			grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY;
+	uint64_t settles = now < holders->settles_at ? holders->settles_at - now : 0;
+
+	return holders->asked_at < holders->settles_at && settles < next ? settles : next;
 }
 
 static void told(struct fl_holders *holders)
@@ -328,10 +340,7 @@ static void told(struct fl_holders *holders)
 	holders->why = (struct fl_err){ .code = FL_OK };
 	holders->delay = 0;
 	holders->as_of = holders->asked_at;
-	if (!grace)
-		over(holders, fl_round_in(fl_now(holders->io), FL_HOLDERS_EVERY));
-	else
-		over(holders, grace < FL_HOLDERS_YOUNG_EVERY ? grace : FL_HOLDERS_YOUNG_EVERY);
+	over(holders, next_look(holders, grace));
 	if (holders->options.looked)
 		holders->options.looked(holders->options.arg);
 }
@@ -490,6 +499,31 @@ void fl_holders_look(struct fl_holders *holders)
 		look_within(holders, FL_HOLDERS_SOON);
 }
 
+int fl_holders_withdrawn(struct fl_holders *holders, uint64_t given, struct fl_err *err)
+{
+	FL_VIEW(view, holders->loop);
+	const struct fl_active *known = fl_view_get(&view, &fl_active_kind, FL_S(""), FL_S("active"));
+	uint64_t now = fl_now(holders->io), settles = given ? given + FL_HOLDERS_SETTLE : 0;
+	struct fl_active active;
+
+	if (view.failed)
+		return fl_fail(err, FL_E_NOMEM, "no memory to ask who holds a device");
+	if (known && !known->due) {
+		active = *known;
+		FL_SET(&active, due, true);
+		if (fl_feed_put(holders->active, &active, err) < 0)
+			return -FL_E_NOMEM;
+	}
+	settles = settles < now ? now : settles;
+	if (settles > holders->settles_at)
+		holders->settles_at = settles;
+	if (looking(holders))
+		holders->asked = true;
+	else if (!holders->why.code || !holders->delay)
+		look_within(holders, holders->settles_at - now);
+	return 0;
+}
+
 uint64_t fl_holders_as_of(const struct fl_holders *holders)
 {
 	return holders->as_of;
@@ -531,6 +565,7 @@ struct fl_holders *fl_holders_new(struct fl_io *io, struct fl_loop *loop, const 
 	holders->io = io;
 	holders->loop = loop;
 	holders->started = fl_now(io);
+	holders->settles_at = holders->started + FL_HOLDERS_SETTLE;
 	holders->options = *options;
 	holders->feed = fl_loop_feed(loop, &fl_holder_kind);
 	holders->active = fl_loop_feed(loop, &fl_active_kind);

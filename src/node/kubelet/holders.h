@@ -26,6 +26,9 @@
 #define FL_HOLDERS_EVERY (30 * FL_NS_PER_S)          /* the longest delay of a change that nothing else reports */
 /* After a request: Allocate comes before the Pod is admitted, and once for each container of a Pod. */
 #define FL_HOLDERS_SOON (100 * FL_NS_PER_MS)
+/* When the kubelet has our answer to Allocate, it has the container in its list a few instructions later: so much time
+ * is for a machine that is short of CPU. A kubelet that stands still in between answers no List either. */
+#define FL_HOLDERS_SETTLE (1 * FL_NS_PER_S)
 #define FL_HOLDERS_GRACE (30 * FL_NS_PER_S)          /* a kubelet knows all of its Pods within this of its start */
 #define FL_HOLDERS_YOUNG_EVERY (2 * FL_NS_PER_S)     /* until then it finds Pods that ran before it started */
 /* A kubelet asks a server that was away again with a delay of 30 s at most, and as much again by chance (client-go). */
@@ -60,6 +63,12 @@ FL_DEFINE_AUTO(fl_holders, struct fl_holders *, fl_holders_free);
 int fl_holders_remember(struct fl_holders *holders, struct fl_err *err) FL_MUSTUSE;
 
 void fl_holders_look(struct fl_holders *holders);
+
+/* A device can no longer be allocated: whoever was given it before is known with a List that is asked for from now on,
+ * and not within FL_HOLDERS_SETTLE of `given`, when an Allocate was answered last (0: never). Active is due until then.
+ * At the start it is due too, as the agent before may have answered just before its end. FL_E_NOMEM: nothing is
+ * said. */
+int fl_holders_withdrawn(struct fl_holders *holders, uint64_t given, struct fl_err *err) FL_MUSTUSE;
 
 /* When the kubelet was asked for the present holders, on the loop's clock; 0: it has not answered yet. */
 uint64_t fl_holders_as_of(const struct fl_holders *holders);

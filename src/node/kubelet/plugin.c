@@ -431,6 +431,32 @@ static struct plugin *plugin_new(struct fl_plugins *all, struct fl_str name, str
 	return fl_steal(&plugin);
 }
 
+/* Is there a unit that could be allocated, and cannot be in `now`? Both are sorted; NULL: in none. */
+static bool loses(const struct fl_resource *was, const struct fl_resource *now)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < was->units.len; i++) {
+		const struct fl_unit *unit = &was->units.at[i];
+
+		while (now && n < now->units.len && fl_str_cmp(now->units.at[n].id, unit->id) < 0)
+			n++;
+		if (unit->healthy && (!now || n == now->units.len || !fl_str_eq(now->units.at[n].id, unit->id) ||
+				      !now->units.at[n].healthy))
+			return true;
+	}
+	return false;
+}
+
+static int withdraw(const struct plugin *plugin, const struct fl_resource *now, struct fl_err *err)
+{
+	const struct fl_plugins_options *options = &plugin->all->options;
+
+	if (!options->withdrawn || !loses(&plugin->resource, now))
+		return 0;
+	return options->withdrawn(options->arg, plugin->given, err);
+}
+
 /* Take over a Resource. Nothing has changed on failure. */
 static int take_resource(struct plugin *plugin, const struct fl_resource *resource, struct fl_err *err)
 {
@@ -443,7 +469,7 @@ static int take_resource(struct plugin *plugin, const struct fl_resource *resour
 	if (plugin_check_list(resource, err) < 0 || fl_copy(fl_resource_bind(), resource, &arena, &now, err) < 0)
 		return -(int)err->code;
 	FL_SET(FL_IN(&now, meta), name, plugin->name);   /* a want's object has none */
-	if (plugin_pack_common(&now, &arena, &common, err) < 0)
+	if (plugin_pack_common(&now, &arena, &common, err) < 0 || withdraw(plugin, &now, err) < 0)
 		return -(int)err->code;
 	same_list = plugin_same_list(&plugin->resource, &now);
 	same_options = plugin_pre_start(&plugin->resource) == plugin_pre_start(&now);
@@ -465,6 +491,8 @@ static int carry_out(struct fl_plugins *all, const struct fl_write *write, struc
 	int r;
 
 	if (write->what == FL_WANT_GONE) {
+		if (plugin && withdraw(plugin, NULL, err) < 0)
+			return -(int)err->code;
 		if (plugin)
 			plugin_free(plugin);
 		return 0;

@@ -37,6 +37,9 @@ struct fl_plugins_options {
 	struct fl_log *log;
 	struct fl_metrics *metrics;   /* NULL: none are kept; one struct fl_plugins a registry */
 	void (*allocated)(void *arg); /* after each Allocate: PodResources will list the holder. NULL: no call */
+	/* Before a device that could be allocated no longer can: PodResources must list once more. `given`: when one of
+	 * its resource was allocated last; 0: never. On failure the device stays. NULL: no call. */
+	int (*withdrawn)(void *arg, uint64_t given, struct fl_err *err);
 	void *arg;
 	const char *pods_dir;         /* of PodResources, borrowed; NULL: allocatable devices are not checked */
 	const char *kubelet;          /* its socket for Register, borrowed; NULL: kubelet.sock in `dir`; "": nothing

@@ -378,6 +378,7 @@ static void allocate(struct fl_grpc_call *call, const ProtobufCMessage *request_
 		refuse(call, &err);
 		return;
 	}
+	plugin->given = fl_now(plugin->all->io);
 	fl_grpc_call_reply(call, &reply.base);
 	plugin_count(plugin, PLUGIN_ALLOCATED);
 	if (plugin->all->options.allocated)

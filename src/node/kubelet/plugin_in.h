@@ -61,6 +61,7 @@ struct plugin {
 	int64_t asked_wall;                /* when the Register that holds, or is on its way, was begun */
 	uint64_t asked;                    /* the same by the loop's clock */
 	uint64_t sent;                     /* when the list was, last */
+	uint64_t given;                    /* when a device was allocated, last */
 	bool lost;                         /* the newest stream has ended, and none has come since */
 	bool changed;                      /* so has something that a Register tells, while one was on its way */
 	struct fl_timer again;
