@@ -509,6 +509,9 @@ extern const struct fl_names fl_labels_output_names;
 	X(BOOL, metrics_old_names, "metricsOldNames", .help = "Write the labels of DCGM's exporter 1.x?") \
 	X(I32, metrics_xids, "metricsXidWindow", .help = "How long an XID is counted: ms.") \
 	X(I32, metrics_clocks, "metricsClockWindow", .help = "How long a clock event is counted: ms.") \
+	X(BOOL, mig_manager, "migManager", .help = "Partition GPUs by MIG?") \
+	X(STR, mig_file, "migConfigFile", .help = "Path of mig-parted's file; absent: layouts are all-...") \
+	X(STR, mig_config, "migConfig", .help = "MIG layout of a Node without the label nvidia.com/mig.config.") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, waits, "waits", .help = "What must be known before serving; absent: nothing.") \
 	X(STR, file, "file", .help = "The configuration file in force; absent: none.") \

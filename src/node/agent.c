@@ -10,6 +10,7 @@
 #include "node/decide_pods.h"
 #include "node/decide_checks.h"
 #include "node/decide_labels.h"
+#include "node/gpu/mig.h"
 #include "node/host/dir_trouble.h"
 #include "node/report.h"
 #include "plan/gpu/needs.h"
@@ -23,8 +24,8 @@
 #define FL_AGENT_OPEN_LATE (5 * FL_NS_PER_S)     /* locked so long: by another agent that goes on */
 
 const struct fl_capability *const fl_agent_capabilities[] = {
-	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_lists,
-	&fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside,
+	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_mig,
+	&fl_node_lists, &fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside,
 	&fl_node_labels, &fl_node_checks, NULL,
 };
 
@@ -161,6 +162,8 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ { &fl_dir_trouble_kind }, EMPTY },
 		{ { &fl_readiness_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_mps_kind, NULL, &fl_mps_sink, &agent->mps }, AWAITED },
+		{ { &fl_layout_kind, NULL, &fl_records_sink, &agent->layouts }, AWAITED },
+		{ { &fl_mig_file_kind }, TOLD },
 		{ { &fl_pause_request_kind }, TOLD },
 		{ { &fl_driver_pause_kind, NULL, &fl_pausing_sink, &agent->pausing }, TOLD },
 		{ { &fl_active_kind }, TOLD },
@@ -295,6 +298,8 @@ static void tell_of_unread(struct fl_agent *agent)
 		tell_of_one(agent, "the stored allocation of a container", &why);
 	if (fl_records_unread(agent->memos, &why))
 		tell_of_one(agent, "the stored answer of the API server", &why);
+	if (fl_records_unread(agent->layouts, &why))
+		tell_of_one(agent, "the stored MIG layout of a GPU", &why);
 	if (fl_mps_unread(&agent->mps, &why))
 		tell_of_one(agent, "the record of an MPS daemon", &why);
 }
@@ -313,7 +318,16 @@ static bool read_journal(struct fl_agent *agent)
 	if (!agent->bookings || fl_holders_remember(agent->holders, &agent->open_why) < 0 ||
 	    fl_mps_begin(&agent->mps, agent->loop, agent->journal, &agent->open_why) < 0)
 		return false;
+	records.kind = &fl_layout_kind;
+	records.anyway = false;
+	records.act = fl_gpu_mig_act;
+	records.arg = &agent->gpu;
+	agent->layouts = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
+	if (!agent->layouts)
+		return false;
 	records.kind = &fl_health_kind;
+	records.anyway = true;
+	records.act = NULL;
 	agent->records = fl_records_new(agent->io, agent->loop, &records, &agent->open_why);
 	return agent->records;
 }
@@ -352,6 +366,7 @@ static void opened(struct fl_op *op)
 	}
 	agent->memos = fl_records_free(agent->memos);
 	agent->bookings = fl_records_free(agent->bookings);
+	agent->layouts = fl_records_free(agent->layouts);
 	agent->journal = fl_journal_close(agent->journal);
 	cannot_open(agent);
 }
@@ -383,6 +398,11 @@ static void open_journal(struct fl_agent *agent)
 static void allocated(void *agent)
 {
 	fl_holders_look(((struct fl_agent *)agent)->holders);
+}
+
+static int withdrawn(void *agent, uint64_t given, struct fl_err *err)
+{
+	return fl_holders_withdrawn(((struct fl_agent *)agent)->holders, given, err);
 }
 
 static void looked_who_holds(void *agent_)
@@ -533,8 +553,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 {
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_gpu_options gpu = options->gpu;
-	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated, agent,
-					      options->pods_dir, options->kubelet };
+	struct fl_plugins_options plugins = { options->plugins_dir, options->log, options->metrics, allocated,
+					      withdrawn, agent, options->pods_dir, options->kubelet };
 	struct fl_runtime_options runtime = { options->runtime_socket, options->log, options->cdi_dir };
 
 	gpu.log = options->log;
@@ -556,6 +576,8 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 	agent->pods = (struct fl_pods){ .event = options->event, .event_arg = options->event_arg };
 	fl_pods_begin(&agent->pods, agent->io, agent->loop, options->kube, options->config.node, options->log);
 	if (fl_config_start(&agent->config, agent->io, agent->loop, &options->config, err) < 0)
+		return -(int)(err ? err->code : FL_E_INVALID);
+	if (fl_mig_file_start(&agent->mig_file, agent->io, agent->loop, options->config.given->mig_file, err) < 0)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_cdi_start(&agent->cdi, agent->loop);
 	fl_labels_file_start(&agent->label_file, agent->loop);
@@ -613,6 +635,8 @@ void fl_agent_stop(struct fl_agent *agent)
 	agent->bookings = fl_records_free(agent->bookings);
 	agent->records = fl_records_free(agent->records);
 	agent->memos = fl_records_free(agent->memos);
+	agent->layouts = fl_records_free(agent->layouts);
+	fl_mig_file_stop(&agent->mig_file);
 	fl_pods_stop(&agent->pods);
 	fl_mps_stop(&agent->mps);
 	fl_timer_stop(agent->io, &agent->open_again);

@@ -15,6 +15,7 @@
 #include "node/exporter/exporter.h"
 #include "node/settings/config.h"
 #include "node/gpu/gpu.h"
+#include "node/settings/mig_file.h"
 #include "node/pausing.h"
 #include "node/mps/mps.h"
 #include "node/kubelet/holders.h"
@@ -61,6 +62,7 @@ struct fl_agent {
 	struct fl_loop *loop;
 	struct fl_agent_options options;
 	struct fl_config config;
+	struct fl_mig_files mig_file;
 	struct fl_sink settings;
 	struct fl_host_sink host;
 	struct fl_cdi_dir cdi;
@@ -76,7 +78,7 @@ struct fl_agent {
 	struct fl_links links;
 	struct fl_labels_file label_file;
 	struct fl_inside_feeder inside;
-	struct fl_records *records, *bookings, *memos;
+	struct fl_records *records, *bookings, *memos, *layouts;
 	struct fl_journal *journal;
 
 	/* Private. */

@@ -7,6 +7,7 @@
 #include "plan/gpu/ids.h"
 #include "plan/gpu/lists.h"
 #include "plan/gpu/mps.h"
+#include "plan/mig/layout.h"
 
 /* ---- indexes ---- */
 
@@ -88,6 +89,16 @@ const struct fl_capability fl_node_mps = {
 	.name = "node-mps", .watches = mps_watches,
 	.owners = FL_OWNERS(&fl_gpu_mps_owner, &fl_gpu_mps_card_owner, &fl_gpu_mps_node_owner), .once = true,
 	.facts_size = sizeof(struct fl_gpu_mps_facts), .gather = mps_gather, .plan = fl_gpu_mps_plan,
+};
+
+/* ---- MIG ---- */
+
+FL_FACTS_ONCE(mig, fl_mig_facts, FL_MIG_FACTS, FL_WHEN_STATE_IS_OURS)
+
+const struct fl_capability fl_node_mig = {
+	.name = "node-mig", .watches = mig_watches,
+	.owners = FL_OWNERS(&fl_mig_owner, &fl_mig_node_owner, &fl_mig_label_owner), .once = true,
+	.facts_size = sizeof(struct fl_mig_facts), .gather = mig_gather, .plan = fl_mig_plan,
 };
 
 /* ---- the look at the host ---- */

@@ -21,7 +21,8 @@ static const struct {
 } facts[] = {
 	{ &fl_settings_kind, NULL, false,
 	  "metadata: {name: settings}\nnode: n1\nboot: b1\nunpooled: true\nhealthChecks: true\nrecoveryChecks: 3\n"
-	  "recoveryWait: 30000000000\ncdiKind: k.io/gpu\ndeviceListStrategy: [cdi-cri]\n" },
+	  "recoveryWait: 30000000000\ncdiKind: k.io/gpu\ndeviceListStrategy: [cdi-cri]\n"
+	  "migManager: true\nmigConfig: all-disabled\n" },
 	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\nversion: '5'\n" },
 	{ &fl_runtime_kind, NULL, false, "metadata: {name: runtime}\ncdiKnown: true\ncdi: true\n" },
 	{ &fl_host_kind, NULL, false,
@@ -49,6 +50,8 @@ static const struct {
 	{ &fl_dir_trouble_kind, NULL, false, "metadata: {name: cdi-dir}\nwhy: it is no directory\n" },
 	{ &fl_readiness_kind, NULL, true, "metadata: {name: gpus}\nblocked: false\n" },
 	{ &fl_mps_kind, NULL, true, "metadata: {name: nvidia.com/gpu}\nphase: Stopped\nmarked: [" A "]\n" },
+	{ &fl_layout_kind, NULL, true, "metadata: {name: " A "}\nmode: true\nconfig: all-balanced\n" },
+	{ &fl_mig_file_kind, NULL, false, "metadata: {name: mig.yaml}\nwhy: it is no YAML\n" },
 	{ &fl_device_class_kind, NULL, false, "metadata: {name: c}\nspec: {extendedResourceName: other.io/gpu}\n" },
 	{ &fl_own_node_kind, NULL, true, "metadata: {name: n1, uid: u1}\n" },
 	{ &fl_active_kind, NULL, false, "metadata: {name: active}\ncontainers: [t/p/c]\nsince: 1\nsettled: true\n" },
@@ -115,6 +118,7 @@ static int world_init(struct world *w, bool begun)
 	    fl_loop_capability(w->loop, &fl_node_lists, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_cdi, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_pods, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_mig, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_taint, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_links, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_inside, NULL) < 0 ||
@@ -143,6 +147,7 @@ TEST(no_change_is_missed)
 	OK(keys_check(w.loop, &fl_node_lists, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_cdi, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_pods, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_mig, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_taint, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_links, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_inside, FL_S(""), FL_S(""), &missed));
@@ -249,6 +254,7 @@ TEST(facts_become_plans)
 		{ "the file has the GPU", &fl_node_cdi, "", "libcuda.so.1", false },
 		{ "a GPU that nobody holds has its health too", &fl_node_health, "0000:01:00.0", "\"state\":", true },
 		{ "a driver of an odd version is told", &fl_node_labels, "", "NotLabelled", false },
+		{ "a MIG layout that is not known is told", &fl_node_mig, "", "it is no YAML", false },
 		{ "the checks are the Node's condition", &fl_node_checks, "", "GPUChecksPassed", false },
 		{ "a list waits for its parts", &fl_node_lists, "", "Waits", true },
 		{ "the file comes first", &fl_node_cdi, "", "libcuda.so.1", true },

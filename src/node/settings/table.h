@@ -227,7 +227,14 @@ extern const struct fl_names fl_discovery_names;
 	  (.env = "NVIDIA_RESOURCE_NAMES", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
 	X(STR, mps_root, OWN, mps_root, "mps-root", \
 	  "Directory on the host for MPS, as /run/nvidia/mps; sharing.mps of the configuration needs it.", \
-	  (.env = "MPS_ROOT", .value = "DIR"), (.file = "flags.mpsRoot", .own = fl_settings_own_mps_root))
+	  (.env = "MPS_ROOT", .value = "DIR"), (.file = "flags.mpsRoot", .own = fl_settings_own_mps_root)) \
+	X(STR, mig_manager, BOOL, mig_manager, "mig-manager", \
+	  "Partition GPUs by MIG, as the Node's label nvidia.com/mig.config says: false.", (FL_TRUTH), ()) \
+	X(STR, mig_config, TEXT, mig_config, "mig-config", \
+	  "MIG layout of a Node without that label: all-balanced, or a name of --mig-config-file.", (), ()) \
+	X(STR, mig_file, PATH, mig_file, "mig-config-file", \
+	  "File with MIG layouts, as mig-parted reads it (version v1); else all-disabled, all-1g.10gb, ...", \
+	  (.value = "FILE"), ())
 
 #define FL_UNPAREN(...) __VA_ARGS__
 #define FL_GIVEN_STR struct fl_str

@@ -307,11 +307,27 @@ static void serve_whole(struct lists *l, const struct fl_card *const *cards, uin
 		list_add(l, unpooled(l, FL_S("nvidia.com/gpu")), cards[i], NULL);
 }
 
-static void serve_single(struct lists *l, const struct fl_card *const *cards, uint32_t len)
+/* GPUs whose layout is being changed are not like the others yet. Their devices come when they are. */
+static uint32_t settled(struct lists *l, const struct fl_card *const *cards, uint32_t len,
+			const struct fl_card **ret)
 {
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		if (!lists_changing(l, cards[i]))
+			ret[n++] = cards[i];
+	return n;
+}
+
+static void serve_single(struct lists *l, const struct fl_card *const *all, uint32_t len)
+{
+	const struct fl_card **cards = fl_plan_get(l->plan, len, sizeof *cards);
 	struct fl_str profile = FL_S("");
 	uint32_t on = 0;
 
+	if (!cards)
+		return;
+	len = settled(l, all, len, cards);
 	for (uint32_t i = 0; i < len; i++)
 		on += cards[i]->mig;
 	if (!on) {
@@ -351,7 +367,7 @@ static void serve_mixed(struct lists *l, const struct fl_card *const *cards, uin
 			serve_whole(l, &cards[i], 1);
 			continue;
 		}
-		if (!cards[i]->partitions.len)
+		if (!cards[i]->partitions.len && !lists_changing(l, cards[i]))
 			lists_problem(l, "NoPartitions",
 				      "GPU %.*s is in MIG mode and has no MIG devices: create some, or "
 				      "switch MIG off",

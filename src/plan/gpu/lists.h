@@ -51,6 +51,7 @@
 	X(ALL, fl_cdi_trouble, troubles, trouble_len) \
 	X(ALL, fl_dir_trouble, dirs, dir_len) /* directories that the agent cannot use */ \
 	X(MAYBE_ALL, fl_mps, mps, mps_len) \
+	X(MAYBE_ALL, fl_layout, layouts, layout_len) /* MIG: what is being changed is withdrawn */ \
 	X(MAYBE_ALL, fl_device_class, classes, class_len) \
 	X(TOLD, fl_health, state_known) /* Health comes last of what the state directory keeps */ \
 	X(TOLD, fl_cdi_spec, specs_known) \

@@ -78,6 +78,9 @@ struct fl_str lists_mig_name(struct lists *l, struct fl_str profile);
 /* Of a GPU, by its address, or of a MIG device, by its UUID; NULL: not checked yet. */
 const struct fl_health *lists_health(const struct lists *l, struct fl_str name);
 
+/* Is the MIG layout of the GPU being changed, or not what it should be yet? */
+bool lists_changing(const struct lists *l, const struct fl_card *card);
+
 /* Finds which CDI files are written, not in flight. Call it before list_add(). False: no memory. */
 bool lists_look_at_files(struct lists *l);
 /* Adds a GPU (`part` NULL) or a MIG device to a list. */

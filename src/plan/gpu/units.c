@@ -194,6 +194,36 @@ static void check_mps(struct lists *l, struct list *list, struct fl_unit *unit, 
 	lists_device(l, soon, "MPSNotReady", "%.*s: %.*s", FL_ARG(unit->id), FL_ARG(why));
 }
 
+static const struct fl_layout *layout_of(const struct lists *l, const struct fl_card *card)
+{
+	return fl_find(l->facts->layouts, l->facts->layout_len, meta.name, card->meta.name);
+}
+
+bool lists_changing(const struct lists *l, const struct fl_card *card)
+{
+	const struct fl_layout *layout = layout_of(l, card);
+
+	return layout && (layout->changes || layout->mode != card->mig);
+}
+
+/* What goes is withdrawn first, and a GPU that is to be partitioned is not advertised as a whole meanwhile. */
+static void check_mig(struct lists *l, struct list *list, struct fl_unit *unit, const struct fl_card *card,
+		      const struct fl_partition *part)
+{
+	const struct fl_layout *layout = layout_of(l, card);
+
+	if (!layout || !unit->healthy)
+		return;
+	if (!fl_str_in(layout->leaving.at, layout->leaving.len, unit->id) && (part || !layout->mode || card->mig))
+		return;
+	list->waits = true;
+	FL_SET(unit, healthy, false);
+	FL_SET(unit, why,
+	       FL_S("the MIG layout of its GPU is being changed; see the node's condition MIGConfigured"));
+	lists_device(l, true, "MIGChanges", "%.*s (GPU %.*s): its MIG layout is being changed", FL_ARG(unit->id),
+		     FL_ARG(card->meta.name));
+}
+
 static void set_shown(struct lists *l, struct fl_unit *unit, const struct fl_card *card,
 		      const struct fl_partition *part)
 {
@@ -264,6 +294,7 @@ void list_add(struct lists *l, struct list *list, const struct fl_card *card, co
 	check_needs(l, list, unit);
 	check_cdi(l, list, unit, card, part);
 	check_mps(l, list, unit, card);
+	check_mig(l, list, unit, card, part);
 }
 
 void list_keep(struct lists *l, struct list *list, const struct fl_unit *unit)

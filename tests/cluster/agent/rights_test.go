@@ -108,6 +108,7 @@ func (r *rig) keepsToItsNode(account string) {
 	}{
 		{"", true, patches("status")},
 		{"startup-taint", true, patches()},
+		{"mig-manager", true, patches()},
 		{"remove-refused-pods", true, func(c *kubernetes.Clientset, node string) error {
 			return c.CoreV1().Pods("default").Delete(r.Context(), podOf[node], metav1.DeleteOptions{DryRun: dry})
 		}},
