@@ -15,12 +15,13 @@
 
 /* Jobs of one lane run one after the other, in the order of their start; lanes do not wait for each other. So writes
  * keep their order, and a slow disk never delays a name lookup. FL_LANE_BULK is for scans and copies of many files,
- * which must not delay single reads and writes. FL_LANE_PROCESSES is for /proc files about a process's memory: reading
- * one waits for that process, which may hang in the kernel. FL_LANE_OPEN_FILES is for the lists of files that processes
- * have open: reading one waits for no process, and a pause waits for the result. */
+ * which must not delay single reads and writes. FL_LANE_JOURNAL is for the journal: other files do not wait for its
+ * syncs. FL_LANE_PROCESSES is for /proc files about a process's memory: reading one waits for that process, which may
+ * hang in the kernel. FL_LANE_OPEN_FILES is for the lists of files that processes have open: reading one waits for no
+ * process, and a pause waits for the result. */
 enum fl_lane {
-	FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_BULK, FL_LANE_PROCESSES, FL_LANE_OPEN_FILES,
-	FL_LANE_COUNT_
+	FL_LANE_FILES, FL_LANE_LOOKUP, FL_LANE_NOTIFY, FL_LANE_BULK, FL_LANE_JOURNAL, FL_LANE_PROCESSES,
+	FL_LANE_OPEN_FILES, FL_LANE_COUNT_
 };
 
 struct fl_job {

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Facts found at the open: one for each file, and one for a full disk. */
-#define FL_JOURNAL_FACTS_MAX 9
 /* Retries of the lock: soon at first, so that a hand-over takes a few ms; then rarely, so that a standby costs
  * nothing. */
 #define FL_LOCK_RETRY_FIRST (5 * FL_NS_PER_MS)
@@ -46,7 +44,7 @@ struct fl_journal {
 	struct fl_err batch_err;
 	uint64_t rotate_at;                      /* size of the file at which the next try is due */
 
-	struct fl_journal_fact facts[FL_JOURNAL_FACTS_MAX];
+	struct fl_journal_fact facts[FL_JOURNAL_FILES];   /* found at the open */
 	unsigned fact_count;
 };
 
@@ -182,7 +180,7 @@ static void start_step(struct fl_journal *j, enum fl_journal_step step)
 	disk->in_flight = true;
 	disk->job = (struct fl_job){ .run = fl_journal_disk_run, .release = job_over };
 	j->op = (struct fl_op){ .done = step_done, .err = &j->err };
-	fl_job_start(j->io, &j->op, &disk->job, FL_LANE_FILES);
+	fl_job_start(j->io, &j->op, &disk->job, FL_LANE_JOURNAL);
 }
 
 static struct fl_journal_disk *disk_new(const struct fl_journal_open *open, struct fl_io *io)
@@ -294,8 +292,6 @@ static void add_fact(struct fl_journal *j, enum fl_journal_state state, const st
 {
 	struct fl_journal_fact *fact = &j->facts[j->fact_count];
 
-	if (j->fact_count == FL_JOURNAL_FACTS_MAX)
-		return;
 	fact->state = state;
 	memcpy(fact->text, text->text, sizeof fact->text);
 	j->fact_count++;
@@ -370,8 +366,15 @@ static int replay(struct fl_journal *j)
 	return 0;
 }
 
-/* Read the next candidate. With none left, the records read so far are the live set. It is always written as a new
- * generation: what was read may be in the kernel's cache only, and a cut tail must not be found again. */
+/* The records read so far are the live set. The first append writes it as a new generation: what was read may be in the
+ * kernel's cache only, and a cut tail must not be found again. */
+static void all_read(struct fl_journal *j)
+{
+	j->disk->sealed = true;
+	opened(j, fl_journal_count(j));
+}
+
+/* Read the next candidate, if there is one left. */
 static int read_next(struct fl_journal *j)
 {
 	struct fl_journal_disk *disk = j->disk;
@@ -391,7 +394,8 @@ static int read_next(struct fl_journal *j)
 		disk->read_errno = 0;
 		note(j, "did not read it");
 	}
-	return rotate(j);
+	all_read(j);
+	return 0;
 }
 
 static void replay_on(struct fl_timer *timer);
@@ -408,7 +412,8 @@ static int replay_all(struct fl_journal *j)
 	if (r < 0)
 		return r;
 	fl_free(fl_steal(&j->disk->in));
-	return rotate(j);
+	all_read(j);
+	return 0;
 }
 
 static void replay_on(struct fl_timer *timer)
@@ -442,19 +447,6 @@ static void look_again(struct fl_timer *timer)
 	start_step(fl_container(timer, struct fl_journal, retry), FL_JOURNAL_LOOK);
 }
 
-/* A journal that cannot be written opens all the same: its records are needed, and appends try again. */
-static void not_begun(struct fl_journal *j)
-{
-	struct fl_err text = { 0 };
-
-	j->disk->sealed = true;
-	(void)fl_fail(&text, FL_E_IO,
-		      "write %s: %.100s: appends fail until this succeeds: free disk space or make the directory "
-		      "writable",
-		      j->disk->name, j->err.text);
-	add_fact(j, FL_JOURNAL_UNWRITABLE, &text);
-}
-
 static void open_step_done(struct fl_journal *j)
 {
 	struct fl_journal_disk *disk = j->disk;
@@ -467,20 +459,12 @@ static void open_step_done(struct fl_journal *j)
 				     fl_now(j->io) + fl_backoff(&j->delay, FL_LOCK_RETRY_FIRST, FL_LOCK_RETRY_LAST));
 			return;
 		}
-		if (r >= 0 && j->opening->locked)
-			j->opening->locked(j->opening);
 		r = r < 0 ? r : read_next(j);
 		break;
 	case FL_JOURNAL_READ:
 		r = r < 0 ? r : file_read(j);
 		break;
 	case FL_JOURNAL_ROTATE:
-		if (r < 0)
-			not_begun(j);
-		else
-			rotated(j);
-		opened(j, fl_journal_count(j));
-		return;
 	case FL_JOURNAL_APPEND:
 		return;
 	}
@@ -699,8 +683,9 @@ static void go_on(struct fl_journal *j)
 
 	while (!fl_op_busy(&j->op)) {
 		bool due = disk->sealed || disk->size >= j->rotate_at;
+		bool snapshot = j->queue && j->queue->what == FL_JOURNAL_MARK;   /* is a new generation itself */
 
-		if (j->queue ? due || is_full(j) : due && !disk->sealed) {
+		if (j->queue ? !snapshot && (due || is_full(j)) : due && !disk->sealed) {
 			if (rotate(j) < 0)
 				rotate_failed(j);
 			continue;

@@ -2,8 +2,8 @@
  *
  * A record is a key, a value and a kind of the caller's. Putting a key again replaces its record. The live set (all
  * keys with their last values) is in memory too; files are read only at the open. On the disk it is an append log
- * (io/journal_format.h) in files NAME.<generation> of one directory. When the log has grown, and at every open, the
- * live set is written as a new generation; the previous one is kept.
+ * (io/journal_format.h) in files NAME.<generation> of one directory. When the log has grown, and at the first append
+ * after an open, the live set is written as a new generation; the previous one is kept.
  *
  * A write torn by a crash was not acknowledged and is cut. A file that is damaged, empty or of another version is
  * renamed aside (the newest FL_JOURNAL_ASIDE_MAX of them are kept). The generation before it is used where it holds
@@ -36,14 +36,12 @@ struct fl_journal_fact {
 	char text[FL_ERR_TEXT];      /* which file, why, what was done, what to do */
 };
 
-/* result: how many records live. Waits (until the deadline) for another process that has the journal open. */
+/* result: how many records live. Waits (until the deadline) for another process that has the journal open, and for no
+ * sync: what is found may be in the kernel's cache only, until the first append or fl_journal_snapshot() is done. */
 struct fl_journal_open {
 	struct fl_op op;
 	const char *dir;             /* borrowed until the start returns; made, mode 0700, in a parent that exists */
 	const char *name;            /* borrowed too: "state"; no '/', at most FL_JOURNAL_NAME_MAX bytes */
-	/* NULL, or called once before a success: the directory is this process's, and syncs of the disk are still to
-	 * come. It must not end the operation. */
-	void (*locked)(struct fl_journal_open *open);
 	struct fl_journal *journal;  /* in done() after success: the caller's, to be closed */
 };
 void fl_journal_open(struct fl_io *io, struct fl_journal_open *open);

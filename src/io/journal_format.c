@@ -4,7 +4,7 @@
 
 FL_NAMES(fl_journal_state_names, FL_JOURNAL_STATE_COUNT_, [FL_JOURNAL_WHOLE] = "whole", [FL_JOURNAL_TORN] = "torn",
 	 [FL_JOURNAL_DAMAGED] = "damaged", [FL_JOURNAL_EMPTY] = "empty", [FL_JOURNAL_FOREIGN] = "foreign",
-	 [FL_JOURNAL_UNREADABLE] = "unreadable", [FL_JOURNAL_UNWRITABLE] = "unwritable");
+	 [FL_JOURNAL_UNREADABLE] = "unreadable");
 
 static const char magic[8] = { 'f', 'l', 'j', 'o', 'u', 'r', 'n', '\n' };
 

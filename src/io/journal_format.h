@@ -38,7 +38,6 @@ enum fl_journal_state {
 	FL_JOURNAL_EMPTY,
 	FL_JOURNAL_FOREIGN,        /* not a journal, or one of another version */
 	FL_JOURNAL_UNREADABLE,     /* reading fails, or it is longer than FL_JOURNAL_FILE_MAX */
-	FL_JOURNAL_UNWRITABLE,     /* no new generation could be written; the next append tries again */
 	FL_JOURNAL_STATE_COUNT_
 };
 extern const struct fl_names fl_journal_state_names;

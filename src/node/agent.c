@@ -34,7 +34,7 @@ const struct fl_capability *const fl_agent_capabilities[] = {
 /* Not before the path is known, and the state directory is this agent's. */
 static void install_hook(struct fl_agent *agent, const struct fl_settings *settings)
 {
-	if (settings && !settings->waits.len && agent->owns)
+	if (settings && !settings->waits.len && agent->records)
 		fl_host_hook_early(&agent->host, settings->hook);
 }
 
@@ -231,7 +231,6 @@ static void cannot_open(struct fl_agent *agent)
 {
 	struct fl_err words = open_words(agent);
 
-	agent->owns = false;
 	(void)fl_backoff(&agent->open_delay, FL_AGENT_OPEN_FIRST, FL_AGENT_OPEN_LAST);
 	fl_log(agent->options.log, FL_ERROR, "state directory unusable, will retry",
 	       FL_KV_TEXT("message", words.text), FL_KV_ERR(&agent->open_why));
@@ -262,28 +261,26 @@ static struct fl_ref node_ref(const struct fl_agent *agent)
 }
 
 /* What was remembered is not all there any more: it is set aside and found out again. */
-static void tell_of_journal(struct fl_agent *agent, const struct fl_journal_fact *fact)
+static void tell_of_journal(struct fl_agent *agent, const char *what)
 {
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_told_event event = {
 		.ref = node_ref(agent), .warning = true, .type = FL_S("Restore"),
-		.reason = FL_S("JournalNotAsLeft"), .message = fl_str(fact->text), .capability = "agent",
-		.subject = fl_str(fact->text),   /* an Event for each thing that was lost */
+		.reason = FL_S("JournalNotAsLeft"), .message = fl_str(what), .capability = "agent",
+		.subject = fl_str(what),   /* an Event for each thing that was lost */
 	};
 
-	fl_log(options->log, FL_WARN, "journal restored in part", FL_KV_TEXT("what", fact->text));
+	fl_log(options->log, FL_WARN, "journal restored in part", FL_KV_TEXT("what", what));
 	if (options->event)
 		options->event(options->event_arg, &event);
 }
 
 static void tell_of_one(struct fl_agent *agent, const char *what, const struct fl_err *why)
 {
-	struct fl_journal_fact fact = { 0 };
 	struct fl_err told = { 0 };
 
 	(void)fl_fail(&told, FL_E_CORRUPT, "%s cannot be read, counts as absent and is set aside: %s", what, why->text);
-	memcpy(fact.text, told.text, sizeof fact.text);
-	tell_of_journal(agent, &fact);
+	tell_of_journal(agent, told.text);
 }
 
 /* Damaged, or of another format than this program's: refused by name, and kept. A choice of the API server that cannot
@@ -332,19 +329,31 @@ static bool read_journal(struct fl_agent *agent)
 	return agent->records;
 }
 
-/* The journal's syncs and those of the hook's program wait for the disk at the same time. */
-static void locked(struct fl_journal_open *open)
+static void begun(struct fl_op *op)
 {
-	struct fl_agent *agent = fl_container(open, struct fl_agent, open);
-	FL_VIEW(view, agent->loop);
+	struct fl_agent *agent = fl_container(op, struct fl_agent, begin.op);
+	struct fl_err why = { 0 };
 
-	agent->owns = true;
-	install_hook(agent, fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings")));
+	if (op->result >= 0)
+		return;
+	(void)fl_fail(&why, FL_E_IO, "%.100s: nothing is stored until this succeeds: free disk space or make the "
+				     "directory writable",
+		      agent->begin_why.text);
+	tell_of_journal(agent, why.text);
+}
+
+/* What was read outlives a power failure from then on, and a disk that refuses is told of. Nothing waits for it: a
+ * record that a power failure takes away before was never acknowledged. */
+static void begin_journal(struct fl_agent *agent)
+{
+	agent->begin.op = (struct fl_op){ .done = begun, .err = &agent->begin_why };
+	fl_journal_snapshot(agent->journal, &agent->begin);
 }
 
 static void opened(struct fl_op *op)
 {
 	struct fl_agent *agent = fl_container(op, struct fl_agent, open.op);
+	FL_VIEW(view, agent->loop);
 	const struct fl_journal_fact *facts;
 	unsigned count;
 
@@ -354,14 +363,16 @@ static void opened(struct fl_op *op)
 		return;
 	}
 	agent->journal = agent->open.journal;
+	begin_journal(agent);
 	facts = fl_journal_facts(agent->journal, &count);
 	for (unsigned i = 0; i < count; i++)
-		tell_of_journal(agent, &facts[i]);
+		tell_of_journal(agent, facts[i].text);
 	if (read_journal(agent)) {
 		tell_of_unread(agent);
 		agent->open_why = (struct fl_err){ 0 };
 		fl_dir_trouble(agent->loop, FL_DIR_STATE, NULL);
 		be_asked(agent);
+		install_hook(agent, fl_view_get(&view, &fl_settings_kind, FL_S(""), FL_S("settings")));
 		return;
 	}
 	agent->memos = fl_records_free(agent->memos);
@@ -386,7 +397,6 @@ static void open_journal(struct fl_agent *agent)
 {
 	agent->open = (struct fl_journal_open){
 		.op = { .done = opened, .err = &agent->open_why }, .dir = agent->options.state_dir, .name = "agent",
-		.locked = locked,
 	};
 	agent->open_again.fire = still_waits;
 	fl_timer_set(agent->io, &agent->open_again, fl_now(agent->io) + FL_AGENT_OPEN_LATE);
@@ -586,7 +596,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
 	if (agent->plugins && start_exporter(agent, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
-	open_journal(agent);   /* last: it waits for the disk, and what stands behind it in the lane does too */
+	open_journal(agent);
 	if (agent->plugins && options->metrics && fl_report_metrics(options->metrics, agent->loop, err) < 0)
 		return -(int)(err ? err->code : FL_E_NOMEM);
 	return agent->plugins ? 0 : -(int)(err ? err->code : FL_E_NOMEM);

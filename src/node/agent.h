@@ -83,10 +83,11 @@ struct fl_agent {
 
 	/* Private. */
 	struct fl_journal_open open;
-	bool owns;                             /* its lock is ours */
 	struct fl_err open_why;                /* why the journal is not open; FL_OK: it is, or the open is in flight */
 	struct fl_timer open_again;
 	uint64_t open_delay;
+	struct fl_journal_append begin;        /* its first generation of ours */
+	struct fl_err begin_why;
 	uint64_t wrong_said, untaken_said;     /* digests of what was logged about Settings; 0: nothing */
 	bool node_missed;                      /* a missing Node was logged */
 	bool ends;

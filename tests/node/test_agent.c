@@ -26,6 +26,8 @@ static const struct {
 	  "mps/" GPU ": it is kept in format 0, this program knows 2" },
 };
 
+#define TOLD_UNWRITABLE (1u << FL_LEN(olds))
+
 static void hear(void *w_, const struct fl_told_event *event)
 {
 	struct world *w = w_;
@@ -34,6 +36,10 @@ static void hear(void *w_, const struct fl_told_event *event)
 		if (fl_str_eq(event->reason, FL_S("JournalNotAsLeft")) &&
 		    fl_str_ends(event->message, fl_str(olds[i].told)))
 			w->told |= 1u << i;
+	if (fl_str_eq(event->reason, FL_S("JournalNotAsLeft")) &&
+	    fl_str_ends(event->message, FL_S(": nothing is stored until this succeeds: free disk space or make the "
+					     "directory writable")))
+		w->told |= TOLD_UNWRITABLE;
 }
 
 static bool first_is(struct world *w, int what)
@@ -50,6 +56,7 @@ static bool says(struct world *w, int which)
 		{ "waits for the end of the agent that holds the state directory", w->state, "" },
 		{ "open state directory '/proc/x': No such file or directory: mount a writable", "", "" },
 		{ "waits for the kubelet to watch nvidia.com/gpu: ", "/late/plugins", "No such file or directory" },
+		{ "cannot store the observed state in /proc/self/fdinfo: journal agent: ", "", "" },
 	};
 	FL_AUTO(fl_buf) struct fl_buf said = FL_BUF(FL_KIB);
 
@@ -472,6 +479,24 @@ static struct fl_journal *journal_of(struct world *w)
 						 .name = "agent" };
 	fl_journal_open(w->rig.io, &w->old->open);
 	return until(w, is_open, 0) && w->old->open.op.result >= 0 ? w->old->open.journal : NULL;
+}
+
+static bool is_told_unwritable(struct world *w, int arg)
+{
+	(void)arg;
+	return w->told & TOLD_UNWRITABLE;
+}
+
+TEST_ONCE(a_journal_that_cannot_be_written_is_told_and_holds_no_device_back)
+{
+	WORLD(w, "two-t4", 0);
+
+	w.hear = hear;
+	(void)snprintf(w.state, sizeof w.state, "/proc/self/fdinfo");   /* root, too, makes no file there */
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, is_told_unwritable, 0));
+	CHECK(until(&w, both_are, 'H'));
+	CHECK(until(&w, says, 6));
 }
 
 static bool all_are_told(struct world *w, int arg)

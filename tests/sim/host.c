@@ -209,8 +209,7 @@ uint64_t sim_fs_calls(const struct sim_host *host)
 void sim_unstick(struct sim_host *host)
 {
 	host->faults.stuck = false;
-	for (uint32_t i = 0; i < host->processes.len; i++) {
-		sim_lane_go(&host->processes.at[i]->lanes[FL_LANE_FILES]);
-		sim_lane_go(&host->processes.at[i]->lanes[FL_LANE_BULK]);
-	}
+	for (uint32_t i = 0; i < host->processes.len; i++)
+		for (unsigned lane = 0; lane < FL_LANE_COUNT_; lane++)
+			sim_lane_go(&host->processes.at[i]->lanes[lane]);
 }

@@ -326,6 +326,14 @@ static void lane_runs(struct sim_event *event)
 	sim_lane_go(lane);
 }
 
+/* Whose jobs wait for the disk. */
+static bool is_of_disk(const struct sim_lane *lane)
+{
+	const struct sim_lane *lanes = lane->process->lanes;
+
+	return lane == &lanes[FL_LANE_FILES] || lane == &lanes[FL_LANE_BULK] || lane == &lanes[FL_LANE_JOURNAL];
+}
+
 void sim_lane_go(struct sim_lane *lane)
 {
 	struct sim_process *p = lane->process;
@@ -333,8 +341,7 @@ void sim_lane_go(struct sim_lane *lane)
 	const struct sim_faults *f = &p->host->faults;
 	uint64_t min = f->disk_max ? f->disk_min : 20000, max = f->disk_max ? f->disk_max : 200000;
 
-	if (lane->begun || !lane->first ||
-	    (f->stuck && (lane == &p->lanes[FL_LANE_FILES] || lane == &p->lanes[FL_LANE_BULK])))
+	if (lane->begun || !lane->first || (f->stuck && is_of_disk(lane)))
 		return;
 	lane->begun = true;
 	sim_set(w, &lane->run, w->now + min + sim_below(w, max - min + 1));
