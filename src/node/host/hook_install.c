@@ -146,6 +146,8 @@ static int write_program(const struct source *source, int dir, const char *name)
 	return r;
 }
 
+/* The file is synced before it has its name, for a torn one would be somebody else's. Its name is not: if a power
+ * failure takes it back, the next start gives it again, before it advertises any device. */
 static int replace(const struct source *source, int dir, const char *name, const char *path, struct fl_err *err)
 {
 	const struct fl_fs *fs = source->elf.fs;
@@ -160,8 +162,6 @@ static int replace(const struct source *source, int dir, const char *name, const
 			r = fs->rename(fs, dir, temp, dir, name, 0);
 		if (r < 0)
 			(void)fs->unlink(fs, dir, temp, 0);
-		else
-			r = fs->fsync(fs, dir);
 	}
 	return r < 0 ? fl_fail_sys(err, -r, "write the hook's program '%s': " REMEDY, path) : 0;
 }
