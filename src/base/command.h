@@ -34,6 +34,7 @@ struct fl_command {
 	uint32_t option_count;
 	uint32_t config_size;               /* of the struct that the options fill in */
 	bool hidden;
+	const char *(*usual)(const struct fl_option *row);   /* as in struct fl_options; may be NULL */
 	/* Further rules for the options, of several together for example; part of parsing, so it does no I/O.
 	 * -FL_E_INVALID with words for a person. NULL: there are none. */
 	int (*check)(const struct fl_call *call, struct fl_err *err);

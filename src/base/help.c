@@ -95,6 +95,7 @@ static void put_number(struct fl_buf *buf, const struct fl_option *row, int64_t 
 static void put_facts(struct fl_buf *buf, const struct fl_options *options, const struct fl_option *row,
 		      const char *quote)
 {
+	const char *usual = row->fallback || !options->usual ? row->fallback : options->usual(row);
 	size_t start = buf->len;
 	char name[FL_OPTION_NAME * 2];
 	struct fl_buf env = FL_BUF_IN(name);
@@ -102,8 +103,8 @@ static void put_facts(struct fl_buf *buf, const struct fl_options *options, cons
 	name[0] = 0;
 	if (row->required)
 		fl_buf_str(buf, FL_S("needed"));
-	if (row->fallback)
-		fl_buf_printf(buf, "default %s%s%s", quote, row->fallback, quote);
+	if (usual)
+		fl_buf_printf(buf, "default %s%s%s", quote, usual, quote);
 	if (row->kind == FL_OPTION_STRS)
 		fl_buf_printf(buf, "%smay be given many times", buf->len > start ? ", " : "");
 	if (row->min != 0 || row->max != 0) {
@@ -115,6 +116,11 @@ static void put_facts(struct fl_buf *buf, const struct fl_options *options, cons
 	fl_option_env(options, row, &env);
 	if (env.len)
 		fl_buf_printf(buf, "%s%s%s%s", buf->len > start ? ", " : "", quote, name, quote);
+}
+
+static struct fl_options options_of(const struct fl_program *program, const struct fl_command *command)
+{
+	return (struct fl_options){ command->options, command->option_count, program->env_prefix, command->usual };
 }
 
 /* ---- for a terminal ---- */
@@ -204,7 +210,7 @@ void fl_help(const struct fl_program *program, const struct fl_command *command,
 		put_program(buf, program);
 		return;
 	}
-	options = (struct fl_options){ command->options, command->option_count, program->env_prefix };
+	options = options_of(program, command);
 	put_usage(buf, program, command);
 	fl_buf_char(buf, '\n');
 	put_wrapped(buf, fl_str(command->says), 0, 0);
@@ -255,7 +261,7 @@ static void put_markdown_rows(struct fl_buf *buf, const struct fl_options *optio
 
 void fl_help_markdown(const struct fl_program *program, const struct fl_command *command, struct fl_buf *buf)
 {
-	struct fl_options options = { command->options, command->option_count, program->env_prefix };
+	struct fl_options options = options_of(program, command);
 
 	fl_buf_printf(buf, "# %s %s\n\n%s\n\n```\n", program->name, command->name, command->says);
 	put_usage(buf, program, command);

@@ -83,6 +83,8 @@ struct fl_options {
 	const struct fl_option *rows;
 	uint32_t count;
 	const char *env_prefix;         /* "FAIRLEAD_" */
+	/* For help: the default of a row without one, which whoever takes its value applies. NULL: it has none. */
+	const char *(*usual)(const struct fl_option *row);
 };
 
 /* Fill in the struct, which is zeroed. -FL_E_INVALID with words for a person, -FL_E_NOMEM. To be released with

@@ -417,5 +417,5 @@ static int check(const struct fl_call *call, struct fl_err *err)
 
 const struct fl_command fl_cmd_node = {
 	"node", "Watch the GPUs of this node and advertise them to the kubelet.", NULL,
-	FL_COMMAND_OPTIONS(options, struct node), .check = check, .run = node,
+	FL_COMMAND_OPTIONS(options, struct node), .usual = fl_settings_usual, .check = check, .run = node,
 };

@@ -26,6 +26,27 @@ TEST(every_verb_can_be_explained_within_a_terminal)
 }
 
 static const struct {
+	const char *says, *row;
+} defaults[] = {
+	{ "a default that the settings apply", "single or mixed. | default `none`, `MIG_STRATEGY` |" },
+	{ "one of a list", "default `cdi-cri`, may be given many times, `DEVICE_LIST_STRATEGY` |" },
+	{ "a yes-or-no without one is false", "default `false`, `FAIRLEAD_STARTUP_TAINT` |" },
+	{ "one that is on", "default `true`, `FAIRLEAD_MAKE_DEVICE_NODES` |" },
+	{ "one of the command's own", "default `/var/lib/fairlead`, `FAIRLEAD_STATE_DIR` |" },
+	{ "none", "one. | `FAIRLEAD_CONFIG_DIR` |" },
+};
+
+TEST(help_of_the_agent_has_every_default)
+{
+	FL_AUTO(fl_buf) struct fl_buf manual = FL_BUF(FL_HELP_MAX);
+
+	fl_help_markdown(&fl_program, &fl_cmd_node, &manual);
+	OK(fl_buf_check(&manual, "manual", NULL));
+	EACH_ROW (row, defaults)
+		CHECK(memmem(manual.p, manual.len, row->row, strlen(row->row)));
+}
+
+static const struct {
 	const char *says;
 	const char *argv[4];
 	const struct fl_command *command;

@@ -32,8 +32,7 @@ static void put_line(struct fl_buf *buf, const struct fl_setting *setting, const
 	put_names(buf, "--", option->name, option->also);
 	put_names(buf, "", env, option->env_also);
 	put_names(buf, "", setting->file, setting->file_also);
-	put_names(buf, "", setting->fallback ? setting->fallback : option->bare && setting->member ? "false" : NULL,
-		  NULL);
+	put_names(buf, "", fl_settings_usual(option), NULL);
 	fl_buf_printf(buf, "%s |", option->says);
 }
 

@@ -341,6 +341,14 @@ static const struct fl_setting rows[] = {
 	NO_FIELD("flags.gfd.machineTypeFile", "--machine-type-file or GFD_MACHINE_TYPE_FILE"),
 };
 
+const char *fl_settings_usual(const struct fl_option *option)
+{
+	for (const struct fl_setting *row = rows; row < rows + FL_LEN(rows); row++)
+		if (row->option && strcmp(row->option, option->name) == 0)
+			return row->fallback ? row->fallback : option->bare && row->member ? "false" : NULL;
+	return NULL;
+}
+
 struct fl_setting_in fl_settings_in(struct fl_settings *settings, struct fl_arena *arena, struct fl_err *err)
 {
 	return (struct fl_setting_in){ .rows = rows, .count = FL_LEN(rows), .bind = fl_settings_bind(),

@@ -40,6 +40,9 @@ int fl_settings_make(const struct fl_settings_from *from, struct fl_arena *arena
 /* The defaults: GPUs by UUID over CDI, recovery after 30 s and three health checks; no resource is served. */
 int fl_settings_defaults(struct fl_arena *arena, struct fl_settings *ret, struct fl_err *err) FL_MUSTUSE;
 
+/* The default of one of FL_SETTINGS_OPTIONS, as the option would give it; NULL: it has none, or is another option. */
+const char *fl_settings_usual(const struct fl_option *option);
+
 /* Chooses the configuration of a node: the one that its label nvidia.com/device-plugin.config names, else `fallback`,
  * else the one named default, else the only one. FL_E_NOTFOUND lists the existing ones. *ret is UINT32_MAX, without an
  * error, if none is named and none exists. */

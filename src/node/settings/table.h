@@ -99,29 +99,29 @@ extern const struct fl_names fl_discovery_names;
 	  "XIDs to count although ignored by default; all: every XID.", \
 	  (.env = "DP_ENABLE_HEALTHCHECKS"), ()) \
 	X(STR, cdi_kind, QUALIFIED, cdi_kind, "cdi-kind", \
-	  "Vendor and class of the CDI devices: k8s.device-plugin.nvidia.com/gpu.", (), \
+	  "Vendor and class of the CDI devices.", (), \
 	  (.fallback = "k8s.device-plugin.nvidia.com/gpu", .wanted = "no vendor.example/class")) \
 	X(STR, recovery_wait, DURATION, recovery_wait, "recovery-wait", \
-	  "Minimum time between two GPU recoveries: 30s, up to 1h.", (), \
+	  "Minimum time between two GPU recoveries, up to 1h.", (), \
 	  (.fallback = "30s", .max = FL_SETTINGS_WAIT_MAX, .wanted = "no time from 0s to 1h, as 30s")) \
 	X(STR, recovery_wait_max, DURATION, recovery_wait_max, "recovery-wait-max", \
-	  "Longest healthy time before a flapping GPU recovers, above --recovery-wait and up to 1h: 10m, or " \
-	  "twice --recovery-wait. 0s: off.", (), \
+	  "Longest healthy time before a flapping GPU recovers, above --recovery-wait and up to 1h; 0s: off. " \
+	  "The default rises to twice --recovery-wait.", (), \
 	  (.fallback = "10m", .max = FL_SETTINGS_WAIT_MAX, .wanted = "no time from 0s to 1h, as 10m")) \
 	X(STR, recovery_checks, NUMBER, recovery_checks, "recovery-checks", \
 	  "Health checks without a fault before a GPU recovers.", (), \
 	  (.fallback = "3", .min = 1, .max = FL_CARD_CLEAN_MAX)) \
-	X(STR, startup_taint, BOOL, startup_taint, "startup-taint", "Taint the Node until its GPUs are ready: false.", \
+	X(STR, startup_taint, BOOL, startup_taint, "startup-taint", "Taint the Node until its GPUs are ready.", \
 	  (FL_TRUTH), ()) \
 	X(STR, evict_after, DURATION, evict_after, "evict-after", \
 	  "Evict Pods this long after their GPU died; 0s: never.", (.value = "DURATION"), \
 	  (.fallback = "0s", .none_at_zero = true, .wanted = "no duration from 0s (never) on, as 5m")) \
 	X(STR, remove_refused, BOOL, remove_refused, "remove-refused-pods", \
-	  "Delete Pods that the kubelet refused for lack of a GPU, if they have a controller: false.", (FL_TRUTH), ()) \
+	  "Delete Pods that the kubelet refused for lack of a GPU, if they have a controller.", (FL_TRUTH), ()) \
 	X(STR, dev_links, BOOL, dev_links, "dev-char-links", \
-	  "Keep /dev/char links to the GPUs' device nodes, for the systemd cgroup driver: false.", (FL_TRUTH), ()) \
+	  "Keep /dev/char links to the GPUs' device nodes, for the systemd cgroup driver.", (FL_TRUTH), ()) \
 	X(STR, make_nodes, BOOL, make_nodes, "make-device-nodes", \
-	  "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing: true.", (FL_TRUTH), \
+	  "Make /dev/nvidia-uvm and /dev/nvidia-uvm-tools where they are missing.", (FL_TRUTH), \
 	  (.fallback = "true")) \
 	X(STR, node_feature, OWN, has, "use-node-feature-api", "true: --labels=node-feature; false: --labels=file.", \
 	  (.env = "GFD_USE_NODE_FEATURE_API", .env_also = "USE_NODE_FEATURE_API", .hidden = true, FL_TRUTH), \
