@@ -1,4 +1,5 @@
 #include "base/buf.h"
+#include "base/chars.h"
 #include <assert.h>
 #include <stdio.h>
 
@@ -181,6 +182,15 @@ void fl_buf_json(struct fl_buf *buf, struct fl_str s)
 	if (i > done)
 		fl_buf_put(buf, s.p + done, i - done);
 	fl_buf_char(buf, '"');
+}
+
+void fl_buf_url(struct fl_buf *buf, struct fl_str s)
+{
+	for (uint32_t i = 0; i < s.len; i++)
+		if (fl_is_alnum(s.p[i]) || (s.p[i] && strchr("-._~", s.p[i])))
+			fl_buf_char(buf, s.p[i]);
+		else
+			fl_buf_printf(buf, "%%%02X", (unsigned char)s.p[i]);
 }
 
 void fl_buf_drop(struct fl_buf *buf, size_t len)

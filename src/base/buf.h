@@ -42,6 +42,9 @@ static inline void fl_buf_char(struct fl_buf *buf, char c)
  * those above ASCII, so that no text can control a reader's terminal. */
 void fl_buf_json(struct fl_buf *buf, struct fl_str s);
 
+/* As a part of a path, or a value of a query: percent-encoded where it must be. */
+void fl_buf_url(struct fl_buf *buf, struct fl_str s);
+
 /* Room for `len` more bytes at the end: fill it, then call fl_buf_added. NULL: a failure, which sticks. */
 void *fl_buf_room(struct fl_buf *buf, size_t len) FL_MUSTUSE;
 void fl_buf_added(struct fl_buf *buf, size_t len);

@@ -1,4 +1,5 @@
 #include "base/str.h"
+#include "base/chars.h"
 
 struct fl_str fl_str(const char *terminated)
 {
@@ -32,16 +33,11 @@ int64_t fl_str_find(struct fl_str s, char byte)
 	return at ? at - s.p : -1;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 struct fl_str fl_str_trim(struct fl_str s)
 {
-	while (s.len && is_blank(s.p[0]))
+	while (s.len && fl_is_blank(s.p[0]))
 		s = fl_str_sub(s, 1, s.len);
-	while (s.len && is_blank(s.p[s.len - 1]))
+	while (s.len && fl_is_blank(s.p[s.len - 1]))
 		s.len--;
 	return s;
 }

@@ -1,5 +1,6 @@
 #include "base/units.h"
 #include "base/buf.h"
+#include "base/chars.h"
 #include <inttypes.h>
 
 static const struct {
@@ -16,18 +17,13 @@ static const struct {
 	{ FL_S_INIT("h"), 3600 * FL_NS_PER_S },
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Take the leading bytes off that are digits and dots (or that are neither). */
 static struct fl_str take_part(struct fl_str *rest, bool number)
 {
 	uint32_t len = 0;
 	struct fl_str taken;
 
-	while (len < rest->len && (is_digit(rest->p[len]) || rest->p[len] == '.') == number)
+	while (len < rest->len && (fl_is_digit(rest->p[len]) || rest->p[len] == '.') == number)
 		len++;
 	taken = fl_str_sub(*rest, 0, len);
 	*rest = fl_str_sub(*rest, len, rest->len);

@@ -229,7 +229,7 @@ static int ask_it(struct asking *a, struct fl_err *err)
 		if (r < 0)
 			return (int)r;
 		fl_buf_str(&a->target, FL_S("/api/v1/namespaces/"));
-		fl_url_put(&a->target, a->config->lease_space);
+		fl_buf_url(&a->target, a->config->lease_space);
 		fl_buf_printf(&a->target, "/pods/http:%.*s:%lld/proxy", FL_ARG(pod), (long long)a->config->port);
 	}
 	put_query(a);

@@ -1,4 +1,5 @@
 #include "grpc/wire.h"
+#include "base/chars.h"
 #include "base/units.h"
 #include <stdio.h>
 
@@ -127,19 +128,14 @@ void fl_grpc_escape(struct fl_buf *out, struct fl_str text)
 	}
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 void fl_grpc_unescape(struct fl_buf *out, struct fl_str text)
 {
 	for (uint32_t i = 0; i < text.len; i++) {
-		if (text.p[i] == '%' && text.len - i > 2 && hex(text.p[i + 1]) >= 0 && hex(text.p[i + 2]) >= 0) {
-			fl_buf_char(out, (char)(hex(text.p[i + 1]) << 4 | hex(text.p[i + 2])));
+		bool coded = text.p[i] == '%' && text.len - i > 2;
+		int high = coded ? fl_hex_digit(text.p[i + 1]) : -1, low = coded ? fl_hex_digit(text.p[i + 2]) : -1;
+
+		if (high >= 0 && low >= 0) {
+			fl_buf_char(out, (char)(high << 4 | low));
 			i += 2;
 		} else {
 			fl_buf_char(out, text.p[i]);

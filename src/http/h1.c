@@ -1,5 +1,6 @@
 /* The parser; h1_write.c writes. */
 #include "http/h1.h"
+#include "base/chars.h"
 #include "http/chars.h"
 
 #define FL_H1_LINE_MAX 256                  /* chunk size with extensions, which no known peer sends */
@@ -385,12 +386,6 @@ static int next_data(struct fl_h1 *h1, struct fl_str *in, uint8_t then)
 	return h1->data.len ? FL_H1_DATA : FL_H1_MORE;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ?
-		c - 'A' + 10 : -1;
-}
-
 static int next_size(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)
 {
 	uint32_t digits = 0, len;
@@ -399,8 +394,8 @@ static int next_size(struct fl_h1 *h1, struct fl_str *in, struct fl_err *err)
 	if (result <= 0)
 		return result;
 	len = (uint32_t)h1->text.len - 2;
-	for (h1->left = 0; digits < len && hex_digit(h1->text.p[digits]) >= 0; digits++)
-		h1->left = h1->left << 4 | (uint64_t)hex_digit(h1->text.p[digits]);
+	for (h1->left = 0; digits < len && fl_hex_digit(h1->text.p[digits]) >= 0; digits++)
+		h1->left = h1->left << 4 | (uint64_t)fl_hex_digit(h1->text.p[digits]);
 	/* 15 digits: sums of such lengths stay within 64 bits. */
 	if (digits == 0 || digits > 15 || (digits < len && h1->text.p[digits] != ';') ||
 	    !fl_http_value_valid((struct fl_str){ h1->text.p + digits, len - digits }))

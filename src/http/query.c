@@ -1,13 +1,5 @@
 #include "http/query.h"
-
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+#include "base/chars.h"
 
 static int put_decoded(struct fl_str value, const char *name, struct fl_buf *out, struct fl_err *err)
 {
@@ -18,8 +10,8 @@ static int put_decoded(struct fl_str value, const char *name, struct fl_buf *out
 		char c = value.p[i];
 
 		if (c == '%') {
-			int high = i + 2 < value.len ? hex(value.p[i + 1]) : -1;
-			int low = i + 2 < value.len ? hex(value.p[i + 2]) : -1;
+			int high = i + 2 < value.len ? fl_hex_digit(value.p[i + 1]) : -1;
+			int low = i + 2 < value.len ? fl_hex_digit(value.p[i + 2]) : -1;
 
 			if (high < 0 || low < 0)
 				return fl_fail(err, FL_E_INVALID, "'%s' in the query: a '%%' without two hex digits",
@@ -60,13 +52,5 @@ void fl_query_put(struct fl_buf *out, const char *name, struct fl_str value)
 	bool first = fl_str_find(fl_buf_view(out), '?') < 0;
 
 	fl_buf_printf(out, "%c%s=", first ? '?' : '&', name);
-	for (uint32_t i = 0; i < value.len; i++) {
-		char c = value.p[i];
-
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-		    c == '.' || c == '_' || c == '~')
-			fl_buf_char(out, c);
-		else
-			fl_buf_printf(out, "%%%02X", (unsigned char)c);
-	}
+	fl_buf_url(out, value);
 }

@@ -10,25 +10,10 @@ void fl_kind_api_version(const struct fl_kind *kind, struct fl_buf *buf)
 	fl_buf_str(buf, fl_str(kind->version));
 }
 
-static bool unreserved(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-	       c == '_' || c == '~';
-}
-
-void fl_url_put(struct fl_buf *buf, struct fl_str text)
-{
-	for (uint32_t i = 0; i < text.len; i++)
-		if (unreserved(text.p[i]))
-			fl_buf_char(buf, text.p[i]);
-		else
-			fl_buf_printf(buf, "%%%02X", (unsigned char)text.p[i]);
-}
-
 static void put_segment(struct fl_buf *buf, struct fl_str segment)
 {
 	fl_buf_char(buf, '/');
-	fl_url_put(buf, segment);
+	fl_buf_url(buf, segment);
 }
 
 void fl_kind_path(const struct fl_kind *kind, struct fl_str space, struct fl_str name, const char *subresource,

@@ -51,9 +51,6 @@ void fl_kind_api_version(const struct fl_kind *kind, struct fl_buf *buf);
 void fl_kind_path(const struct fl_kind *kind, struct fl_str space, struct fl_str name, const char *subresource,
 		  struct fl_buf *buf);
 
-/* A part of a path, or a value of a query: percent-encoded where it must be. */
-void fl_url_put(struct fl_buf *buf, struct fl_str text);
-
 /* Is this what `text` means? The kind, plural, singular, or a short name, in any case; also "gpupools.gpu.deckhouse.io"
  * as kubectl takes it. */
 bool fl_kind_named(const struct fl_kind *kind, struct fl_str text);

@@ -1,4 +1,5 @@
 #include "json/name.h"
+#include "base/chars.h"
 #include "base/mem.h"
 #include <assert.h>
 
@@ -8,11 +9,6 @@
 static bool is_lower(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_alnum(char c)
-{
-	return is_lower(c) || (c >= 'A' && c <= 'Z');
 }
 
 /* Letters and digits at both ends, those or `between` inside; not empty. */
@@ -47,7 +43,7 @@ static bool is_qualified(struct fl_str s)
 			return false;
 		s = fl_str_sub(s, (uint32_t)slash + 1, s.len);
 	}
-	return s.len <= PART_MAX && is_part(s, is_alnum, "-_.");
+	return s.len <= PART_MAX && is_part(s, fl_is_alnum, "-_.");
 }
 
 bool fl_name_ok(enum fl_name_rule rule, struct fl_str s)
@@ -64,7 +60,7 @@ bool fl_name_ok(enum fl_name_rule rule, struct fl_str s)
 	case FL_NAME_QUALIFIED:
 		return is_qualified(s);
 	case FL_NAME_VALUE:
-		return s.len == 0 || (s.len <= PART_MAX && is_part(s, is_alnum, "-_."));
+		return s.len == 0 || (s.len <= PART_MAX && is_part(s, fl_is_alnum, "-_."));
 	case FL_NAME_RULE_COUNT_:
 		break;
 	}

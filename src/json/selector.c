@@ -1,4 +1,5 @@
 #include "json/selector.h"
+#include "base/chars.h"
 #include "json/name.h"
 
 FL_NAMES(fl_selector_op_names, FL_SELECTOR_OP_COUNT_,
@@ -106,18 +107,13 @@ static bool is_sign(char c)
 	return c && strchr("=!(),><", c);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static struct word take_word(struct parser *p)
 {
 	struct word taken = p->next;
 	const char *t = p->text.p;
 	uint32_t from;
 
-	while (p->at < p->text.len && is_blank(t[p->at]))
+	while (p->at < p->text.len && fl_is_blank(t[p->at]))
 		p->at++;
 	from = p->at;
 	p->next.sign = p->at < p->text.len && is_sign(t[p->at]);
@@ -126,7 +122,7 @@ static struct word take_word(struct parser *p)
 		/* == and != are the signs of two bytes. */
 		p->at += (t[from] == '=' || t[from] == '!') && p->at < p->text.len && t[p->at] == '=';
 	} else {
-		while (p->at < p->text.len && !is_sign(t[p->at]) && !is_blank(t[p->at]))
+		while (p->at < p->text.len && !is_sign(t[p->at]) && !fl_is_blank(t[p->at]))
 			p->at++;
 	}
 	p->next.s = fl_str_sub(p->text, from, p->at - from);

@@ -1,4 +1,5 @@
 #include "json/split.h"
+#include "base/chars.h"
 #include <assert.h>
 #if defined(__SSE2__) && !defined(FL_NO_SIMD)
 #include <emmintrin.h>
@@ -174,11 +175,6 @@ enum {
 	AT_END,         /* a list: blanks */
 };
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 void fl_split_init(struct fl_split *split, enum fl_split_kind kind, size_t item_max)
 {
 	*split = (struct fl_split){ .kind = kind, .at = kind == FL_SPLIT_LIST ? AT_START : AT_BETWEEN };
@@ -300,7 +296,7 @@ static int step(struct fl_split *s, struct fl_err *err)
 	char c = s->rest.p[0];
 	bool open = c == '{' && (s->at == AT_FIRST || s->at == AT_NEXT || s->at == AT_BETWEEN);
 
-	if (is_blank(c)) {
+	if (fl_is_blank(c)) {
 		skip(s, 1);
 		return 0;
 	}

@@ -1,4 +1,5 @@
 #include "json/yaml_word.h"
+#include "base/chars.h"
 #include "base/mem.h"
 #include <math.h>
 #include <stdlib.h>
@@ -53,19 +54,6 @@ static const struct {
 	{ FL_S_INIT("-.INF"), FL_WORD_FLOAT, false, -INFINITY },
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static int digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* Decimal, 0x, 0o, 0b, or octal behind a zero, with or without a sign. */
 static bool is_integer(const char *p, enum fl_word *word, struct fl_word_value *ret)
 {
@@ -82,10 +70,13 @@ static bool is_integer(const char *p, enum fl_word *word, struct fl_word_value *
 	}
 	if (!*p)
 		return false;
-	for (; *p; p++)
-		if (digit(*p) >= (int)base || __builtin_mul_overflow(value, base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit(*p), &value))
+	for (; *p; p++) {
+		int digit = fl_hex_digit(*p);
+
+		if (digit < 0 || digit >= (int)base || __builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)digit, &value))
 			return false;
+	}
 	if (value > (uint64_t)INT64_MAX + negative) {
 		ret->u = value;
 		*word = FL_WORD_UINT;
@@ -103,19 +94,19 @@ static bool is_float(const char *p, double *ret)
 	bool digits = false;
 
 	p += *p == '-' || *p == '+';
-	for (; is_digit(*p); p++)
+	for (; fl_is_digit(*p); p++)
 		digits = true;
 	p += *p == '.';
-	for (; is_digit(*p); p++)
+	for (; fl_is_digit(*p); p++)
 		digits = true;
 	if (!digits)
 		return false;
 	if (*p == 'e' || *p == 'E') {
 		p++;
 		p += *p == '-' || *p == '+';
-		if (!is_digit(*p))
+		if (!fl_is_digit(*p))
 			return false;
-		while (is_digit(*p))
+		while (fl_is_digit(*p))
 			p++;
 	}
 	if (*p)
@@ -137,13 +128,14 @@ enum fl_word fl_word(struct fl_str text, struct fl_word_value *ret)
 		ret->f = words[i].f;
 		return words[i].word;
 	}
-	if (text.len > LONGEST_NUMBER || !(is_digit(text.p[0]) || strchr("+-.", text.p[0])) ||
+	if (text.len > LONGEST_NUMBER || !(fl_is_digit(text.p[0]) || strchr("+-.", text.p[0])) ||
 	    memchr(text.p, 0, text.len))
 		return FL_WORD_TEXT;
 	for (uint32_t i = 0; i < text.len; i++) {
 		if (text.p[i] != '_')
 			plain[len++] = text.p[i];
-		else if (text.p[0] == '.' && !(is_digit(text.p[i - 1]) && i + 1 < text.len && is_digit(text.p[i + 1])))
+		else if (text.p[0] == '.' &&
+			 !(fl_is_digit(text.p[i - 1]) && i + 1 < text.len && fl_is_digit(text.p[i + 1])))
 			return FL_WORD_TEXT;   /* as in Go: 1__0_ is a number, ._5 is none */
 	}
 	plain[len] = 0;
@@ -157,7 +149,7 @@ static bool take_number(struct fl_str *s, uint32_t least, uint32_t most)
 {
 	uint32_t i = 0;
 
-	while (i < s->len && i < most && is_digit(s->p[i]))
+	while (i < s->len && i < most && fl_is_digit(s->p[i]))
 		i++;
 	*s = fl_str_sub(*s, i, s->len);
 	return i >= least;
@@ -176,9 +168,9 @@ bool fl_word_is_base60(struct fl_str text)
 	bool parts = false;
 
 	(void)take_one(&text, "+-");
-	if (!text.len || !is_digit(text.p[0]))
+	if (!text.len || !fl_is_digit(text.p[0]))
 		return false;
-	while (text.len && (is_digit(text.p[0]) || text.p[0] == '_'))
+	while (text.len && (fl_is_digit(text.p[0]) || text.p[0] == '_'))
 		text = fl_str_sub(text, 1, text.len);
 	while (take_one(&text, ":")) {
 		parts = true;
@@ -186,7 +178,7 @@ bool fl_word_is_base60(struct fl_str text)
 			return false;
 	}
 	if (take_one(&text, "."))
-		while (text.len && (is_digit(text.p[0]) || text.p[0] == '_'))
+		while (text.len && (fl_is_digit(text.p[0]) || text.p[0] == '_'))
 			text = fl_str_sub(text, 1, text.len);
 	return parts && text.len == 0;
 }

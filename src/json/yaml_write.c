@@ -1,4 +1,5 @@
 #include "json/time.h"
+#include "base/chars.h"
 #include "json/write.h"
 #include "json/yaml.h"
 #include "json/yaml_word.h"
@@ -60,14 +61,9 @@ static int put_number(struct writer *w, yyjson_val *val)
 
 /* ---- the order of names ---- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+	return fl_is_letter(c) || (unsigned char)c >= 0x80;
 }
 
 static struct fl_str name_of(yyjson_val *key)
@@ -80,7 +76,7 @@ static struct fl_str number_at(struct fl_str s, uint32_t at, uint32_t *ret_end)
 {
 	uint32_t from = at, end = at;
 
-	while (end < s.len && is_digit(s.p[end]))
+	while (end < s.len && fl_is_digit(s.p[end]))
 		end++;
 	while (from < end && s.p[from] == '0')
 		from++;
@@ -101,7 +97,7 @@ static int by_name(const void *pa, const void *pb)
 	uint32_t i = 0, k = 0;
 
 	while (i < a.len && k < b.len) {
-		if (is_digit(a.p[i]) && is_digit(b.p[k])) {
+		if (fl_is_digit(a.p[i]) && fl_is_digit(b.p[k])) {
 			uint32_t end_a, end_b;
 			struct fl_str na = number_at(a, i, &end_a), nb = number_at(b, k, &end_b);
 			int order = by_length(na.len, nb.len);
@@ -113,8 +109,8 @@ static int by_name(const void *pa, const void *pb)
 			i = end_a;
 			k = end_b;
 		} else if (a.p[i] != b.p[k]) {
-			int class_a = is_letter(a.p[i]) ? 2 : is_digit(a.p[i]),
-			    class_b = is_letter(b.p[k]) ? 2 : is_digit(b.p[k]);
+			int class_a = is_letter(a.p[i]) ? 2 : fl_is_digit(a.p[i]),
+			    class_b = is_letter(b.p[k]) ? 2 : fl_is_digit(b.p[k]);
 
 			if (class_a != class_b)
 				return class_a - class_b;

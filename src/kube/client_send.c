@@ -32,7 +32,7 @@ static void ask(struct query *q, const char *name, struct fl_str value)
 	q->begun = true;
 	fl_buf_str(q->buf, fl_str(name));
 	fl_buf_char(q->buf, '=');
-	fl_url_put(q->buf, value);
+	fl_buf_url(q->buf, value);
 }
 
 static void ask_if(struct query *q, const char *name, struct fl_str value)

@@ -346,7 +346,7 @@ static void start_check(struct fl_watch *watch)
 		      o->fields ? "" : "limit=1&", (int)watch->version_len, watch->version);
 	if (o->fields)
 		fl_buf_str(&watch->path, FL_S("&fieldSelector="));
-	fl_url_put(&watch->path, fl_str(o->fields));
+	fl_buf_url(&watch->path, fl_str(o->fields));
 	if (fl_buf_check(&watch->path, "a watch's path", &watch->err) < 0) {
 		decide(watch, FL_OUT_FAILED);
 		return;

@@ -1,12 +1,8 @@
 #include "node/gpu/find.h"
+#include "base/chars.h"
 #include "node/gpu/nv_abi.h"
 #include <errno.h>
 #include <stdio.h>
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* Two numbers or three, with points between: "550.54.15", "535.43". */
 static bool is_version(struct fl_str word)
@@ -18,7 +14,7 @@ static bool is_version(struct fl_str word)
 		return false;
 	while (fl_str_split(&word, '.', &part)) {
 		for (uint32_t i = 0; i < part.len; i++)
-			if (!is_digit(part.p[i]))
+			if (!fl_is_digit(part.p[i]))
 				return false;
 		if (!part.len)
 			return false;

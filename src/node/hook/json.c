@@ -1,4 +1,5 @@
 #include "node/hook/json.h"
+#include "base/chars.h"
 
 enum { DEPTH = 64 };
 
@@ -114,14 +115,11 @@ static bool hex(struct fl_str text, uint32_t at, uint32_t *ret)
 {
 	*ret = 0;
 	for (uint32_t i = at; i < at + 4; i++) {
-		char c = i < text.len ? text.p[i] : '\0';
+		int digit = fl_hex_digit(i < text.len ? text.p[i] : '\0');
 
-		if (c >= '0' && c <= '9')
-			*ret = *ret << 4 | (uint32_t)(c - '0');
-		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-			*ret = *ret << 4 | (uint32_t)((c | 32) - 'a' + 10);
-		else
+		if (digit < 0)
 			return false;
+		*ret = *ret << 4 | (uint32_t)digit;
 	}
 	return true;
 }

@@ -1,4 +1,5 @@
 #include "node/host/crio_conf.h"
+#include "base/chars.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static void string(struct toml *t, char *out, size_t size)
 
 static bool is_bare(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+	return fl_is_alnum(c) || c == '_' || c == '-';
 }
 
 static void append(struct key *key, const char *part)

@@ -1,4 +1,5 @@
 #include "node/host/processes.h"
+#include "base/chars.h"
 #include "base/mem.h"
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ struct fl_str fl_process_text(const struct fl_fs *fs, int proc, const char *path
  * that could end it there, or begin something else, in a text or in a shell. */
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	return fl_is_alnum(c) ||
 	       (c && strchr("._-+:/@", c));
 }
 

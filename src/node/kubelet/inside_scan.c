@@ -1,4 +1,5 @@
 #include "node/kubelet/inside_scan.h"
+#include "base/chars.h"
 #include "base/hmap.h"
 #include "base/mem.h"
 #include "node/host/scan.h"
@@ -16,28 +17,24 @@ struct looking {
 
 /* ---- libraries ---- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* 570.133.20: three digits and more before the first dot, which tells it from 1.1.13 of a library of its own. */
 static uint32_t version_len(struct fl_str text)
 {
 	uint32_t len = 0, major = 0;
 
-	while (len < text.len && (is_digit(text.p[len]) || (len && text.p[len] == '.' && is_digit(text.p[len - 1]))))
+	while (len < text.len &&
+	       (fl_is_digit(text.p[len]) || (len && text.p[len] == '.' && fl_is_digit(text.p[len - 1]))))
 		len++;
 	if (len && text.p[len - 1] == '.')
 		len--;
-	while (major < len && is_digit(text.p[major]))
+	while (major < len && fl_is_digit(text.p[major]))
 		major++;
 	return major >= 3 && major < len ? len : 0;
 }
 
 static bool is_of_a_library(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '+' || c == '.' ||
+	return fl_is_alnum(c) || c == '_' || c == '+' || c == '.' ||
 	       c == '-';
 }
 
@@ -164,7 +161,7 @@ static bool is_the_drivers(const struct looking *l, struct fl_str name, unsigned
 	if (fl_str_eq(name, FL_S("nvidiactl")) || fl_str_eq(name, FL_S("nvidia-modeset")))
 		return true;
 	for (uint32_t i = gpu.len; i < name.len; i++)
-		if (!is_digit(name.p[i]))
+		if (!fl_is_digit(name.p[i]))
 			return false;
 	return name.len > gpu.len && name.len <= gpu.len + MINOR_DIGITS;
 }

@@ -1,5 +1,6 @@
 /* Labels on their way to the Node: NFD puts them there, or something keeps it from that. */
 #include "plan/labels/output_in.h"
+#include "base/chars.h"
 #include "base/units.h"
 
 /* NFD merges within a second of a change, its worker reads files once a minute, and a master that restarts has to read
@@ -24,20 +25,15 @@ bool labels_nfd_has(const struct fl_own_node *node, struct fl_str key)
 	return false;
 }
 
-static bool is_end(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* What the API server takes as the value of a label. */
 static bool is_value(struct fl_str text)
 {
 	if (!text.len)
 		return true;
-	if (text.len > 63 || !is_end(text.p[0]) || !is_end(text.p[text.len - 1]))
+	if (text.len > 63 || !fl_is_alnum(text.p[0]) || !fl_is_alnum(text.p[text.len - 1]))
 		return false;
 	for (uint32_t i = 0; i < text.len; i++)
-		if (!is_end(text.p[i]) && text.p[i] != '-' && text.p[i] != '_' && text.p[i] != '.')
+		if (!fl_is_alnum(text.p[i]) && text.p[i] != '-' && text.p[i] != '_' && text.p[i] != '.')
 			return false;
 	return true;
 }

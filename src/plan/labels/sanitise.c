@@ -1,8 +1,9 @@
 #include "plan/labels/sanitise.h"
+#include "base/chars.h"
 
 static bool is_kept(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+	return fl_is_alnum(c) || c == '_' || c == '.' ||
 	       c == '-';
 }
 
