@@ -148,6 +148,8 @@ struct fl_h2 *fl_h2_new(const struct fl_h2_config *config, struct fl_err *err)
 		h2->server = config->server;
 		h2->lenient = config->no_http_messaging;
 		h2->max_head = config->max_head ? config->max_head : (uint32_t)FL_HTTP_HEAD_MAX;
+		h2->rest = config->server ? NGHTTP2_CLIENT_MAGIC_LEN : 0;
+		h2->patience = FL_H2_IDLE_BURST;
 		result = open_session(h2, config, callbacks, option);
 		if (result == 0)
 			result = say_settings(h2, config);
@@ -231,27 +233,68 @@ static int failed(struct fl_h2 *h2, int result, struct fl_err *err)
 	if (result == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
 		return fl_fail(err, FL_E_INVALID, "this is not HTTP/2");
 	if (result == NGHTTP2_ERR_FLOODED)
-		return fl_fail(err, FL_E_INVALID, "the peer sends a flood of frames and does not read");
+		return fl_fail(err, FL_E_INVALID, "the peer sends a flood of frames");
 	return fl_fail(err, FL_E_INVALID, "HTTP/2: %s", h2->why[0] ? h2->why : nghttp2_strerror(result));
+}
+
+/* Frames cost a peer nothing and us a moment each: so many of them go to nghttp2 at once, and then a flood is cut. */
+enum { FRAMES_AT_ONCE = 50 };
+
+/* The bytes that go to nghttp2 together. All frames but DATA with a payload count; a request earns its own again. */
+static size_t next_frames(struct fl_h2 *h2, const uint8_t *bytes, size_t len)
+{
+	size_t at = 0;
+
+	for (int frames = 0; at < len && frames < FRAMES_AT_ONCE;) {
+		size_t piece = h2->rest < len - at ? h2->rest : len - at;
+
+		at += piece;
+		h2->rest -= piece;
+		if (h2->rest || at == len)
+			continue;
+		h2->frame[h2->frame_len++] = bytes[at++];
+		if (h2->frame_len < sizeof h2->frame)
+			continue;
+		h2->frame_len = 0;
+		h2->rest = (size_t)h2->frame[0] << 16 | (size_t)h2->frame[1] << 8 | h2->frame[2];
+		if (h2->frame[3] == NGHTTP2_DATA && h2->rest)
+			continue;
+		h2->patience--;
+		frames++;
+	}
+	return at;
+}
+
+static bool is_flood(const struct fl_h2 *h2)
+{
+	return (h2->server && h2->patience < 0) ||
+	       nghttp2_session_get_outbound_queue_size(h2->ng) > FL_H2_QUEUE_MAX + 4 * (size_t)h2->open_count;
 }
 
 int fl_h2_recv(struct fl_h2 *h2, const void *bytes, size_t len, struct fl_err *err)
 {
-	ssize_t taken;
+	const uint8_t *next = bytes;
+	bool flood = false;
+	ssize_t taken = 0;
 	int result;
 
 	if (h2->fatal)
 		return failed(h2, NGHTTP2_ERR_NOMEM, err);
 	h2->inside++;
-	taken = nghttp2_session_mem_recv(h2->ng, bytes, len);
+	while (len && taken >= 0 && !flood && !h2->fatal && !h2->doomed) {
+		size_t piece = next_frames(h2, next, len);
+
+		taken = nghttp2_session_mem_recv(h2->ng, next, piece);
+		next += piece;
+		len -= piece;
+		flood = is_flood(h2);
+	}
 	result = leave(h2, err);
 	if (result < 0)
 		return result;
 	if (taken < 0 || h2->fatal)
 		return failed(h2, (int)taken, err);
-	if (nghttp2_session_get_outbound_queue_size(h2->ng) > FL_H2_QUEUE_MAX + 4 * (size_t)h2->open_count)
-		return failed(h2, NGHTTP2_ERR_FLOODED, err);
-	return 0;
+	return flood ? failed(h2, NGHTTP2_ERR_FLOODED, err) : 0;
 }
 
 int64_t fl_h2_send(struct fl_h2 *h2, void *room, size_t len, struct fl_err *err)
@@ -295,6 +338,7 @@ bool fl_h2_over(const struct fl_h2 *h2)
 
 void fl_h2_accept(struct fl_h2 *h2, struct fl_h2_stream *stream)
 {
+	h2->patience += 4;   /* its own head, and windows */
 	fl_h2_bind(h2, stream, h2->block_stream);
 	stream->got_head = true;
 	stream->got_end = h2->block_end;

@@ -24,6 +24,10 @@
 #define FL_H2_RESETS_BURST 200                      /* rapid reset: streams that a peer may reset at once ... */
 #define FL_H2_RESETS_RATE 50                        /* ... and a second after that */
 #define FL_H2_CONTINUATIONS 4                       /* frames of 16 KiB after the first: twice FL_HTTP_HEAD_MAX */
+/* Frames that bring nothing, such as PING, PRIORITY, WINDOW_UPDATE or one of an unknown type: a client may send this
+ * many at once, this many a second after that, and some for each request and for what it is sent. */
+#define FL_H2_IDLE_BURST 200
+#define FL_H2_IDLE_RATE 50
 
 struct fl_h2;
 

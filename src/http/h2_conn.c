@@ -3,10 +3,24 @@
 #include "http/h2_in.h"
 #include <stdio.h>
 
+/* As time goes on, more frames that bring nothing may come. */
+static void grow_patient(struct fl_h2 *h2, uint64_t now)
+{
+	int64_t room = FL_H2_IDLE_BURST - h2->patience;
+	uint64_t more = (now - h2->patient_at) * FL_H2_IDLE_RATE / FL_NS_PER_S;
+
+	if (!more)
+		return;
+	h2->patient_at = now;
+	if (room > 0)
+		h2->patience += more < (uint64_t)room ? (int64_t)more : room;
+}
+
 static size_t take(struct fl_conn *conn, const char *bytes, size_t len)
 {
 	struct fl_err err = { 0 };
 
+	grow_patient(conn->arg, fl_now(conn->io));
 	if (fl_h2_recv(conn->arg, bytes, len, &err) < 0)
 		fl_conn_fail(conn, &err);
 	return len;
@@ -143,6 +157,7 @@ void fl_h2_on_conn(struct fl_h2 *h2, struct fl_conn *conn)
 	conn->user = &table;
 	conn->arg = h2;
 	h2->conn = conn;
+	h2->patient_at = fl_now(conn->io);
 	h2->ask = (struct fl_timer){ .fire = on_ask };
 	h2->cut = (struct fl_timer){ .fire = on_cut };
 	fl_conn_wake(conn);

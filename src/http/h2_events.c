@@ -1,4 +1,5 @@
 /* What nghttp2 calls. Failures that nghttp2 has no code for stay in the session until the call returns. */
+#include "base/units.h"
 #include "http/chars.h"
 #include "http/h2_in.h"
 #include <stdio.h>
@@ -311,6 +312,8 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
 	if (carries && h2->server && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) &&
 	    !nghttp2_session_get_stream_remote_close(h2->ng, frame->hd.stream_id))
 		reset_unknown(h2, frame->hd.stream_id, FL_H2_NO_ERROR);
+	if (carries)   /* the peer may open its windows again, in small steps */
+		h2->patience += 2 + (int64_t)(frame->hd.length / FL_KIB);
 	if (stream) {
 		stream->sent_head = true;
 		stream->sent_end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;

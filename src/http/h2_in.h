@@ -35,6 +35,13 @@ struct fl_h2 {
 	int32_t block_stream;              /* within request(): the stream that can be taken; else 0 */
 	bool block_end;
 
+	/* How far the received bytes are in their frames, to count those that bring nothing. */
+	uint8_t frame[9];                  /* a frame's head, as much of it as has come */
+	uint32_t frame_len;
+	size_t rest;                       /* of the preface or of a frame's payload */
+	int64_t patience;                  /* so many more may come; < 0: it is a flood */
+	uint64_t patient_at;               /* when it last grew with time, monotonic ns */
+
 	const uint8_t *unsent;             /* of a frame that did not fit into the room */
 	size_t unsent_len;
 	char why[160];                     /* nghttp2's last error text */

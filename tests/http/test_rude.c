@@ -321,6 +321,70 @@ TEST_ONCE(rapid_reset_is_cut_on_the_socket)
 	CHECK_INT(fl_http_server_conns(rude.server), 0);
 }
 
+static const struct {
+	const char *says;
+	int type, flags;
+	uint32_t id;
+	struct fl_str payload;
+} idle_frames[] = {
+	{ "PRIORITY", H2_PRIORITY, 0, 3, FL_S_INIT("\0\0\0\0\x01") },
+	{ "SETTINGS, with all answers read", H2_SETTINGS, 0, 0, FL_S_INIT("") },
+	{ "PING, with all answers read", H2_PING, 0, 0, FL_S_INIT("12345678") },
+	{ "WINDOW_UPDATE", H2_WINDOW, 0, 0, FL_S_INIT("\0\0\0\x01") },
+	{ "an unknown type", 0xf0, 0, 0, FL_S_INIT("") },
+	{ "empty DATA of a request that goes on", H2_DATA, 0, 1, FL_S_INIT("") },
+	{ "empty DATA of a request that was answered", H2_DATA, 0, 3, FL_S_INIT("") },
+};
+
+/* Once: the session itself is tortured in test_h2. */
+TEST_ONCE(frames_that_bring_nothing_are_cut)
+{
+	EACH_ROW (row, idle_frames) {
+		FL_AUTO(rude) struct rude rude = { 0 };
+		FL_AUTO(fl_buf) struct fl_buf wire = FL_BUF(FL_MIB);
+
+		h2_hello(&wire);
+		h2_frame(&wire, H2_HEADERS, H2_END_HEADERS, 1, FL_S("\x83\x86\x41\x01"
+								    "a\x44\x05/hold"));
+		h2_frame(&wire, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, 3, FL_S(H2_GET));
+		OK_ERR(rude_open(&rude, (struct fl_http_server_options){ 0 }), &rude.err);
+		OK(say(&rude, fl_buf_view(&wire)));
+		UNTIL(rude.io, rude.served == 1);
+		/* A few at a time: no queue of ours is full. */
+		for (int i = 0; i < 20 * FL_H2_IDLE_BURST && !rude.over; i += 20) {
+			fl_buf_clear(&wire);
+			for (int k = 0; k < 20; k++)
+				h2_frame(&wire, row->type, row->flags, row->id, row->payload);
+			OK(say(&rude, fl_buf_view(&wire)));
+			OK(fl_io_turn(rude.io, fl_clock(rude.io), NULL));
+		}
+		CHECK(rude.over);
+		CHECK_INT(fl_http_server_conns(rude.server), 0);
+	}
+}
+
+/* Whoever reads what it asked for, and opens its windows in the smallest steps, is served. */
+TEST_ONCE(requests_earn_frames_that_bring_nothing)
+{
+	FL_AUTO(rude) struct rude rude = { 0 };
+	FL_AUTO(fl_buf) struct fl_buf wire = FL_BUF(FL_MIB);
+	const int count = 5 * FL_H2_IDLE_BURST;
+
+	h2_hello(&wire);
+	OK_ERR(rude_open(&rude, (struct fl_http_server_options){ 0 }), &rude.err);
+	for (int i = 0; i < count; i++) {
+		h2_frame(&wire, H2_HEADERS, H2_END_HEADERS | H2_END_STREAM, (uint32_t)(2 * i + 1), FL_S(H2_GET));
+		for (int k = 0; k < 3; k++)
+			h2_frame(&wire, H2_WINDOW, 0, 0, FL_S("\0\0\0\x02"));
+		OK(say(&rude, fl_buf_view(&wire)));
+		fl_buf_clear(&wire);
+		UNTIL(rude.io, rude.served > i || rude.over);
+		rude.len = 0;
+	}
+	CHECK_INT(rude.over, 0);
+	CHECK_INT(rude.served, count);
+}
+
 TEST(so_many_connections_and_no_more)
 {
 	FL_AUTO(rude) struct rude rude = { 0 };
