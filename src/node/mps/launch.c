@@ -102,21 +102,26 @@ static bool has_word(const char *bytes, int64_t n, const char *word)
 	return false;
 }
 
-/* Of our user and of that name, for this pipe directory. A Pod can choose all of it. */
-static bool looks_like_ours(const struct launch *l, int64_t pid)
+/* Of our user and of that name. A Pod can choose both. */
+static bool has_name(const struct launch *l, int64_t pid)
 {
-	char bytes[16 * 1024], want[FL_MPS_PATH_MAX + 64];
 	struct fl_stat self = { 0 }, its = { 0 };
+	char bytes[64];
 	int64_t n = read_of(l, pid, "comm", bytes, sizeof bytes);
 
 	/* The kernel keeps 15 bytes of a name. */
-	if (n < 15 || strncmp(bytes, FL_MPS_PROGRAM, 15) != 0)
-		return false;
-	if (stat_of(l, 0, "", &self) < 0 || stat_of(l, pid, "", &its) < 0 || its.uid != self.uid)
-		return false;
+	return n >= 15 && strncmp(bytes, FL_MPS_PROGRAM, 15) == 0 && stat_of(l, 0, "", &self) == 0 &&
+	       stat_of(l, pid, "", &its) == 0 && its.uid == self.uid;
+}
+
+/* For this pipe directory. A Pod can choose that, and also where its memory with the text comes from: reading it may
+ * take for ever. */
+static bool has_directory(const struct launch *l, int64_t pid)
+{
+	char bytes[16 * 1024], want[FL_MPS_PATH_MAX + 64];
+
 	(void)snprintf(want, sizeof want, "CUDA_MPS_PIPE_DIRECTORY=%s/pipe", l->dir);
-	n = read_of(l, pid, "environ", bytes, sizeof bytes);
-	return has_word(bytes, n, want);
+	return has_word(bytes, read_of(l, pid, "environ", bytes, sizeof bytes), want);
 }
 
 /* What a Pod cannot choose, though it has the driver's program too: the very file, and no PID namespace of its own.
@@ -144,7 +149,7 @@ static bool is_ours(const struct launch *l, int64_t pid, int64_t start, struct p
 	ret->start = fl_mps_start_time((struct fl_str){ bytes, n > 0 ? (uint32_t)n : 0 });
 	if (!ret->start || (start && ret->start != start))
 		return false;
-	return looks_like_ours(l, pid) && (start || is_started_here(l, pid));
+	return has_name(l, pid) && (start || is_started_here(l, pid)) && has_directory(l, pid);
 }
 
 /* What we wrote when it was started: no Pod can change it, and it names a daemon whose program was replaced since. */
