@@ -123,9 +123,10 @@ static const struct {
 	  "AdmissionFailed! the kubelet refused 3 Pods that ask for GPUs, and will not try again: kubectl delete "
 	  "pod -n "
 	  "a p q && kubectl delete pod -n z s\nwatch failed\nagain at 1590\n" },
-	{ "what asks for no GPU is not ours", "since: 990000000000\nsettled: true\n",
+	{ "what asks for no GPU, or is refused for something else, is not ours", "since: 990000000000\nsettled: true\n",
 	  NOT_ADMITTED("a", "p", "UnexpectedAdmissionError", "cpu", "") "---\n"
-	  NOT_ADMITTED("a", "q", "Evicted", "nvidia.com/gpu", ""), "", "", "watch failed\nagain at 1590\n" },
+	  NOT_ADMITTED("a", "q", "Evicted", "nvidia.com/gpu", "") "---\n"
+	  NOT_ADMITTED("a", "r", "OutOfcpu", "nvidia.com/gpu", ""), "", "", "watch failed\nagain at 1590\n" },
 	{ "those of a controller are removed where that is asked for, and no other",
 	  "since: 990000000000\nsettled: true\n",
 	  NOT_ADMITTED("a", "p", "UnexpectedAdmissionError", "nvidia.com/gpu", "") "---\n"

@@ -34,11 +34,19 @@ static bool asks_for_gpu(const struct fl_gpu_pods_facts *facts, const struct fl_
 	return false;
 }
 
+/* "OutOfnvidia.com/gpu", and not "OutOfcpu". */
+static bool is_for_a_gpu(const struct fl_gpu_pods_facts *facts, struct fl_str reason)
+{
+	const struct fl_str out_of = FL_S("OutOf");
+
+	return fl_str_eq(reason, FL_S("UnexpectedAdmissionError")) ||
+	       (fl_str_starts(reason, out_of) && is_ours(facts, fl_str_sub(reason, out_of.len, reason.len)));
+}
+
 static bool is_refused(const struct fl_gpu_pods_facts *facts, const struct fl_own_pod *pod)
 {
 	return pod->status.has.phase && pod->status.phase == FL_POD_FAILED && !pod->meta.has.deletion_timestamp &&
-	       (fl_str_eq(pod->status.reason, FL_S("UnexpectedAdmissionError")) ||
-		fl_str_starts(pod->status.reason, FL_S("OutOf"))) &&
+	       is_for_a_gpu(facts, pod->status.reason) &&
 	       (asks_for_gpu(facts, pod->spec.containers.at, pod->spec.containers.len) ||
 		asks_for_gpu(facts, pod->spec.init_containers.at, pod->spec.init_containers.len));
 }
