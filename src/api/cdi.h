@@ -9,6 +9,8 @@
 #pragma once
 #include "api/node.h"
 
+#define FL_CDI_YAML ".yaml"   /* names of CdiSpecs end in it where they stand for such a file */
+
 #define FL_CDI_NODE(X) \
 	X(STR, path, "path", .required = true, .help = "Path in the container.") \
 	X(STR, host_path, "hostPath", .help = "Path on the host; absent: the same.") \

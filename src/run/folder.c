@@ -120,6 +120,8 @@ static struct fl_str object_name(const struct fl_folder *folder, const char *nam
 {
 	struct fl_str whole = fl_str(name), suffix = fl_str(folder->suffix);
 
+	if (name[0] != '.' && folder->also && fl_str_ends(whole, fl_str(folder->also)))
+		return whole;
 	if (name[0] == '.' || whole.len <= suffix.len || !fl_str_ends(whole, suffix))
 		return (struct fl_str){ NULL, 0 };
 	if (folder->only && !fl_str_eq(whole, fl_str(folder->only)))

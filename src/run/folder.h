@@ -41,6 +41,7 @@ struct fl_folder {
 	/* The caller's, set before the start and borrowed until the stop. */
 	const char *dir;
 	const char *suffix;            /* only such files; the object is named without it. NULL: all */
+	const char *also;              /* such files too; the object's name keeps it. NULL: none */
 	const char *only;              /* only this file; NULL: all */
 	uint64_t settle;               /* ns; changes within this time are read once, at its end. 0: at once */
 	/* Makes the object of a file and returns 1; `object` is a zeroed root struct with its name set. Its texts may

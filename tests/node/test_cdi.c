@@ -336,13 +336,16 @@ TEST(files_of_others_are_told_and_left_alone)
 	static const char theirs[] = "{\"cdiVersion\":\"1.0.0\",\"kind\":\"x.y/z\",\"new\":1,\"devices\":[{\"name\":"
 				     "\"a\","
 				     "\"containerEdits\":{\"env\":[\"A=1\"]}}]}";
+	static const char yaml[] = "cdiVersion: 0.5.0\nkind: v.w/x\ndevices:\n- name: b\n  containerEdits: {}\n";
 	const struct fl_cdi_spec *spec;
 	WORLD(w);
 
 	OK(put(&w, DIR "/other.json", theirs));
 	OK(put(&w, DIR "/broken.json", "{\"cdiVersion\":"));
 	OK(put(&w, DIR "/list.json", "[]"));
-	OK(put(&w, DIR "/other.yaml", "kind: x\n"));
+	OK(put(&w, DIR "/other.yaml", yaml));
+	OK(put(&w, DIR "/broken.yaml", "{"));
+	OK(put(&w, DIR "/.hidden.yaml", yaml));
 	OK_ERR(driver(&w, ""), &w.err);
 	fl_cdi_start(&w.cdi, w.loop);
 	node_pass(&w.node, 5 * FL_NS_PER_S);
@@ -361,7 +364,15 @@ TEST(files_of_others_are_told_and_left_alone)
 	CHECK_INT(spec->devices.len, 0);
 	CHECK(comes(&w, DIR "/other.json", theirs));
 	CHECK(comes(&w, DIR "/broken.json", "{\"cdiVersion\":"));
-	CHECK(comes(&w, DIR "/other.yaml", "kind: x\n"));
+	spec = see(&w, "other.yaml");
+	GOT(spec);
+	CHECK_STR(spec->kind, "v.w/x");
+	CHECK_STR(spec->devices.at[0].name, "b");
+	spec = see(&w, "broken.yaml");
+	GOT(spec);
+	CHECK_INT(spec->devices.len, 0);
+	CHECK(!see(&w, ".hidden.yaml"));
+	CHECK(comes(&w, DIR "/other.yaml", yaml));
 }
 
 TEST(what_somebody_removes_or_spoils_comes_back)

@@ -1,4 +1,5 @@
-/* What keeps all GPUs back: a directory that the agent cannot use, and what is served meanwhile; the node's set-up. */
+/* What keeps all GPUs back: a directory that the agent cannot use, and what is served meanwhile; a file beside ours;
+ * the node's set-up. */
 #include "gpu_facts.h"
 #include "plan/gpu/lists.h"
 
@@ -89,6 +90,89 @@ TEST(a_directory_that_cannot_be_used_is_told)
 			CHECK_STR(ready, row->ready);
 	}
 }
+
+/* ---- a file beside ours ---- */
+
+#define FILE(name, kind) \
+	"---\nmetadata: {name: " name "}\ncdiVersion: 0.5.0\nkind: " kind "\n" \
+	"devices: [{name: GPU-1, containerEdits: {}}]\n"
+#define BESIDE "metadata: {name: settings}\ncdiKind: k.io/gpu\nunpooled: true\nstarted: 100000000000\n"
+#define SERVED \
+	"metadata: {name: nvidia.com/gpu}\nunits: [{id: GPU-1, healthy: true, shown: GPU-1, card: '0000:01:00.0'}]\n"
+
+static const struct {
+	const char *says, *way, *id, *beside, *served, *got;
+} files[] = {
+	{ "a name that two files have leads nowhere: nothing is advertised", "cdi-cri", "uuid",
+	  FILE("other", "k.io/gpu"), "",
+	  "not served: False CDIConflict: k.io/gpu=GPU-1 is in two CDI files, x.json and other.json, *" },
+	{ "what was advertised is Unhealthy", "cdi-cri", "uuid", FILE("other.yaml", "k.io/gpu"), SERVED,
+	  "Unhealthy: False CDIConflict: k.io/gpu=GPU-1 is in two CDI files, x.json and other.yaml, *" },
+	{ "it is about the name that containers are told", "cdi-cri", "index", FILE("other", "k.io/gpu"), "",
+	  "Healthy: True Ready: *" },
+	{ "and of the same kind", "cdi-cri", "uuid", FILE("other", "x.io/gpu"), "", "Healthy: True Ready: *" },
+	{ "without CDI no file counts", "volume-mounts", "uuid", FILE("other", "k.io/gpu"), "",
+	  "Healthy: True Ready: *" },
+};
+
+static int put_beside(struct fl_arena *arena, const char *beside, struct fl_gpu_lists_facts *f)
+{
+	struct fl_str text = fl_arena_printf(arena,
+					     "metadata: {name: x}\ncdiVersion: 0.5.0\nkind: k.io/gpu\ndevices: "
+					     "[{name: '1', containerEdits: {}}, {name: GPU-1, containerEdits: {}}]\n%s",
+					     beside);
+	struct fl_cdi_spec *specs = text.p ? facts_list(arena, fl_cdi_spec_bind(), text.p, &f->spec_len) : NULL;
+	bool ok = specs;
+
+	f->specs = specs;
+	for (uint32_t i = 0; ok && i < f->spec_len; i++) {
+		FL_SET(&specs[i], on_disk, fl_cdi_digest(&specs[i]));
+		ok = specs[i].on_disk;
+	}
+	return ok ? 0 : -FL_E_NOMEM;
+}
+
+static const char *state_of(const struct fl_resource *list)
+{
+	if (!list)
+		return "not served";
+	return list->units.at[0].healthy ? "Healthy" : "Unhealthy";
+}
+
+TEST(a_name_that_two_files_have_is_told)
+{
+	EACH_ROW_ALONE (row, files) {
+		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+		struct fl_gpu_lists_facts f = { .now = 200 * FL_NS_PER_S, .sockets_known = true, .state_known = true,
+						.specs_known = true, .holders_known = true };
+		struct fl_ref gpu = { &fl_resource_kind, FL_S(""), FL_S("nvidia.com/gpu"), FL_S("") };
+		struct fl_str settings = fl_arena_printf(&arena,
+							 BESIDE "deviceListStrategy: [%s]\ndeviceIDStrategy: %s\n",
+							 row->way, row->id);
+		struct fl_str ready, got;
+		const struct fl_resource *list;
+		const struct fl_want *want;
+		struct fl_plan plan;
+
+		OK(settings.p ? gather(&arena, row->way, "", &f) : -FL_E_NOMEM);
+		GOT(f.settings = facts_object(&arena, fl_settings_bind(), settings));
+		OK(put_beside(&arena, row->beside, &f));
+		GOT(f.resources = facts_list(&arena, fl_resource_bind(), row->served, &f.resource_len));
+		fl_plan_init(&plan, &arena);
+		fl_gpu_lists_plan(&f, &plan);
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		ready = ready_of(&plan);
+		want = fl_plan_find(&plan, &fl_gpu_lists_owner, gpu);
+		list = want ? want->object : NULL;
+		got = fl_plan_printf(&plan, "%s: %.*s",
+				     state_of(list), FL_ARG(ready));
+		OK(plan.failed ? -FL_E_NOMEM : 0);
+		if (!facts_like(got, fl_str(row->got)))
+			CHECK_STR(got, row->got);
+	}
+}
+
+/* ---- the node's set-up ---- */
 
 #define MIG_TOO "---\nmetadata: {name: '0000:02:00.0'}\nanswer: Answers\nuuid: GPU-2\nindex: 2\nminor: 2\nmig: true\n"
 #define ASK "metadata: {name: settings}\ncdiKind: k.io/gpu\nstarted: 100000000000\ndeviceListStrategy: [cdi-cri]\n"

@@ -1,4 +1,5 @@
 #include "node/host/cdi.h"
+#include "json/yaml.h"
 #include "run/memory.h"
 
 static int print(void *arg, const void *object, struct fl_buf *out, struct fl_err *err)
@@ -39,7 +40,8 @@ static int parse(void *arg, const struct fl_folder_file *file, struct fl_arena *
 	(void)arg;
 	if (file->why)
 		return 1;
-	r = fl_json_read(NULL, file->content, 0, &doc, err);
+	r = fl_str_ends(file->name, fl_str(FL_CDI_YAML)) ? fl_yaml_read(NULL, file->content, &doc, err) :
+							   fl_json_read(NULL, file->content, 0, &doc, err);
 	if (r == 0)
 		r = fl_decode(fl_cdi_spec_bind(), yyjson_doc_get_root(doc), arena, 0, &read, err);
 	if (r < 0)
@@ -60,8 +62,8 @@ void fl_cdi_init(struct fl_cdi_dir *cdi, struct fl_io *io, const char *dir, stru
 		.log = log,
 		.files = { .io = io, .dir = dir, .make = true, .suffix = ".json", .mode = 0644, .print = print,
 			   .written = written, .tried = fl_cdi_tried, .arg = cdi },
-		.folder = { .dir = dir, .suffix = ".json", .parse = parse, .arg = cdi, .looked = fl_cdi_looked,
-			    .remedy = FL_CDI_DIR_REMEDY },
+		.folder = { .dir = dir, .suffix = ".json", .also = FL_CDI_YAML, .parse = parse, .arg = cdi,
+			    .looked = fl_cdi_looked, .remedy = FL_CDI_DIR_REMEDY },
 	};
 }
 

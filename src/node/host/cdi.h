@@ -6,9 +6,10 @@
  *     fl_loop_source(loop, &(struct fl_source){ &fl_cdi_trouble_kind, NULL, NULL, NULL }, err);
  *     fl_cdi_start(&cdi, loop, err);
  *
- * An object has the name of its file without ".json". Files of other programs are objects too, because names must be
- * unique; the plan knows which files are ours. A file that cannot be parsed is an object without devices. A file counts
- * as being on the disk (api/cdi.h) once it was read, or once our write was renamed into place.
+ * An object has the name of its file without ".json". Files of other programs are objects too, those in YAML by their
+ * whole name: names of devices must be unique. The plan knows which files are ours. A file that cannot be parsed is an
+ * object without devices. A file counts as being on the disk (api/cdi.h) once it was read, or once our write was
+ * renamed into place.
  *
  * A failed write is a CdiTrouble of the same name, with cause and remedy. It is logged once for each change. It ends
  * when the file is written or removed, or when no write was tried for FL_CDI_TROUBLE_STALE. An unreadable directory is

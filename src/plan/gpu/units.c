@@ -110,6 +110,41 @@ static enum in_cdi in_cdi(const struct lists *l, const struct fl_unit *unit)
 	return CDI_LACKS;
 }
 
+/* The runtime knows no name that two files of a directory have. False: one has it, or none. */
+static bool in_two_files(const struct lists *l, struct fl_str name, const struct fl_cdi_spec *ret[2])
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < l->facts->spec_len && len < 2; i++)
+		if (fl_str_eq(l->facts->specs[i].kind, l->facts->settings->cdi_kind) &&
+		    cdi_device(&l->facts->specs[i], name))
+			ret[len++] = &l->facts->specs[i];
+	return len == 2;
+}
+
+static struct fl_str file_of(struct lists *l, const struct fl_cdi_spec *spec)
+{
+	return fl_plan_printf(l->plan, "%.*s%s", FL_ARG(spec->meta.name),
+			      fl_str_ends(spec->meta.name, FL_S(FL_CDI_YAML)) ? "" : ".json");
+}
+
+static void check_cdi_names(struct lists *l, struct list *list, struct fl_unit *unit)
+{
+	struct fl_str name = unit->shown.len ? unit->shown : unit->id;
+	const struct fl_cdi_spec *two[2];
+
+	if (!unit->healthy || !l->by_cdi || !in_two_files(l, name, two))
+		return;
+	list->waits = l->set_up = true;
+	FL_SET(unit, healthy, false);
+	FL_SET(unit, why, FL_S("two CDI files have its name; see the node's condition GPUsReady"));
+	lists_device(l, false, "CDIConflict",
+		     "%.*s=%.*s is in two CDI files, %.*s and %.*s, so the container runtime takes it from neither: "
+		     "remove the one that is not Fairlead's, or name another kind (--cdi-kind)",
+		     FL_ARG(l->facts->settings->cdi_kind), FL_ARG(name), FL_ARG(file_of(l, two[0])),
+		     FL_ARG(file_of(l, two[1])));
+}
+
 /* Is it handed out already? Then the file that is being replaced has it too: names stay as long as their cards do. */
 static bool handed_out(const struct lists *l, const struct list *list, const struct fl_unit *unit)
 {
@@ -292,6 +327,7 @@ void list_add(struct lists *l, struct list *list, const struct fl_card *card, co
 	set_nodes(l, unit, card, part);
 	set_health(l, list, unit);
 	check_needs(l, list, unit);
+	check_cdi_names(l, list, unit);
 	check_cdi(l, list, unit, card, part);
 	check_mps(l, list, unit, card);
 	check_mig(l, list, unit, card, part);
