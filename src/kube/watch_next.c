@@ -43,12 +43,21 @@ static void go_on(const struct fl_watch_facts *facts, struct fl_watch_plan *plan
 		full_state(plan);
 }
 
+/* Was it about this version? A lost connection, a server that is busy and a missing right say nothing of it, and a
+ * full state is the last thing that a busy server needs. */
+static bool is_doubtful(const struct fl_watch_facts *facts, uint32_t failures)
+{
+	uint32_t doubt = facts->outcome == FL_OUT_AHEAD ? DOUBT_BEHIND : DOUBT;
+
+	return facts->has_version && failures >= doubt && facts->outcome != FL_OUT_LOST &&
+	       facts->outcome != FL_OUT_BUSY && facts->outcome != FL_OUT_DENIED;
+}
+
 /* Once more, later: soon after one that had come to something. */
 static void again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
 	/* Part of a full state is no progress: the next attempt reads it from its beginning again. */
 	uint32_t failures = facts->progress && facts->has_version ? 0 : facts->failures;
-	uint32_t doubt = facts->outcome == FL_OUT_AHEAD ? DOUBT_BEHIND : DOUBT;
 
 	go_on(facts, plan);
 	plan->broken = true;
@@ -56,7 +65,7 @@ static void again(const struct fl_watch_facts *facts, struct fl_watch_plan *plan
 	if (plan->delay < facts->retry_after)
 		plan->delay = facts->retry_after;
 	plan->failures = failures + 1;
-	if (facts->has_version && failures >= doubt && facts->outcome != FL_OUT_LOST)
+	if (is_doubtful(facts, failures))
 		full_state(plan);
 }
 
