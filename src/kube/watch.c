@@ -11,6 +11,10 @@ static const char only_metadata[] = "application/json;as=PartialObjectMetadata;g
 
 /* The server is asked to end a watch; one that does not is cut so much later. */
 #define OVERTIME (30 * FL_NS_PER_S)
+/* A watch of a definition: questions go on beside it, so that one which fails unnoticed costs time only. */
+#define DEFINITION_S 3600
+/* Those who wait for a definition are told of it in the same moment: 5,000 of them ask within this time. */
+#define CAME_WITHIN (2 * FL_NS_PER_S)
 
 struct fl_watch {
 	struct fl_kube *kube;
@@ -35,7 +39,7 @@ struct fl_watch {
 	struct fl_kube_call call;
 	struct fl_buf path;                /* of a check */
 	struct fl_discover ask;
-	uint64_t rest_until;               /* of a built-in kind that is absent; a new connection ends it */
+	uint64_t rest_until;               /* of a kind that is absent; a new connection ends it */
 	uint32_t opened;                   /* connections, when it was asked last */
 	struct fl_kube_call crd;           /* while the kind is absent: has its definition come? */
 	char crd_name[FL_HOST_MAX + 16];
@@ -372,6 +376,18 @@ static void asked(struct fl_op *op)
 	decide(watch, op->result == -FL_E_NOTFOUND ? FL_OUT_ABSENT : FL_OUT_FAILED);
 }
 
+/* A question that is on its way may be too early: the next one follows soon. */
+static void ask_soon(struct fl_watch *watch)
+{
+	uint64_t now = fl_now(watch->io);
+
+	watch->failures = 0;
+	if (!fl_timer_is_set(&watch->timer) || watch->rest_until <= now + CAME_WITHIN)
+		return;
+	watch->rest_until = now + chance(watch, CAME_WITHIN);
+	fl_timer_set(watch->io, &watch->timer, watch->rest_until);
+}
+
 static int crd_item(struct fl_kube_call *call, enum fl_item what, yyjson_val *object, struct fl_err *err)
 {
 	struct fl_watch *watch = fl_container(call, struct fl_watch, crd);
@@ -379,11 +395,11 @@ static int crd_item(struct fl_kube_call *call, enum fl_item what, yyjson_val *ob
 	(void)object;
 	(void)err;
 	if (what == FL_ADDED || what == FL_MODIFIED)
-		fl_watch_poke(watch);
+		ask_soon(watch);
 	return 0;
 }
 
-/* Who may not watch definitions goes on asking, only slower. */
+/* One that has ended begins again with the next question. Who may not watch definitions learns by these alone. */
 static void watch_definition(struct fl_watch *watch)
 {
 	static const struct fl_kind crd = { .group = "apiextensions.k8s.io", .version = "v1",
@@ -396,7 +412,7 @@ static void watch_definition(struct fl_watch *watch)
 	(void)snprintf(watch->crd_name, sizeof watch->crd_name, "metadata.name=%s.%s", kind->plural, kind->group);
 	watch->crd = (struct fl_kube_call){
 		.verb = FL_KUBE_WATCH, .kind = &crd, .path = crd_path, .accept = only_metadata,
-		.fields = fl_str(watch->crd_name), .timeout_s = FL_WATCH_TIMEOUT_S, .once = true, .item = crd_item,
+		.fields = fl_str(watch->crd_name), .timeout_s = DEFINITION_S, .once = true, .item = crd_item,
 	};
 	fl_kube_start(watch->kube, &watch->crd);
 }
@@ -458,7 +474,6 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 		.step = watch->step, .outcome = outcome, .has_version = watch->version_len > 0,
 				.progress = watch->progress,
 		.no_stream = knows_no_stream(watch), .newest = watch->newest, .failures = watch->failures,
-		.built_in = watch->options.kind->built_in,
 		.took = fl_now(watch->io) - watch->began,
 		.retry_after = outcome == FL_OUT_BUSY ? watch->call.answer.retry_after : 0,
 	};

@@ -30,7 +30,7 @@
 #define FL_WATCH_DELAY_LAST (30 * FL_NS_PER_S)      /* ... and requests must not prolong an outage */
 /* An absent kind: soon, as its CRD may be about to be created ... */
 #define FL_WATCH_ASK_FIRST (1 * FL_NS_PER_S)
-#define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then so seldom that it costs little */
+#define FL_WATCH_ASK_LAST (30 * FL_NS_PER_S)        /* ... then less often, for a minute (see watch_next.c) */
 
 /* The consumer of a watch, for example a cache of src/run. None of these calls may free the watch. */
 struct fl_watch_to {
@@ -104,7 +104,6 @@ struct fl_watch_facts {
 	bool progress;                     /* this step received something: an object, a bookmark */
 	bool no_stream;                    /* known from before: no sendInitialEvents */
 	bool newest;                       /* the next list requests the newest state, whatever was seen */
-	bool built_in;                     /* the kind comes with another server only, not with a CRD */
 	uint32_t failures;                 /* in a row, before this one */
 	uint64_t took, retry_after;        /* ns */
 };

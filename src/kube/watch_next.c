@@ -3,10 +3,10 @@
 #include "base/units.h"
 #include "kube/watch.h"
 
-/* A built-in kind comes only with another server. After the first minute of asking, 5,000 nodes ask 6 times a
- * second. */
+/* After the first minute of asking, 5,000 nodes ask 6 times a second. A watch of the definition, or a new connection,
+ * tells sooner. */
 #define FL_WATCH_ASK_SOON 5
-#define FL_WATCH_ASK_BUILT_IN (600 * FL_NS_PER_S)
+#define FL_WATCH_ASK_SELDOM (600 * FL_NS_PER_S)
 
 FL_NAMES(fl_watch_state_names, FL_WATCH_STATE_COUNT_, [FL_WATCH_STARTING] = "starting", [FL_WATCH_READING] = "reading",
 	 [FL_WATCH_LIVE] = "live", [FL_WATCH_BROKEN] = "broken", [FL_WATCH_ABSENT] = "absent");
@@ -93,21 +93,15 @@ static void after_done(const struct fl_watch_facts *facts, struct fl_watch_plan 
 	}
 }
 
-/* A kind that no CRD can bring comes with a server of another version: to that there is a new connection first. */
-static uint64_t ask_again_in(const struct fl_watch_facts *facts, uint32_t asked)
-{
-	uint64_t delay = fl_backoff_after(asked + 1, FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST);
-
-	return facts->built_in && asked > FL_WATCH_ASK_SOON ? FL_WATCH_ASK_BUILT_IN : delay;
-}
-
 static void after_absent(const struct fl_watch_facts *facts, struct fl_watch_plan *plan)
 {
 	uint32_t asked = facts->step == FL_STEP_ASK ? facts->failures : 0;
 
 	plan->step = FL_STEP_ASK;
 	plan->forget = plan->absent = true;
-	plan->delay = ask_again_in(facts, asked);
+	plan->delay = asked > FL_WATCH_ASK_SOON ?
+			      FL_WATCH_ASK_SELDOM :
+			      fl_backoff_after(asked + 1, FL_WATCH_ASK_FIRST, FL_WATCH_ASK_LAST);
 	plan->failures = asked + 1;
 }
 

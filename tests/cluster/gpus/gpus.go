@@ -192,6 +192,7 @@ rules:
 - {apiGroups: [""], resources: [pods], verbs: [list, watch, delete]}
 - {apiGroups: [""], resources: [pods/eviction], verbs: [create]}
 - {apiGroups: [resource.k8s.io], resources: [deviceclasses], verbs: [get, list, watch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], resourceNames: [nodefeatures.nfd.k8s-sigs.io], verbs: [watch]}
 - {apiGroups: [nfd.k8s-sigs.io], resources: [nodefeatures], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 - {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
