@@ -525,6 +525,34 @@ TEST_ONCE(who_holds_is_known_from_a_book_an_empty_kubelet_or_one_that_knows_its_
 	}
 }
 
+/* As NTP sets it a moment after a boot: the kubelet comes after the agent, or once more. */
+TEST_ONCE(i1_a_kubelet_that_has_just_started_does_not_age_when_the_clock_is_set_forward)
+{
+	static const struct {
+		const char *says;
+		bool again;
+	} kubelets[] = { { "the first", false }, { "one that comes again", true } };
+
+	EACH_ROW_ALONE (row, kubelets) {
+		WORLD(w);
+
+		OK_ERR(book(&w, A), &w.err);
+		TELLS(w, A);
+		if (row->again)
+			OK_ERR(kubelet_start(&w), &w.err);
+		pass(&w, FL_HOLDERS_GRACE + FL_NS_PER_S);
+		if (row->again)
+			kubelet_stop(&w);
+		pass(&w, FL_NS_PER_S);
+		w.kubelet.entries = NULL;
+		OK_ERR(kubelet_start(&w), &w.err);
+		sim_wall_step(w.node.host, 3600 * (int64_t)FL_NS_PER_S);
+		pass(&w, FL_HOLDERS_GRACE - 3 * FL_NS_PER_S);
+		CHECK_STR(known(&w), KNOWN_A);
+		CHECK(comes(&w, "", FL_HOLDERS_EVERY + 5 * FL_NS_PER_S));
+	}
+}
+
 TEST_ONCE(who_is_in_the_book_holds_it_while_no_kubelet_answers)
 {
 	WORLD(w);

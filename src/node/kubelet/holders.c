@@ -40,6 +40,7 @@ struct fl_holders {
 	struct fl_err err, why;
 	char checkpoint[FL_HOLDERS_PATH]; /* of the kubelet's devices; empty: not looked for */
 	uint64_t made;                    /* when the socket was made, by the wall's clock; 0: it is not there */
+	uint64_t came;                    /* ... by the loop's, where we were there; 0: it was there before us */
 	uint64_t known_made;              /* the same of the kubelet that answered last ... */
 	uint64_t since;                   /* ... and when it answered first */
 	uint64_t believed_made;           /* ... of the last one that knew all of its Pods */
@@ -83,10 +84,11 @@ static uint64_t jitter(struct fl_holders *holders, uint64_t delay)
 /* Until a kubelet of this age knows its Pods; 0: it does. */
 static uint64_t young_for(const struct fl_holders *holders)
 {
-	int64_t age = fl_wall(holders->io) - (int64_t)holders->made;
+	uint64_t now = fl_now(holders->io);
+	int64_t age = holders->came ? (int64_t)(now - holders->came) : fl_wall(holders->io) - (int64_t)holders->made;
 
 	if (age < 0)
-		age = (int64_t)(fl_now(holders->io) - holders->since);   /* the wall's clock was set back */
+		age = (int64_t)(now - holders->since);   /* the wall's clock was set back */
 	return (uint64_t)age < FL_HOLDERS_GRACE ? FL_HOLDERS_GRACE - (uint64_t)age : 0;
 }
 
@@ -404,6 +406,9 @@ static void stat_finish(struct fl_job *job, struct fl_op *op)
 		fl_op_fail_sys(op, (int)-job->result, "the kubelet's '%s'", stat->path);
 		return;
 	}
+	/* At boot the wall's clock is set while a kubelet is young. */
+	if (holders->looked && holders->made != (uint64_t)stat->stat.ctime)
+		holders->came = fl_now(holders->io);
 	holders->made = (uint64_t)stat->stat.ctime;
 	fl_op_end(op, 0);
 }

@@ -5,7 +5,8 @@
  * kubelet throttles List: after a refusal the feeder waits with backoff.
  *
  * A kubelet that has just started may know of nobody yet: what it does not tell is kept until FL_HOLDERS_GRACE after
- * its socket was made, and it is asked every FL_HOLDERS_YOUNG_EVERY. Until one that knows all of its Pods has answered,
+ * its socket was made (by the wall's clock only where that was before us), and it is asked every
+ * FL_HOLDERS_YOUNG_EVERY. Until one that knows all of its Pods has answered,
  * whoever is in the book (Booking, kept on disk) holds what it held: fl_holders_remember. With a book, the first look
  * is a full state whatever comes of it, so that nothing waits for a kubelet that is not there: it starts after us, and
  * asks us. So it is where the kubelet has no checkpoint: it has given no device to anybody. A first agent that comes to
