@@ -49,6 +49,8 @@
 #define FL_RUN_WRITE_TIMEOUT (30 * FL_NS_PER_S)   /* of one write, waiting for a server that is busy included */
 #define FL_RUN_RETRY_FIRST (100 * FL_NS_PER_MS)   /* after a failure: most are over in a moment */
 #define FL_RUN_RETRY_LAST (300 * FL_NS_PER_S)     /* what is wrong for hours costs a request every five minutes */
+/* A server that is away is asked as seldom as its watches ask it: what has changed meanwhile is told soon after. */
+#define FL_RUN_AWAY_LAST (30 * FL_NS_PER_S)
 /* Another write than the one that failed is not held back, but two tries of one key are so far apart ... */
 #define FL_RUN_RETRY_CHANGED (1 * FL_NS_PER_S)
 #define FL_RUN_RESTING 8                          /* ... and so many different ones may fail until all wait */

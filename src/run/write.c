@@ -1,5 +1,6 @@
 /* From what is wanted to what is done: the difference, one write an object at a time, and what comes of it. */
 #include "run/loop_in.h"
+#include "base/backoff.h"
 #include "base/chain.h"
 #include "run/shared.h"
 #include <assert.h>
@@ -723,6 +724,12 @@ void fl_write_gone(struct fl_write *write)
 	end_slot(slot);
 }
 
+/* It gave no answer, or none about the write. */
+static bool is_away(enum fl_code code)
+{
+	return code == FL_E_RETRY || code == FL_E_TIMEOUT || code == FL_E_CLOSED;
+}
+
 void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 {
 	struct slot *slot = slot_of(write);
@@ -740,6 +747,8 @@ void fl_write_failed(struct fl_write *write, const struct fl_err *why)
 		      "/" : "",
 		      FL_ARG(write->ref.name));
 	key_fail(slot->key, &err);
+	if (is_away(why->code))
+		key_hurry(slot->key, fl_spread(FL_RUN_AWAY_LAST, run_random(slot->cap->loop)));
 	if (slot->digest && why->code != FL_E_NOMEM) {
 		key_rest(slot->key, slot->digest);
 		failing_tell(slot->key, write->ref.kind, &err);

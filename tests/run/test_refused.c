@@ -118,3 +118,32 @@ TEST(what_is_not_wanted_any_more_is_refused_no_more)
 	rig_run(&rig);
 	SURE_INT(fl_loop_refused(rig.loop).keys, 0);
 }
+
+static const struct {
+	const char *says;
+	enum fl_code code;
+	uint64_t least, most;
+} lasts[] = {
+	{ "one that was away for minutes has missed it", FL_E_RETRY, 0, 45 * FL_NS_PER_S },
+	{ "one that did not answer", FL_E_TIMEOUT, 0, 45 * FL_NS_PER_S },
+	{ "one that refuses it need not be asked so often", FL_E_DENIED, 300 * FL_NS_PER_S, 450 * FL_NS_PER_S },
+};
+
+TEST(i9_what_a_server_that_was_away_has_missed_is_written_soon_after_its_return)
+{
+	EACH_ROW_ALONE (row, lasts) {
+		uint64_t began;
+		RIG(rig, &color);
+
+		OK(rig_put(&rig, ROCKET("a", 1)));
+		OK(rig_tell_all(&rig));
+		for (int i = 0; i < 13; i++)
+			OK(refuse_next(&rig, row->code));
+		began = fl_clock(rig.io);
+		while (!rig.held && fl_clock(rig.io) - began < 500 * FL_NS_PER_S)
+			rig_sleep(&rig, 100 * FL_NS_PER_MS);
+		SURE(fl_clock(rig.io) - began >= row->least && fl_clock(rig.io) - began <= row->most + FL_NS_PER_S);
+		OK(rig_settle(&rig));
+		SURE(rig_at_rest(&rig));
+	}
+}
