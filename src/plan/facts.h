@@ -1,5 +1,5 @@
-/* facts.h - what a plan reads, said once: a table that gives the struct here, and in run/facts.h what fills it and
- * which changes make a key dirty.
+/* facts.h - the facts of a plan in one table, which gives the struct here, and in run/facts.h the function that fills
+ * it and the changes that make a key dirty.
  *
  *     #define FL_GPU_LINKS_FACTS(X) \
  *             X(NEED, fl_settings, settings, "settings") \
@@ -7,28 +7,27 @@
  *             X(ALL, fl_dev_link, links, link_len)
  *     FL_FACTS(fl_gpu_links_facts, FL_GPU_LINKS_FACTS);
  *
- * A row is X(how, struct, member, ...). Of one object, NULL where there is none:
- *     ONE(struct, member, "name")        the one of this name
- *     NEED(struct, member, "name")       likewise, and without it nothing is planned
- *     ONLY(struct, member)               the one that there is
- *     SELF(struct, member)               the one that bears the key's name; nothing is planned of a key for which
- *                                        neither SELF nor UNDER finds anything
- * Of several, an array sorted by namespace and name:
+ * A row is X(how, struct, member, ...). One object, NULL if there is none:
+ *     ONE(struct, member, "name")        by its name
+ *     NEED(struct, member, "name")       likewise; without it nothing is planned
+ *     ONLY(struct, member)               the only one of its kind
+ *     SELF(struct, member)               by the key's name; where neither SELF nor UNDER finds anything, nothing is
+ *                                        planned
+ * Several objects, an array sorted by namespace and name:
  *     ALL(struct, member, len)
  *     UNDER(struct, member, len, field)  those whose field is the key's name
- *     CHILDREN(struct, member, len, parent)  those whose controller is the object that SELF finds, a struct parent;
- *     needs
- *                                        the index fl_by_controller (run/cache.h)
- * SELF and CHILDREN take objects with or without a namespace. A key of UNDER has none, so what it shares a capability
- * with has none either; it needs an index named as the field, with the field as its only value.
+ *     CHILDREN(struct, member, len, parent)   those whose controller is the object of SELF, a struct parent; needs the
+ *                                        index fl_by_controller (run/cache.h)
+ * SELF and CHILDREN are for kinds with or without namespaces. Keys of UNDER have no namespace, nor may SELF beside it;
+ * it needs an index with the field's name and the field as its only value.
  * Of a kind that may be absent or unknown (struct fl_watched, optional): MAYBE_ONE, MAYBE_ONLY, MAYBE_ALL, and
- *     NEED_ONLY(struct, member)          the one that there is, of such a kind; without it nothing is planned
- *     TOLD(struct, member)               a bool: its feeder has told of the kind, be it that there is none
- *     KNOWN(struct, member)              a bool: likewise, and it is not absent
+ *     NEED_ONLY(struct, member)          the only one of such a kind; without it nothing is planned
+ *     TOLD(struct, member)               a bool: the kind is synced or absent
+ *     KNOWN(struct, member)              a bool: the kind is synced
  * Of the call:
  *     NOW(member), WALL(member)          the loop's clock in ns, microseconds since 1970
  *     KEY(member)                        the key's name
- * What no row can say is a further member, `FL_FACTS(name, TABLE, bool ours;)`, and the capability fills it.
+ * Further members, which the capability's own gather fills, follow the table: `FL_FACTS(name, TABLE, bool ours;)`.
  */
 #pragma once
 #include "base/str.h"

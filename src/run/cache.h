@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "json/bind_pack.h"
 
-#define FL_INDEXES 6   /* of one kind: each object has a place in every one */
+#define FL_INDEXES 6            /* of one kind: each costs every object memory */
 #define FL_SOURCES 4            /* of one kind: each reports some of its objects */
 
 /* ---- indexes: finding, counting and summing up objects by a common value ---- */
@@ -52,13 +52,13 @@ void fl_by_controller(const void *object, struct fl_under *under);
 		       FL_LEN(((const struct fl_str[]){ __VA_ARGS__ })))
 void fl_under_parts(struct fl_under *under, int64_t amount, const struct fl_str *parts, uint32_t len);
 
-/* ---- objects that stay unpacked: of a kind that is few and read all the time ---- */
+/* ---- unpacked objects: of a kind that has few and that is read often ---- */
 
-/* What is made of each object once, when it is asked for first: a compiled selector. */
+/* What is computed from each object once, at its first read: a compiled selector. */
 struct fl_make {
-	size_t room;                   /* bytes; 0: nothing is made */
-	/* Into `made`, zeroed; the object and the arena live as long as it. Fails for want of memory only: what is
-	 * wrong with the object is a part of what is made. */
+	size_t room;                   /* bytes of the result; 0: nothing is computed */
+	/* Writes `made`, zeroed; object and arena are valid as long as it. Fails only if an allocation fails: a fault
+	 * of the object is a part of the result. */
 	int (*make)(const void *object, struct fl_arena *arena, void *made, struct fl_err *err);
 };
 
@@ -88,17 +88,17 @@ struct fl_cache {
 	uint32_t *slots, slot_count;
 	uint32_t *wider, moved;     /* a table twice as large that is being filled, and the places that are in it */
 	struct fl_hmap groups[FL_INDEXES];
-	FL_VEC(struct fl_link) under;  /* where the object stands that is being put */
+	FL_VEC(struct fl_link) under;  /* the values of the object that is being put */
 	struct fl_buf packing, joining;
-	const struct fl_make *make;    /* NULL: objects are packed alone */
+	const struct fl_make *make;    /* NULL: objects are only packed */
 	FL_VEC(struct opened) opened;  /* by place */
 	FL_VEC(struct fl_unpacked) sorted;
 	struct fl_arena opening;
 	uint64_t opened_bytes;
-	bool closed, unsorted;         /* one of `opened` is not open; `sorted` has others than there are */
+	bool closed, unsorted;         /* one of `opened` is not open; `sorted` is out of date */
 	void *blank;                   /* an object of defaults; NULL before the first one is put */
 
-	uint8_t rounds[FL_SOURCES], unswept[FL_SOURCES];   /* the current ones; those begun since the last full sweep */
+	uint8_t rounds[FL_SOURCES], unswept[FL_SOURCES];   /* full states; those since the last full sweep */
 };
 
 /* `by` ends with a row without a name; NULL: no indexes. The kind's root begins with the metadata that FL_META_NAMES
@@ -107,20 +107,19 @@ void fl_cache_init(struct fl_cache *cache, const struct fl_kind *kind, const str
 		   struct fl_interns *interns, const uint64_t seed[2]);
 void fl_cache_free(struct fl_cache *cache);
 
-/* What a put has done. `before` is what was there, to be given to fl_entry_drop when it has been looked at. */
+/* The effect of a put. `before` is the former object; the caller drops it with fl_entry_drop. */
 struct fl_cache_change {
 	struct fl_entry *before, *after;
-	bool same;                  /* byte for byte what was there: nobody needs to know. No `before` then */
+	bool same;                  /* equal byte by byte: no change to report. `before` is NULL then */
 };
 
-/* Take an object in, or in place of the one of its name, which leaves it to the sources that had it. Nothing has
- * changed on failure. */
+/* Adds an object, or replaces the one of its name, whose sources it takes over. On failure nothing has changed. */
 int fl_cache_put(struct fl_cache *cache, const void *object, struct fl_cache_change *ret,
 		 struct fl_err *err) FL_MUSTUSE;
 
-/* Take it out; .before is NULL when it was not there. Never fails. */
+/* Removes an object; .before is NULL if there was none. Never fails. */
 struct fl_cache_change fl_cache_remove(struct fl_cache *cache, struct fl_str space, struct fl_str name);
-/* One that is out of the cache: gone with its last reference. NULL-safe. */
+/* Drops a reference to an entry that was replaced or removed; the last one frees it. NULL-safe. */
 void fl_entry_drop(struct fl_cache *cache, struct fl_entry *entry);
 struct fl_entry *fl_entry_ref(struct fl_entry *entry);
 
@@ -130,50 +129,50 @@ struct fl_str fl_entry_packed(const struct fl_cache *cache, const struct fl_entr
 int fl_entry_unpack(struct fl_cache *cache, const struct fl_entry *entry, struct fl_arena *arena,
 		    void *ret_object, struct fl_err *err) FL_MUSTUSE;
 
-/* Is the text of a member at this offset of the root just this? Do two entries differ in nothing but it? False also
- * where it is absent. */
+/* Whether the text of the member at this offset of the root is this one; whether two entries differ in that member at
+ * most. False if it is absent. */
 bool fl_entry_is(const struct fl_cache *cache, const struct fl_entry *entry, size_t offset, struct fl_str text);
 bool fl_entry_same_but(const struct fl_cache *cache, const struct fl_entry *a, const struct fl_entry *b,
 		       size_t offset);
 
-/* Say before the first put that objects stay unpacked, which takes some two times their packed size more. `make` is
- * borrowed. Then ask for one, .object NULL where it is not there; or for all, sorted by namespace and name. */
+/* Call before the first put: objects stay unpacked, at about two times their packed size more. `make` is borrowed. Then
+ * get one (.object NULL: there is none), or all, sorted by namespace and name. */
 void fl_cache_stay_unpacked(struct fl_cache *cache, const struct fl_make *make);
 int fl_cache_unpacked_get(struct fl_cache *cache, struct fl_str space, struct fl_str name,
 			  struct fl_unpacked *ret) FL_MUSTUSE;
 int fl_cache_unpacked(struct fl_cache *cache, const struct fl_unpacked **ret, uint32_t *ret_len) FL_MUSTUSE;
 
-/* Those under one value of an index; NULL: none, which has a length and a sum of 0. Of several parts the value is what
- * fl_cache_value made of them. */
+/* The objects under one value of an index; NULL: none, with a length and a sum of 0. fl_cache_value makes one value of
+ * several parts. */
 const struct fl_group *fl_cache_group(const struct fl_cache *cache, uint32_t index, struct fl_str value);
 uint32_t fl_group_len(const struct fl_group *group);
 int64_t fl_group_sum(const struct fl_group *group);
 struct fl_entry *fl_group_at(const struct fl_cache *cache, const struct fl_group *group, uint32_t i);
 
-/* Append the parts as one value: other parts never give the same. */
+/* Appends the parts as one value; different parts give different values. */
 void fl_cache_value(struct fl_buf *out, const struct fl_str *parts, uint32_t len);
 
-/* All, in no order: start with *at = 0; NULL at the end. */
+/* All objects, in no order: start with *at = 0; NULL at the end. */
 struct fl_entry *fl_cache_each(const struct fl_cache *cache, uint32_t *at);
 
-/* The same from the last one: start with *at = UINT32_MAX. Puts and removes may come in between; each that is there all
- * the time is told once. */
+/* The same backwards: start with *at = UINT32_MAX. Puts and removes are allowed in between; an object that exists all
+ * the time is returned once. */
 struct fl_entry *fl_cache_back(const struct fl_cache *cache, uint32_t *at);
 
-/* ---- who has an object: the sources of the kind, by number ---- */
+/* ---- the sources of the kind that have an object, by number ---- */
 
-void fl_cache_told(const struct fl_cache *cache, struct fl_entry *entry, uint32_t source);   /* it has it */
-void fl_cache_untold(struct fl_entry *entry, uint32_t source);   /* it has it no more */
-void fl_cache_doom(struct fl_entry *entry);                      /* nobody has it */
-bool fl_cache_has(const struct fl_entry *entry);                 /* does any? */
-/* Has any but this one, or this one since its last mark? */
+void fl_cache_told(const struct fl_cache *cache, struct fl_entry *entry, uint32_t source);   /* this source has it */
+void fl_cache_untold(struct fl_entry *entry, uint32_t source);   /* this source has it no longer */
+void fl_cache_doom(struct fl_entry *entry);                      /* no source has it */
+bool fl_cache_has(const struct fl_entry *entry);                 /* does any source have it? */
+/* Does any other source have it, or this one since its last mark? */
 bool fl_cache_has_now(const struct fl_cache *cache, const struct fl_entry *entry, uint32_t source);
 
-/* A source's full state comes: mark, put and say `told` of all that is there, then sweep: start with *at = UINT32_MAX.
- * What was not told is the source's no more, and what thereby is nobody's is handed out one by one; NULL when all has
- * been looked at. Puts and removes may come in between. */
+/* A full state of a source: mark, then put and fl_cache_told for each object, then sweep: start with *at = UINT32_MAX.
+ * The source loses the objects without fl_cache_told. Those that no source has any more are returned one by one; NULL
+ * at the end. Puts and removes are allowed in between. */
 void fl_cache_mark(struct fl_cache *cache, uint32_t source);
 struct fl_entry *fl_cache_stale(struct fl_cache *cache, uint32_t source, uint32_t *at);
 
-/* Everything that the cache holds, tables included. */
+/* All memory of the cache, tables included. */
 uint64_t fl_cache_bytes(const struct fl_cache *cache);

@@ -1,6 +1,6 @@
-/* facts.h - a capability from the table of its facts (plan/facts.h): what gathers them, and what it watches.
+/* facts.h - gather and watches of a capability, from the table of its facts (plan/facts.h).
  *
- * One key, which every change makes dirty:
+ * With one key, which every change makes dirty:
  *
  *     FL_FACTS_ONCE(links, fl_gpu_links_facts, FL_GPU_LINKS_FACTS)
  *     const struct fl_capability fl_node_links = {
@@ -9,13 +9,13 @@
  *             .owners = FL_OWNERS(&fl_gpu_links_owner),
  *     };
  *
- * A key each: a change of what SELF and UNDER name makes that key dirty, and any other change all keys, which are the
- * names of all objects of SELF and the fields of all of UNDER. One such capability a file:
+ * With several keys: a change of an object of SELF, UNDER or CHILDREN makes its key dirty, and any other change all
+ * keys, which are the names of all objects of SELF and the fields of all of UNDER. One such capability a file:
  *
  *     FL_FACTS_KEYED(pool, fl_pool_facts, FL_POOL_FACTS)
  *
- * Facts that are gathered further: the capability's own gather calls links_gather first. Watches that are no facts are
- * given at the end: FL_FACTS_ONCE(links, ..., { &fl_health_kind, fl_no_key, false }).
+ * A gather of the capability's own calls links_gather first. Watches that are no facts follow the table:
+ * FL_FACTS_ONCE(links, ..., { &fl_health_kind, fl_no_key, false }).
  */
 #pragma once
 #include "plan/facts.h"
@@ -35,11 +35,11 @@ struct fl_fact {
 	const char *name;              /* of the object, or of the index */
 };
 
-/* Fill a zeroed struct by its rows. False: what is needed is not there, or nothing is that SELF and UNDER name; then
- * not all of it is filled. */
+/* Fills a zeroed struct by its rows. False, and only a part is filled: a needed object is missing, or neither SELF nor
+ * UNDER finds anything. */
 bool fl_gather(struct fl_view *view, struct fl_ref key, const struct fl_fact *rows, uint32_t count, void *facts);
 
-/* Keys of what concerns the one key, and of what concerns none. */
+/* Keys of changes that concern the only key, and of changes that concern none. */
 static inline void fl_one_key(const void *before, const void *after, struct fl_dirty *dirty)
 {
 	(void)before;

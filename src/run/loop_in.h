@@ -1,29 +1,29 @@
 /* loop_in.h - the inside of the loop: for the files of this folder only.
  *
- * loop.c has the whole and its turns; feed.c what comes in and what it makes dirty; queue.c the keys and when they are
- * planned; failing.c what is told of writes that fail; write.c the difference and how it is carried out; overlay.c own
- * writes laid over what is told; contest.c what others take away; await.c keys that wait for news of an object;
- * children.c what a parent has; explain.c and numbers.c what people see.
+ * loop.c: the iterations. feed.c: changes, and the keys that they make dirty. queue.c: keys, and when they are planned.
+ * write.c: the difference, and its writes. overlay.c: own writes over the reported state. contest.c: reverted writes.
+ * failing.c: reports of failed writes. await.c: keys that wait for an object. children.c: children of a parent.
+ * explain.c, numbers.c: messages and metrics.
  */
 #pragma once
 #include "run/loop.h"
 
-FL_STRUCT(fl_meta_names, FL_META_NAMES);   /* what every metadata begins with */
+FL_STRUCT(fl_meta_names, FL_META_NAMES);   /* the beginning of any metadata */
 
-/* An own write laid over what was told of an object, from before the write begins until a feeder has told of its
- * result. What the cache shows by state:
+/* An own write over the reported object, from before the write starts until a feeder has reported its result. What the
+ * cache shows in each state:
  *
- *   NEW        the write has not begun: what was told
- *   LAID       in flight: the write, over what was told
- *   BARE       in flight: what was told; there was no memory to lay the write over it, or nothing to lay
- *   ECHOED     in flight: what was told, and all of the write is in it: its echo has overtaken its answer
- *   CONFIRMED  in flight: what was told; the answer is known to say nothing newer (fl_write_seen)
- *   GONE       in flight: nothing, as was told
- *   ANSWERED   done: its result; a feeder has not told of that yet
- *   FAILED     failed: the write still, as there was no memory to show what was told; tried again
+ *   NEW        the write has not started: the reported object
+ *   LAID       in flight: the write over the reported object
+ *   BARE       in flight: the reported object; an allocation failed, or the write adds nothing to show
+ *   ECHOED     in flight: the reported object, which has all of the write: its event came before its answer
+ *   CONFIRMED  in flight: the reported object; the answer is known to be no newer (fl_write_seen)
+ *   GONE       in flight: nothing, as reported
+ *   ANSWERED   done: its result, which no feeder has reported yet
+ *   FAILED     failed: still the write, as the allocation to show the reported object failed; retried
  *
- * What an event makes of each state; OUT: the overlay goes, blank: cannot be. overlay_next in overlay.c
- * has the same rows, and test_overlay walks them.
+ * The next state by event; OUT: the overlay is removed, blank: impossible. overlay_next in overlay.c has the same rows,
+ * and test_overlay_states walks them.
  *
  *              START START_BARE TOLD TOLD_BARE TOLD_ALL  TOLD_GONE CONFIRMED DONE     OVER BACK     STUCK
  *   NEW        LAID  BARE                                                             OUT
@@ -40,17 +40,17 @@ enum overlay_state {
 	OVERLAY_ANSWERED, OVERLAY_FAILED, OVERLAY_OUT, OVERLAY_STATE_COUNT_,
 };
 enum overlay_event {
-	ON_START,                      /* the write begins, and is laid over what was told */
-	ON_START_BARE,                 /* it begins, and is not */
-	ON_TOLD,                       /* a feeder tells of the object; the write is laid over that */
-	ON_TOLD_BARE,                  /* ... and there was no memory to */
-	ON_TOLD_ALL,                   /* ... and there is nothing to lay over it any more */
-	ON_TOLD_GONE,                  /* a feeder says that the object is gone */
-	ON_CONFIRMED,                  /* the answer has the version that was told */
-	ON_DONE,                       /* the write has succeeded, and its result is shown */
-	ON_OVER,                       /* it has ended, and what was told is shown; or it has not begun */
-	ON_BACK,                       /* it has failed, and the result of the write before it is shown */
-	ON_STUCK,                      /* it has failed, and there was no memory to show what was told */
+	ON_START,                      /* the write starts, and is shown over the reported object */
+	ON_START_BARE,                 /* it starts, and is not shown */
+	ON_TOLD,                       /* a feeder reports the object; the write is shown over it */
+	ON_TOLD_BARE,                  /* ... and is not: the allocation failed */
+	ON_TOLD_ALL,                   /* ... and the object has all of the write */
+	ON_TOLD_GONE,                  /* a feeder reports that the object is gone */
+	ON_CONFIRMED,                  /* the answer has the reported version */
+	ON_DONE,                       /* the write succeeded, and its result is shown */
+	ON_OVER,                       /* it ended, and the reported object is shown; or it never started */
+	ON_BACK,                       /* it failed, and the result of the write before it is shown */
+	ON_STUCK,                      /* it failed, and the allocation to show the reported object failed */
 	OVERLAY_EVENT_COUNT_,
 };
 #define OVERLAY_HEARD UINT32_MAX       /* in overlay->asked: a full state that was asked for later is complete */
