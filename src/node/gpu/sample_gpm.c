@@ -6,7 +6,7 @@
 /* NVML wants 100 ms at least between two samples. */
 #define SAMPLE_GPM_APART (100 * FL_NS_PER_MS)
 
-static void drop(struct fl_gpu_sampler *sampler, struct fl_gpu_gpm *gpm)
+static void drop_gpm(struct fl_gpu_sampler *sampler, struct fl_gpu_gpm *gpm)
 {
 	if (gpm->last)
 		(void)FL_NV(sampler->nv, gpm_free, gpm->last);
@@ -18,7 +18,7 @@ static void drop(struct fl_gpu_sampler *sampler, struct fl_gpu_gpm *gpm)
 void fl_gpu_sampler_free(struct fl_gpu_sampler *sampler)
 {
 	fl_vec_each (gpm, &sampler->gpm)
-		drop(sampler, gpm);
+		drop_gpm(sampler, gpm);
 	fl_vec_free(&sampler->gpm);
 	fl_free(sampler->metrics);
 	sampler->metrics = NULL;
@@ -26,7 +26,7 @@ void fl_gpu_sampler_free(struct fl_gpu_sampler *sampler)
 }
 
 /* Asked once for each GPU, while the driver stays. */
-static bool supported(struct fl_gpu_sampling *s)
+static bool has_gpm(struct fl_gpu_sampling *s)
 {
 	struct fl_gpu_sampler *sampler = s->sampler;
 	struct fl_nv_gpm_support support = { .version = 1 };
@@ -45,7 +45,7 @@ static bool supported(struct fl_gpu_sampling *s)
 	return is;
 }
 
-static struct fl_gpu_gpm *find(struct fl_gpu_sampling *s, int32_t gi)
+static struct fl_gpu_gpm *find_gpm(struct fl_gpu_sampling *s, int32_t gi)
 {
 	struct fl_gpu_gpm made = { .gi = gi };
 
@@ -56,7 +56,7 @@ static struct fl_gpu_gpm *find(struct fl_gpu_sampling *s, int32_t gi)
 	if (!fl_gpu_sample_gave(s, FL_NV(s->nv, gpm_alloc, &made.last)) ||
 	    !fl_gpu_sample_gave(s, FL_NV(s->nv, gpm_alloc, &made.next)) ||
 	    fl_vec_push(&s->sampler->gpm, made) < 0) {
-		drop(s->sampler, &made);
+		drop_gpm(s->sampler, &made);
 		return NULL;
 	}
 	return &s->sampler->gpm.at[s->sampler->gpm.len - 1];
@@ -85,7 +85,7 @@ static void read_metrics(struct fl_gpu_sampling *s, struct fl_gpu_reading *readi
 			fl_gpu_sample_put(reading, ids[i], metrics->at[i].value);
 }
 
-static bool wanted(const struct fl_gpu_sampling *s)
+static bool wants_gpm(const struct fl_gpu_sampling *s)
 {
 	for (uint32_t id = 0; id < FL_DCGM_COUNT; id++)
 		if (fl_dcgm_has(s->wanted, id) && fl_dcgm_fields[id].source == FL_DCGM_FROM_GPM)
@@ -100,13 +100,13 @@ void fl_gpu_sample_gpm(struct fl_gpu_sampling *s, struct fl_gpu_reading *reading
 	struct fl_gpu_gpm *gpm;
 	int code;
 
-	if (s->over || !wanted(s) || !supported(s))
+	if (s->over || !wants_gpm(s) || !has_gpm(s))
 		return;
 	if (!s->sampler->metrics && !(s->sampler->metrics = fl_zalloc(sizeof *s->sampler->metrics))) {
 		s->nomem = true;
 		return;
 	}
-	gpm = find(s, gi);
+	gpm = find_gpm(s, gi);
 	if (!gpm || (gpm->has_last && now < gpm->at + SAMPLE_GPM_APART))
 		return;
 	code = gi < 0 ? FL_NV(s->nv, gpm_sample, s->device, gpm->next) :

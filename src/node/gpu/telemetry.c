@@ -1,7 +1,7 @@
 /* Telemetry: a round over all cards that answer, one request each. */
 #include "node/gpu/in.h"
 
-static void over(struct fl_gpu *gpu, bool complete)
+static void round_over(struct fl_gpu *gpu, bool complete)
 {
 	gpu->sampling = false;
 	fl_vec_each (card, &gpu->cards)
@@ -13,7 +13,7 @@ static void over(struct fl_gpu *gpu, bool complete)
 void gpu_sample_stop(struct fl_gpu *gpu)
 {
 	if (gpu->sampling)
-		over(gpu, false);
+		round_over(gpu, false);
 }
 
 bool fl_gpu_sample(struct fl_gpu *gpu, const struct fl_dcgm_set *wanted)
@@ -48,7 +48,7 @@ bool gpu_sample_ask(struct fl_gpu *gpu, struct gpu_kid *kid)
 		gpu_kid_ask(kid, FL_GPU_ASK_SAMPLE, fl_buf_view(&about), gpu->pace.card);
 		return true;
 	}
-	over(gpu, !gpu->incomplete);
+	round_over(gpu, !gpu->incomplete);
 	return false;
 }
 

@@ -40,8 +40,8 @@ static const struct {
 	{ "fairlead_gpu_row_remaps_pending", "gauge", "Whether the next reset remaps memory rows.", remaps, 1 },
 };
 
-static void put(struct fl_dcgm_lines *lines, bool *begun, uint32_t at, const struct fl_dcgm_target *t,
-		const char *labels, double value, struct fl_buf *buf)
+static void put_own(struct fl_dcgm_lines *lines, bool *begun, uint32_t at, const struct fl_dcgm_target *t,
+		    const char *labels, double value, struct fl_buf *buf)
 {
 	if (isnan(value) || !fl_dcgm_line(lines))
 		return;
@@ -114,7 +114,7 @@ bool fl_dcgm_own_put(struct fl_dcgm_lines *lines, uint32_t at, struct fl_buf *bu
 		put_stamp(lines, buf);
 	for (uint32_t i = 0; at < FL_LEN(metrics) && i < lines->target_len; i++)
 		for (uint32_t k = 0; !lines->targets[i].part && k < metrics[at].len; k++)
-			put(lines, &begun, at, &lines->targets[i], metrics[at].at[k].labels,
-			    value_of(lines->targets[i].gpu, &metrics[at].at[k]), buf);
+			put_own(lines, &begun, at, &lines->targets[i], metrics[at].at[k].labels,
+				value_of(lines->targets[i].gpu, &metrics[at].at[k]), buf);
 	return at < FL_LEN(metrics) + 1;
 }
