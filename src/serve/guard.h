@@ -5,7 +5,8 @@
  *     fl_guard_start(&guard, err);
  *     fl_guard_serve(&guard, req, page->handle);     answers, or calls handle(req), now or once allowed
  *
- * Peers on the same machine (loopback, unix socket) are not asked. Everybody else shows a bearer token: one for the API
+ * Peers on the same machine (loopback, unix socket) are not asked, nor those with a client certificate of the CA that
+ * the listener trusts, if it trusts one. Everybody else shows a bearer token: one for the API
  * server's audience in Authorization or, as the API server's proxy takes that away, one for FL_GUARD_AUDIENCE in
  * Fairlead-Authorization. The second is refused by every API server, so the Pod that gets it can do nothing with it.
  * The token's user needs the verb get on the path as a nonResourceURL. Verdicts are kept from the begin of the review:
@@ -82,6 +83,7 @@ struct fl_guard_load {
 struct fl_guard_facts {
 	bool open;                 /* told to ask nobody */
 	bool local;                /* the peer is on this machine */
+	bool vouched;              /* it has shown a client certificate of the CA that the listener trusts */
 	bool has_api;              /* there is an API server to ask */
 	bool token;                /* one was shown */
 	bool trusted;              /* its address has lately shown a token that was allowed */
