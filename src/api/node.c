@@ -32,6 +32,9 @@ FL_NAMES(fl_hook_part_names, FL_HOOK_COUNT_, [FL_HOOK_SYMLINKS] = "create-symlin
 	 [FL_HOOK_APPLICATION_PROFILE] = "update-application-profile", [FL_HOOK_CHMOD] = "chmod");
 FL_NAMES(fl_check_result_names, FL_CHECK_RESULT_COUNT_, [FL_CHECK_PASSED] = "Passed", [FL_CHECK_FAILED] = "Failed",
 	 [FL_CHECK_SKIPPED] = "Skipped", [FL_CHECK_STALE] = "Stale");
+FL_NAMES(fl_exporter_access_names, FL_EXPORTER_ACCESS_COUNT_, [FL_EXPORTER_OPEN] = "Open",
+	 [FL_EXPORTER_TOKENS] = "TokenReview", [FL_EXPORTER_CERTIFICATES] = "ClientCertificate",
+	 [FL_EXPORTER_MACHINE] = "ThisMachine");
 FL_NAMES(fl_labels_output_names, FL_LABELS_OUTPUT_COUNT_, [FL_LABELS_NODE_FEATURE] = "node-feature",
 	 [FL_LABELS_FILE] = "file", [FL_LABELS_NODE] = "node", [FL_LABELS_NONE] = "none");
 /* The second and third: --labels=node has written labels, and gpu.present, to the Node itself. */
@@ -71,6 +74,7 @@ FL_BIND(fl_node_pool, FL_NODE_POOL)
 FL_BIND(fl_settings, FL_SETTINGS)
 FL_BIND(fl_check_status, FL_CHECK_STATUS)
 FL_BIND(fl_check, FL_CHECK)
+FL_BIND(fl_exporter_status, FL_EXPORTER_STATUS)
 FL_BIND(fl_label_file, FL_LABEL_FILE)
 FL_BIND(fl_label_lag, FL_LABEL_LAG)
 FL_BIND(fl_given_option, FL_GIVEN_OPTION)
@@ -135,6 +139,7 @@ FL_LOCAL_KIND(fl_pause, "Pause", "pauses", "A request to release or reopen the d
 FL_LOCAL_KIND(fl_driver_pause, "DriverPause", "driverpauses", "Whether the driver is released.");
 FL_LOCAL_KIND(fl_mps, "MpsDaemon", "mpsdaemons", "The MPS control daemon of a resource.");
 FL_LOCAL_KIND(fl_check, "Check", "checks", "Whether something that GPU programs need works.");
+FL_LOCAL_KIND(fl_exporter_status, "Exporter", "exporters", "How GPU metrics are served.");
 FL_LOCAL_KIND(fl_label_file, "LabelFile", "labelfiles", "A file with labels, for NFD's local source.");
 FL_LOCAL_KIND(fl_label_lag, "LabelLag", "labellags", "Labels that the Node does not have yet.");
 FL_LOCAL_KIND(fl_given, "Given", "givens", "What the agent was started with.");

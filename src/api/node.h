@@ -503,6 +503,7 @@ extern const struct fl_names fl_labels_output_names;
 	X(STR, metrics_listen, "metricsListen", .help = "Where GPU metrics are served; absent: nowhere.") \
 	X(I32, metrics_interval, "metricsInterval", .help = "Time between two reads of the GPUs: ms.") \
 	X(STR, metrics_file, "metricsFile", .help = "The list of GPU metrics; absent: the default list.") \
+	X(STR, metrics_web, "metricsWebConfig", .help = "The web config of their listener; absent: plain HTTP.") \
 	X(BOOL, metrics_once, "metricsOnce", .help = "Tell what a whole GPU has once, not for each GPU instance?") \
 	X(BOOL, metrics_no_host, "metricsNoHostname", .help = "Leave out the labels hostname and Hostname?") \
 	X(BOOL, metrics_no_blanks, "metricsNoBlanks", .help = "Write '-' for blanks in names of models?") \

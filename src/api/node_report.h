@@ -4,6 +4,7 @@
  *     LabelFile   a fact: a file of NFD's local source
  *     LabelLag    what NFD is given time for: "labels", "move"
  *     Check       whether something that GPU programs need works, by its name: "driver", "pcie"
+ *     Exporter    a fact: how GPU metrics are served: "exporter"
  */
 #pragma once
 #include "api/node.h"
@@ -29,6 +30,27 @@ FL_STRUCT(fl_check_status, FL_CHECK_STATUS);
 	X(OBJ(fl_check_status), status, "status", .help = "The same as a condition.")
 FL_STRUCT(fl_check, FL_CHECK);
 extern const struct fl_kind fl_check_kind;
+
+/* ---- Exporter ---- */
+enum fl_exporter_access {
+	FL_EXPORTER_OPEN,          /* everybody */
+	FL_EXPORTER_TOKENS,        /* by token review */
+	FL_EXPORTER_CERTIFICATES,  /* by a client certificate, or else by token review */
+	FL_EXPORTER_MACHINE,       /* nobody else knows tokens */
+	FL_EXPORTER_ACCESS_COUNT_
+};
+extern const struct fl_names fl_exporter_access_names;
+#define FL_EXPORTER_STATUS(X) \
+	FL_LOCAL(X) \
+	X(BOOL, off, "off", .help = "Is nobody to be served?") \
+	X(STR, listen, "listen", .help = "Where GPU metrics are served.") \
+	X(BOOL, tls, "tls", .help = "By TLS?") \
+	X(ENUM(fl_exporter_access), access, "access", .help = "Who may read them.") \
+	X(STR, closed, "closed", .help = "Why they are not served.") \
+	X(STR, web, "webConfig", .help = "Why the web config is not in force.") \
+	X(STR, list, "list", .help = "Why the list of metrics is not in force.")
+FL_STRUCT(fl_exporter_status, FL_EXPORTER_STATUS);
+extern const struct fl_kind fl_exporter_status_kind;
 
 /* ---- LabelFile: a file with labels for NFD's local source, by its name; "." stands for a missing directory ---- */
 #define FL_LABEL_FILE(X) \

@@ -76,6 +76,7 @@ struct running {
 	char program[FL_GPU_PATH_MAX], plugins[FL_GPU_PATH_MAX], pods[FL_GPU_PATH_MAX];
 	struct metrics metrics;
 	struct fl_settings settings;           /* that were given; texts in the arena */
+	const char *web;
 	char host[FL_ROLE_NAME], fields[FL_ROLE_NAME + 16], feature[FL_ROLE_NAME + 48], gfd[FL_ROLE_NAME + 48];
 	const char *roots[FL_GPU_ROOTS_MAX + 1], *look_dev;
 	struct fl_arena arena;                 /* of the roots */
@@ -203,8 +204,9 @@ static int set_up_metrics(struct running *running, struct fl_err *err)
 			   .window_xids = FL_NS_PER_MS * (unsigned)s->metrics_xids,
 			   .window_clocks = FL_NS_PER_MS * (unsigned)s->metrics_clocks },
 	};
-	if (s->metrics_file.len && !(agent->exporter.file = fl_arena_str(&running->arena, s->metrics_file).p))
-		return fl_fail(err, FL_E_NOMEM, "no memory for the list of metrics");
+	if ((s->metrics_file.len && !(agent->exporter.file = fl_arena_str(&running->arena, s->metrics_file).p)) ||
+	    (s->metrics_web.len && !(running->web = fl_arena_str(&running->arena, s->metrics_web).p)))
+		return fl_fail(err, FL_E_NOMEM, "no memory for the files of metrics");
 	return 0;
 }
 
@@ -277,7 +279,7 @@ static int start_metrics(struct running *running, struct fl_err *err)
 {
 	struct fl_running *run = &running->run;
 	struct metrics_options listener = { run->io, run->loop, run->kube, &running->agent.exporter, &run->log,
-					   running->settings.metrics_listen, run->flags->open_metrics };
+					    running->settings.metrics_listen, running->web, run->flags->open_metrics };
 
 	return metrics_start(&running->metrics, &listener, err);
 }

@@ -26,7 +26,7 @@
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_mig,
 	&fl_node_lists, &fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside,
-	&fl_node_labels, &fl_node_checks, NULL,
+	&fl_node_labels, &fl_node_checks, &fl_node_exporter, NULL,
 };
 
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */
@@ -175,6 +175,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ { &fl_inside_kind }, TOLD },
 		{ { &fl_pod_finding_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_check_kind, NULL, &fl_memory_sink, io }, EMPTY },
+		{ { &fl_exporter_status_kind }, EMPTY },
 		{ { &fl_label_file_kind, NULL, &fl_files_sink, &agent->label_file.sink }, TOLD },
 		{ { &fl_label_lag_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
@@ -500,7 +501,7 @@ static int start_exporter(struct fl_agent *agent, struct fl_err *err)
 	struct fl_exporter_options options = agent->options.exporter;
 
 	if (agent->options.metrics_off)
-		return 0;
+		return fl_exporter_off(agent->loop, err);
 	options.ask = sample;
 	options.look = allocated;
 	options.pods_known = pods_known;

@@ -1,6 +1,7 @@
 #include "node/decide_checks.h"
 #include "node/state_is_ours.h"
 #include "plan/checks/checks.h"
+#include "plan/exporter/tell.h"
 
 FL_FACTS_ONCE(checks, fl_checks_facts, FL_CHECKS_FACTS, FL_WHEN_STATE_IS_OURS)
 
@@ -8,4 +9,11 @@ const struct fl_capability fl_node_checks = {
 	.name = "node-checks", .watches = checks_watches, .once = true,
 	.owners = FL_OWNERS(&fl_checks_owner, &fl_checks_node_owner),
 	.facts_size = sizeof(struct fl_checks_facts), .gather = checks_gather, .plan = fl_checks_plan,
+};
+
+FL_FACTS_ONCE(exporter, fl_exporter_facts, FL_EXPORTER_FACTS, FL_WHEN_STATE_IS_OURS)
+
+const struct fl_capability fl_node_exporter = {
+	.name = "node-exporter", .watches = exporter_watches, .once = true, .owners = FL_OWNERS(&fl_exporter_owner),
+	.facts_size = sizeof(struct fl_exporter_facts), .gather = exporter_gather, .plan = fl_exporter_plan,
 };

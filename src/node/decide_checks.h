@@ -1,5 +1,6 @@
-/* decide_checks.h - the capability that checks what GPU programs need: plan/checks/checks.h. */
+/* decide_checks.h - what the Node's conditions tell of the agent's own duties: that GPU programs have what they need
+ * (plan/checks/checks.h), and how GPU metrics are served (plan/exporter/tell.h). */
 #pragma once
 #include "run/loop.h"
 
-extern const struct fl_capability fl_node_checks;
+extern const struct fl_capability fl_node_checks, fl_node_exporter;

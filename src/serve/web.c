@@ -49,9 +49,9 @@ static int check_web(const struct fl_web *web, struct fl_err *err)
 	if (!web->cert.len != !web->key.len)
 		return fl_fail(err, FL_E_INVALID, TLS "%s is missing", web->cert.len ? "key_file" : "cert_file");
 	if (!web->cert.len && (web->ca.len || web->clients != FL_WEB_ANY))
-		return fl_fail(err, FL_E_INVALID, TLS "cert_file is missing: without TLS no client shows a certificate");
+		return fl_fail(err, FL_E_INVALID, TLS "cert_file is missing: clients show certificates to TLS only");
 	if (!web->ca.len && web->clients != FL_WEB_ANY)
-		return fl_fail(err, FL_E_INVALID, TLS "client_ca_file is missing: it verifies the clients' certificates");
+		return fl_fail(err, FL_E_INVALID, TLS "client_ca_file is missing: it verifies clients");
 	if (web->ca.len && web->clients == FL_WEB_ANY)
 		return fl_fail(err, FL_E_INVALID,
 			       TLS "client_auth_type is missing: client_ca_file is for RequireAndVerifyClientCert or "
@@ -82,8 +82,8 @@ int fl_web_read(struct fl_str text, struct fl_str folder, struct fl_arena *arena
 		r = fl_fail(err, FL_E_INVALID, "%.*s", FL_ARG(untaken));
 	if (r == 0)
 		r = check_web(ret, err);
-	if (r < 0 || resolve_path(folder, arena, &ret->cert, err) < 0 || resolve_path(folder, arena, &ret->key, err) < 0 ||
-	    resolve_path(folder, arena, &ret->ca, err) < 0)
+	if (r < 0 || resolve_path(folder, arena, &ret->cert, err) < 0 ||
+	    resolve_path(folder, arena, &ret->key, err) < 0 || resolve_path(folder, arena, &ret->ca, err) < 0)
 		return r < 0 ? r : -FL_E_NOMEM;
 	return 0;
 }

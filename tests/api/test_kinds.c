@@ -16,7 +16,8 @@ TEST(the_tables_hold_together)
 		&fl_driver_kind, &fl_card_kind, &fl_card_fault_kind, &fl_holder_kind, &fl_host_kind, &fl_runtime_kind,
 		&fl_plugin_socket_kind, &fl_settings_kind, &fl_resource_kind, &fl_health_kind, &fl_own_node_kind,
 		&fl_cdi_spec_kind, &fl_cdi_trouble_kind, &fl_given_kind, &fl_config_file_kind,
-		&fl_node_feature_kind, &fl_check_kind, &fl_label_file_kind, &fl_label_lag_kind,
+		&fl_node_feature_kind, &fl_check_kind, &fl_exporter_status_kind,
+		&fl_label_file_kind, &fl_label_lag_kind,
 	};
 	struct fl_err err;
 

@@ -70,6 +70,7 @@ static const struct {
 	{ &fl_node_feature_kind, NULL, true,
 	  "metadata: {name: nvidia-features-for-n1-fairlead, namespace: fairlead}\nspec: {labels: {a: b}}\n" },
 	{ &fl_check_kind, NULL, true, "metadata: {name: pcie}\nresult: Failed\nreason: Narrow\n" },
+	{ &fl_exporter_status_kind, NULL, false, "metadata: {name: exporter}\nlisten: ':9400'\naccess: Open\n" },
 	{ &fl_label_file_kind, NULL, false, "metadata: {name: x}\nlabels: {a: b}\n" },
 	{ &fl_label_lag_kind, NULL, true, "metadata: {name: labels}\nsince: 1\n" },
 	{ &fl_memo_kind, NULL, true, "metadata: {name: claims}\nclaimed: [other.io/gpu]\n" },
@@ -256,6 +257,7 @@ TEST(facts_become_plans)
 		{ "a driver of an odd version is told", &fl_node_labels, "", "NotLabelled", false },
 		{ "a MIG layout that is not known is told", &fl_node_mig, "", "it is no YAML", false },
 		{ "the checks are the Node's condition", &fl_node_checks, "", "GPUChecksPassed", false },
+		{ "how metrics are served is, too", &fl_node_exporter, "", "GPUMetricsServed", false },
 		{ "a list waits for its parts", &fl_node_lists, "", "Waits", true },
 		{ "the file comes first", &fl_node_cdi, "", "libcuda.so.1", true },
 	};

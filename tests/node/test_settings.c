@@ -471,6 +471,7 @@ static const struct {
 	{ "how often GPUs are read", "--metrics-interval=30000", "DCGM_EXPORTER_INTERVAL=30000", "-",
 	  "metricsInterval" },
 	{ "the list of metrics", "--metrics-file=/c", "DCGM_EXPORTER_COLLECTORS=/c", "-", "metricsFile" },
+	{ "the web config", "--metrics-web-config=/w", "DCGM_EXPORTER_WEB_CONFIG_FILE=/w", "-", "metricsWebConfig" },
 	{ "no host name", "--metrics-no-hostname", "DCGM_EXPORTER_NO_HOSTNAME=true", "-", "metricsNoHostname" },
 	{ "no blanks", "--metrics-replace-blanks", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME=true", "-",
 	  "metricsNoBlanks" },

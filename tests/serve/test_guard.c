@@ -16,7 +16,8 @@ static const struct {
 	enum fl_guard_step step;
 } decisions[] = {
 	{ "loopback is open", { .local = true }, FL_GUARD_SERVE },
-	{ "a client certificate that is verified is as good as a token", { .has_api = true, .vouched = true }, FL_GUARD_SERVE },
+	{ "a client certificate that is verified is as good as a token", { .has_api = true, .vouched = true },
+	  FL_GUARD_SERVE },
 	{ "--open-metrics opens it", { .open = true }, FL_GUARD_SERVE },
 	{ "without an API server nobody else is served", { .token = true }, FL_GUARD_NO_API },
 	{ "who shows no token is told to", { .has_api = true }, FL_GUARD_NO_TOKEN },

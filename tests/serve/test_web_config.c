@@ -16,14 +16,15 @@ static const struct {
 	{ "clients that must show a certificate",
 	  "tls_server_config: {" PAIR ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca}",
 	  "/etc/web/tls.crt|/k/tls.key|/etc/web/ca|RequireAndVerifyClientCert|yes" },
-	{ "clients that may", "tls_server_config: {" PAIR ", client_auth_type: VerifyClientCertIfGiven, client_ca_file: "
-	  "ca}", "/etc/web/tls.crt|/k/tls.key|/etc/web/ca|VerifyClientCertIfGiven|yes" },
+	{ "clients that may",
+	  "tls_server_config: {" PAIR ", client_auth_type: VerifyClientCertIfGiven, client_ca_file: ca}",
+	  "/etc/web/tls.crt|/k/tls.key|/etc/web/ca|VerifyClientCertIfGiven|yes" },
 	{ "without HTTP/2", "http_server_config: {http2: false}", "|||NoClientCert|no" },
 	{ "the least version that there is", "tls_server_config: {" PAIR ", min_version: TLS12}",
 	  "/etc/web/tls.crt|/k/tls.key||NoClientCert|yes" },
 	{ "another least version is refused", "tls_server_config: {" PAIR ", min_version: TLS13}", "!min_version" },
-	{ "passwords are refused by name", "basic_auth_users: {a: $2y$10$x}", "!basic_auth_users: not supported: show a "
-	  "token" },
+	{ "passwords are refused by name", "basic_auth_users: {a: $2y$10$x}",
+	  "!basic_auth_users: not supported: show a token" },
 	{ "an unverified certificate is none", "tls_server_config: {" PAIR ", client_auth_type: RequireAnyClientCert, "
 	  "client_ca_file: ca}", "!client_auth_type" },
 	{ "ciphers are refused by name", "tls_server_config: {" PAIR ", cipher_suites: [A]}", "!cipher_suites" },
@@ -37,7 +38,7 @@ static const struct {
 	  "!client_ca_file is missing" },
 	{ "a CA needs a use", "tls_server_config: {" PAIR ", client_ca_file: ca}", "!client_auth_type is missing" },
 	{ "clients' certificates need TLS", "tls_server_config: {client_auth_type: VerifyClientCertIfGiven}",
-	  "!without TLS" },
+	  "!to TLS only" },
 	{ "what is no YAML has a line", "a: [\n", "!line " },
 	{ "a list is no config", "[a]", "!an object" },
 };

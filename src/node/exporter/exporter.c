@@ -5,6 +5,44 @@
 #include <math.h>
 #include <stdio.h>
 
+/* ---- how it is served ---- */
+
+/* What could not be told for want of memory is told with the next read of the driver. */
+static void tell_state(struct fl_exporter *exporter)
+{
+	const struct fl_exporter_listener *now = &exporter->listener;
+	struct fl_exporter_status status = { 0 };
+	struct fl_err err = { 0 };
+
+	if (!now->listen.len)
+		return;
+	FL_SET(FL_IN(&status, meta), name, FL_S("exporter"));
+	FL_SET(&status, listen, now->listen);
+	FL_SET(&status, tls, now->tls);
+	FL_SET(&status, access, now->access);
+	FL_SET_TEXT(&status, closed, fl_str(now->closed.text));
+	FL_SET_TEXT(&status, web, fl_str(now->web.text));
+	FL_SET_TEXT(&status, list, fl_str(exporter->why.text));
+	if (fl_feed_put(exporter->feed, &status, &err) < 0)
+		fl_log(exporter->options.log, FL_WARN, "state of GPU metrics not told, will retry", FL_KV_ERR(&err));
+}
+
+void fl_exporter_listens(struct fl_exporter *exporter, const struct fl_exporter_listener *now)
+{
+	exporter->listener = *now;
+	if (exporter->io)
+		tell_state(exporter);
+}
+
+int fl_exporter_off(struct fl_loop *loop, struct fl_err *err)
+{
+	struct fl_exporter_status status = { 0 };
+
+	FL_SET(FL_IN(&status, meta), name, FL_S("exporter"));
+	FL_SET(&status, off, true);
+	return fl_feed_put(fl_loop_feed(loop, &fl_exporter_status_kind), &status, err);
+}
+
 /* ---- the list ---- */
 
 static void use_list(struct fl_exporter *exporter, const struct fl_dcgm_list *list)
@@ -19,12 +57,16 @@ static void use_list(struct fl_exporter *exporter, const struct fl_dcgm_list *li
 	fl_dcgm_list_wants(list, &exporter->wanted);
 }
 
-static void refused(struct fl_exporter *exporter, const struct fl_err *err)
+static void list_refused(struct fl_exporter *exporter, const struct fl_err *err)
 {
-	if (strcmp(exporter->why.text, err->text) != 0)
+	struct fl_err why = *err;
+
+	(void)fl_wrap(&why, "'%s'", exporter->options.file);
+	if (strcmp(exporter->why.text, why.text) != 0)
 		fl_log(exporter->options.log, FL_WARN, "list of metrics not used, the former one stays",
-		       FL_KV_TEXT("file", exporter->options.file), FL_KV_ERR(err));
-	exporter->why = *err;
+		       FL_KV_ERR(&why));
+	exporter->why = why;
+	tell_state(exporter);
 }
 
 static void file_changed(struct fl_files *files, const struct fl_str *texts)
@@ -35,18 +77,19 @@ static void file_changed(struct fl_files *files, const struct fl_str *texts)
 
 	if (fl_dcgm_list_read(texts[0], &exporter->lists[1], &list, &err) < 0) {
 		fl_arena_free(&exporter->lists[1]);
-		refused(exporter, &err);
+		list_refused(exporter, &err);
 		return;
 	}
 	use_list(exporter, &list);
 	exporter->why = (struct fl_err){ 0 };
+	tell_state(exporter);
 	fl_log(exporter->options.log, FL_INFO, "list of metrics in force",
 	       FL_KV_TEXT("file", exporter->options.file), FL_KV_UINT("metrics", list.len));
 }
 
 static void file_failed(struct fl_files *files, const struct fl_err *err)
 {
-	refused(fl_container(files, struct fl_exporter, files), err);
+	list_refused(fl_container(files, struct fl_exporter, files), err);
 }
 
 /* ---- GPUs ---- */
@@ -213,6 +256,7 @@ static void due(struct fl_timer *timer)
 	uint64_t now = fl_now(exporter->io);
 
 	fl_io_name(exporter->io, "exporter");
+	tell_state(exporter);
 	if (!exporter->options.ask(exporter->options.arg, &exporter->wanted)) {
 		fl_timer_set(exporter->io, timer, now + FL_EXPORTER_SOON);
 		return;
@@ -309,6 +353,7 @@ int fl_exporter_start(struct fl_exporter *exporter, struct fl_io *io, struct fl_
 		return r;
 	exporter->io = io;
 	exporter->loop = loop;
+	exporter->feed = fl_loop_feed(loop, &fl_exporter_status_kind);
 	exporter->options = *options;
 	if (!exporter->options.period)
 		exporter->options.period = FL_EXPORTER_PERIOD;

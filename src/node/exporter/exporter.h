@@ -4,6 +4,7 @@
  *     fl_exporter_start(&exporter, io, loop, &options, err)
  *     fl_exporter_sampled, fl_exporter_fault              the driver's feeder tells (node/gpu/gpu.h)
  *     fl_exporter_text(&exporter, &at, until, buf)        a scrape, in pieces
+ *     fl_exporter_listens(&exporter, &listener)           whoever serves the text says to whom
  *     fl_exporter_stop(&exporter)
  *
  * The driver is read once a period, whoever scrapes; once in FL_EXPORTER_REST when nobody does, so that the stamp of
@@ -11,10 +12,11 @@
  * device is read from the caches for each text. While somebody scrapes, the kubelet is asked for them every
  * FL_EXPORTER_PODS.
  *
- * The list of fields is the default, or a file that is followed: one that cannot be served keeps the list in force, and
- * fl_exporter_why has its line and the reason.
+ * The list of fields is the default, or a file that is followed: one that cannot be served keeps the list in force. How
+ * all is served is a fact, Exporter (api/node_report.h), for the Node's condition.
  */
 #pragma once
+#include "api/node_report.h"
 #include "http/files.h"
 #include "plan/exporter/lines.h"
 #include "run/loop.h"
@@ -43,6 +45,14 @@ struct fl_exporter_options {
 	struct fl_log *log;
 };
 
+/* How the text is served; `listen` is borrowed. Of an error FL_OK: nothing is wrong. */
+struct fl_exporter_listener {
+	struct fl_str listen;                  /* empty: not known yet */
+	bool tls;
+	enum fl_exporter_access access;
+	struct fl_err closed, web;             /* why it is not, and why the web config is not in force */
+};
+
 /* Where a text has come to; zeroed for its beginning. */
 struct fl_exporter_at {
 	uint32_t metric, list, lines, left_out;
@@ -57,6 +67,8 @@ struct fl_exporter {
 	struct fl_arena lists[2];              /* of the list in force, and of the next one */
 	struct fl_dcgm_list list;
 	uint32_t list_no;                      /* a number that changes with the list, from 1 on */
+	struct fl_exporter_listener listener;
+	struct fl_feed *feed;                  /* of Exporter */
 	struct fl_err why;                     /* why the file is not in force; FL_OK: it is, or there is none */
 	struct fl_dcgm_set wanted;
 	FL_VEC(struct fl_dcgm_gpu *) gpus;     /* by address */
@@ -71,11 +83,13 @@ struct fl_exporter {
 
 int fl_exporter_start(struct fl_exporter *exporter, struct fl_io *io, struct fl_loop *loop,
 		      const struct fl_exporter_options *options, struct fl_err *err) FL_MUSTUSE;
+int fl_exporter_off(struct fl_loop *loop, struct fl_err *err) FL_MUSTUSE;   /* instead: none is wanted */
 void fl_exporter_stop(struct fl_exporter *exporter);   /* one that is not started is left alone */
 
 /* Telemetry of one GPU; NULL: the round is over. */
 void fl_exporter_sampled(struct fl_exporter *exporter, const struct fl_gpu_sample *sample, bool complete);
 void fl_exporter_fault(struct fl_exporter *exporter, const struct fl_card_fault *fault);
+void fl_exporter_listens(struct fl_exporter *exporter, const struct fl_exporter_listener *now);
 
 /* Appends the next piece of the text, until about `until` on fl_clock(). False: it was the last. The buffer fails with
  * FL_E_RETRY when the list has changed since the text began. */

@@ -157,7 +157,7 @@ extern const struct fl_names fl_discovery_names;
 	  "Advertise no GPU while the IMEX channel is missing.", (.env = "IMEX_REQUIRED", FL_TRUTH), \
 	  (.file = "imex.required")) \
 	X(STR, metrics_listen, TEXT, metrics_listen, "metrics-listen", \
-	  "Listen address of GPU metrics under DCGM's names: plain HTTP; empty: none.", \
+	  "Listen address of GPU metrics under DCGM's names; empty: none.", \
 	  (.env = "DCGM_EXPORTER_LISTEN", .empty = true, .value = "ADDRESS"), (.fallback = ":9400")) \
 	X(STR, metrics_interval, NUMBER, metrics_interval, "metrics-interval", \
 	  "Time between two reads of the GPUs, ms; a minute while nobody scrapes.", \
@@ -165,6 +165,9 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, metrics_file, PATH, metrics_file, "metrics-file", \
 	  "List of GPU metrics: NAME, TYPE, HELP; followed. Else the default list.", \
 	  (.env = "DCGM_EXPORTER_COLLECTORS", .value = "PATH"), ()) \
+	X(STR, metrics_web, PATH, metrics_web, "metrics-web-config", \
+	  "Web config file of GPU metrics: TLS and client certificates; followed.", \
+	  (.env = "DCGM_EXPORTER_WEB_CONFIG_FILE", .value = "PATH"), ()) \
 	X(STR, metrics_once, BOOL, metrics_once, "metrics-once-a-gpu", \
 	  "Tell what a whole GPU has once, not for each GPU instance.", (FL_TRUTH), ()) \
 	X(STR, metrics_no_host, BOOL, metrics_no_host, "metrics-no-hostname", \
@@ -185,9 +188,6 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, metrics_configmap, OWN, has, "metrics-configmap", "Not supported.", \
 	  (.env = "DCGM_EXPORTER_CONFIGMAP_DATA", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "mount the ConfigMap, and name its file with --metrics-file")) \
-	X(STR, metrics_web, OWN, has, "metrics-web-config", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_WEB_CONFIG_FILE", .hidden = true), (.own = fl_settings_own_metrics, \
-	  .unsupported = "no TLS and no passwords there yet; tokens are reviewed")) \
 	X(STR, metrics_systemd, OWN, has, "metrics-systemd-socket", "Not supported.", \
 	  (.env = "DCGM_EXPORTER_SYSTEMD_SOCKET", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "write --metrics-listen")) \
