@@ -31,6 +31,7 @@ struct fl_gpu_reading *fl_gpu_sample_reading(struct fl_gpu_sampling *s)
 {
 	struct fl_gpu_reading *reading = &s->ret->readings.at[s->ret->readings.len];
 
+	*reading = (struct fl_gpu_reading){ 0 };   /* one may have been begun there, and dropped */
 	if (!FL_ELEMENTS(reading, s->arena, fields, FL_DCGM_COUNT) ||
 	    !FL_ELEMENTS(reading, s->arena, values, FL_DCGM_COUNT)) {
 		s->nomem = true;

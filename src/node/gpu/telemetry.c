@@ -60,6 +60,9 @@ void gpu_sample_answered(struct fl_gpu *gpu, struct gpu_card *card, struct gpu_k
 		r = fl_gpu_take_sample(fl_buf_view(&kid->reply), &gpu->arena, &sample, &kid->err);
 	if (r >= 0 && !fl_str_eq(sample.card, fl_str(card->address)))
 		r = fl_fail(&kid->err, FL_E_INVALID, "a child answers for another GPU");
+	if (r < 0)
+		fl_log(gpu->options.log, FL_WARN, "telemetry of a GPU not read", FL_KV_TEXT("gpu", card->address),
+		       FL_KV_ERR(&kid->err));
 	if (r < 0 || sample.lost) {
 		gpu->incomplete = true;
 		card->look_at = card->answer == FL_CARD_ANSWERS ? 0 : card->look_at;
