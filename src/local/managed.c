@@ -583,25 +583,43 @@ static int put_copy(yyjson_mut_doc *doc, yyjson_mut_val *object, struct fl_str n
 	return copy && fl_tree_put(doc, object, name, copy) ? 0 : -FL_E_NOMEM;
 }
 
+/* Give the object the other's members but these two. Most are the same, so comparing them spares a copy. */
+static int reset_but(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_mut_val *other, struct fl_str kept,
+		     struct fl_str too)
+{
+	yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(object);
+	yyjson_mut_val *key, *val;
+	size_t i, max;
+
+	while ((key = yyjson_mut_obj_iter_next(&iter)) != NULL)
+		if (!fl_str_eq(fl_tree_str(key), kept) && !fl_str_eq(fl_tree_str(key), too) &&
+		    !fl_tree_get(other, fl_tree_str(key)))
+			(void)yyjson_mut_obj_iter_remove(&iter);
+	yyjson_mut_obj_foreach(other, i, max, key, val)
+	{
+		struct fl_str name = fl_tree_str(key);
+		yyjson_mut_val *had = fl_tree_get(object, name);
+
+		if (fl_str_eq(name, kept) || fl_str_eq(name, too) || (had && fl_tree_equal(had, val)))
+			continue;
+		if (put_copy(doc, object, name, val) < 0)
+			return -FL_E_NOMEM;
+	}
+	return 0;
+}
+
 int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before, yyjson_mut_val *after)
 {
-	yyjson_mut_val *status, *copy, *fresh, *owners = list_of(after);
+	yyjson_mut_val *meta;
 
 	if (part == FL_PART_WHOLE)
 		return 0;
 	if (part == FL_PART_MAIN || !before)
 		return put_copy(doc, after, FL_S("status"), fl_tree_get(before, FL_S("status")));
-	fresh = fl_tree_copy(doc, before);
-	status = fl_tree_get(after, FL_S("status"));
-	copy = status ? fl_tree_copy(doc, status) : NULL;
-	if (!fresh || (status && !copy))
+	if (reset_but(doc, after, before, FL_S("status"), FL_S("metadata")) < 0)
 		return -FL_E_NOMEM;
-	fl_tree_remove(fresh, FL_S("status"));
-	if (copy && !fl_tree_put(doc, fresh, FL_S("status"), copy))
-		return -FL_E_NOMEM;
-	if (put_copy(doc, fl_tree_get(fresh, FL_S("metadata")), FL_S("managedFields"), owners) < 0)
-		return -FL_E_NOMEM;
-	after->tag = fresh->tag;
-	after->uni = fresh->uni;
-	return 0;
+	meta = fl_tree_get(after, FL_S("metadata"));
+	if (!yyjson_mut_is_obj(meta))
+		return put_copy(doc, after, FL_S("metadata"), fl_tree_get(before, FL_S("metadata")));
+	return reset_but(doc, meta, fl_tree_get(before, FL_S("metadata")), FL_S("managedFields"), FL_S(""));
 }

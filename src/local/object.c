@@ -144,10 +144,9 @@ void fl_object_print(struct fl_jw *w, yyjson_mut_val *object, uint64_t version)
 
 struct fl_str fl_api_call_api_version(struct fl_api_call *call)
 {
-	struct fl_str group = call->resource->group;
+	const struct fl_str parts[] = { call->resource->group, FL_S("/"), call->version };
 
-	return group.len ? fl_arena_printf(&call->arena, "%.*s/%.*s", FL_ARG(group),
-			FL_ARG(call->version)) : call->version;
+	return parts[0].len ? fl_arena_join(&call->arena, parts, FL_LEN(parts)) : call->version;
 }
 
 /* A tree of a state, whole, but without its resourceVersion. NULL: allocation failed. */

@@ -6,9 +6,9 @@
 
 struct fl_str fl_api_call_key(struct fl_api_call *call)
 {
-	if (call->resource->cluster)
-		return call->name;
-	return fl_arena_printf(&call->arena, "%.*s/%.*s", FL_ARG(call->space_name), FL_ARG(call->name));
+	const struct fl_str parts[] = { call->space_name, FL_S("/"), call->name };
+
+	return call->resource->cluster ? call->name : fl_arena_join(&call->arena, parts, FL_LEN(parts));
 }
 
 static int refuse_ahead(struct fl_api_call *call)

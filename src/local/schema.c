@@ -47,7 +47,9 @@ const struct fl_node fl_node_metadata = { .type = FL_VALUE_OBJECT, PROPS(metadat
 /* Of use to find one only: the length tells most apart. */
 static int order_of(struct fl_str a, struct fl_str b)
 {
-	return a.len != b.len ? (a.len < b.len ? -1 : 1) : a.len ? memcmp(a.p, b.p, a.len) : 0;
+	if (a.len != b.len || a.len == 0)
+		return a.len < b.len ? -1 : a.len > b.len;
+	return a.p[0] != b.p[0] ? a.p[0] - b.p[0] : memcmp(a.p, b.p, a.len);
 }
 
 static int by_name(const void *a, const void *b)
@@ -461,6 +463,15 @@ static int check_default(const struct compiler *c, const struct place *at, const
 	return causes.len ? refuse(c, at, "default", why.p) : 0;
 }
 
+static bool has_default(const struct fl_node *node)
+{
+	bool has = node->def || (node->extra && node->extra->defaults) || (node->items && node->items->defaults);
+
+	for (uint32_t i = 0; i < node->prop_len && !has; i++)
+		has = node->props[i].node->defaults;
+	return has;
+}
+
 static int compile(const struct compiler *c, yyjson_val *json, const struct place *at, struct fl_node **ret)
 {
 	struct fl_node *node = fl_arena_get(&c->schema->arena, sizeof *node);
@@ -492,6 +503,7 @@ static int compile(const struct compiler *c, yyjson_val *json, const struct plac
 		r = rules_of(c, at, json);
 	if (r >= 0 && node->def && !at->checks_only)
 		r = check_default(c, at, node);
+	node->defaults = r >= 0 && has_default(node);
 	*ret = node;
 	return r;
 }

@@ -159,6 +159,8 @@ static int fill(const struct filler *f, const struct fl_node *node, yyjson_mut_v
 	size_t i, max;
 	int r;
 
+	if (!f->drop && !node->defaults)
+		return 0;
 	if (yyjson_mut_is_arr(val)) {
 		if (!node->items)
 			return 0;

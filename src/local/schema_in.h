@@ -57,6 +57,7 @@ struct fl_node {
 	struct fl_str *required;
 	uint32_t required_len;
 	yyjson_val *def;                  /* NULL: none */
+	bool defaults;                    /* it has one, or a place below it has */
 	const struct fl_bounds *bounds;   /* NULL: none */
 };
 

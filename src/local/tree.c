@@ -16,6 +16,26 @@ struct fl_str fl_tree_str(const yyjson_mut_val *val)
 
 /* ---- members by name ---- */
 
+static bool is_named(const yyjson_mut_val *key, struct fl_str name)
+{
+	return fl_str_eq(text_of(key), name);
+}
+
+yyjson_mut_val *fl_tree_get(yyjson_mut_val *object, struct fl_str name)
+{
+	yyjson_mut_val *key;
+
+	if (!yyjson_mut_is_obj(object))
+		return NULL;
+	key = object->uni.ptr;          /* the last; its value is followed by the first */
+	for (size_t left = unsafe_yyjson_get_len(object); left; left--) {
+		key = key->next->next;
+		if (is_named(key, name))
+			return key->next;
+	}
+	return NULL;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	struct fl_str x = text_of(*(yyjson_mut_val *const *)a), y = text_of(*(yyjson_mut_val *const *)b);
@@ -144,19 +164,6 @@ static bool join_repeats(const struct from *from, yyjson_mut_val *object, const 
 	return true;
 }
 
-/* Is that name in an object of a few members? */
-static bool has_name(yyjson_mut_val *object, struct fl_str name)
-{
-	yyjson_mut_val *key = object->uni.ptr;
-
-	for (size_t left = unsafe_yyjson_get_len(object); left; left--) {
-		key = key->next->next;
-		if (fl_str_eq(text_of(key), name))
-			return true;
-	}
-	return false;
-}
-
 static yyjson_mut_val *build_object(const struct from *from, yyjson_val *val, const struct fl_at *at)
 {
 	yyjson_mut_val *object = yyjson_mut_obj(from->doc), *key, *value;
@@ -173,7 +180,7 @@ static yyjson_mut_val *build_object(const struct from *from, yyjson_val *val, co
 		key = yyjson_mut_strn(from->doc, place.name.p, place.name.len);
 		if (!key || !value)
 			return NULL;
-		repeated = repeated || has_name(object, place.name);
+		repeated = repeated || fl_tree_get(object, place.name);
 		(void)yyjson_mut_obj_add(object, key, value);
 	}
 	return !repeated || join_repeats(from, object, at) ? object : NULL;
@@ -252,11 +259,6 @@ yyjson_mut_val *fl_tree_copy(yyjson_mut_doc *doc, yyjson_mut_val *val)
 
 /* ---- members ---- */
 
-yyjson_mut_val *fl_tree_get(yyjson_mut_val *object, struct fl_str name)
-{
-	return yyjson_mut_obj_getn(object, name.len ? name.p : "", name.len);
-}
-
 bool fl_tree_put(yyjson_mut_doc *doc, yyjson_mut_val *object, struct fl_str name, yyjson_mut_val *val)
 {
 	yyjson_mut_val *old = fl_tree_get(object, name), *key, *next;
@@ -283,15 +285,22 @@ void fl_tree_remove(yyjson_mut_val *object, struct fl_str name)
 static bool equal_objects(yyjson_mut_val *a, yyjson_mut_val *b)
 {
 	FL_AUTO(fl_tree_names) struct fl_tree_names names = { 0 };
+	yyjson_mut_obj_iter same_place = yyjson_mut_obj_iter_with(b);
 	yyjson_mut_val *key, *val, *other;
 	size_t i, max;
 
 	if (yyjson_mut_obj_size(a) != yyjson_mut_obj_size(b))
 		return false;
-	fl_tree_names_init(&names, b);
 	yyjson_mut_obj_foreach(a, i, max, key, val)
 	{
-		other = fl_tree_names_get(&names, text_of(key));
+		other = yyjson_mut_obj_iter_next(&same_place);
+		if (is_named(other, text_of(key))) {
+			other = other->next;
+		} else {
+			if (!names.object)
+				fl_tree_names_init(&names, b);
+			other = fl_tree_names_get(&names, text_of(key));
+		}
 		if (!other || !fl_tree_equal(val, other))
 			return false;
 	}
