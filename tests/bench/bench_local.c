@@ -78,8 +78,8 @@ static void row(const char *name, double value, const char *unit, const char *si
 {
 	bool ok = sign[0] == '<' ? value <= bar : value >= bar;
 
-	(void)printf("{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"bar\":\"%s %g\",\"ok\":%s}\n", name, value, unit,
-		     sign, bar, ok ? "true" : "false");
+	(void)printf("{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"bar\":\"%s %g\",\"ok\":%s}\n", name, value,
+		     unit, sign, bar, ok ? "true" : "false");
 	(void)fflush(stdout);
 }
 
