@@ -46,16 +46,19 @@ static const char status_text[] =
 	"\"message\":\"all checks have passed %u times\",\"lastTransitionTime\":\"2026-01-31T12:00:00Z\"}]}}";
 
 static const char pod_text[] =
-	"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"worker-%u\",\"namespace\":\"default\",\"labels\":{"
-	"\"app\":\"training\",\"batch.kubernetes.io/job-name\":\"training-large-42\",\"pod-template-hash\":\"6b8f6c5d4\"},"
+	"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"worker-%u\",\"namespace\":\"default\","
+	"\"labels\":{\"app\":\"training\",\"batch.kubernetes.io/job-name\":\"training-large-42\","
+	"\"pod-template-hash\":\"6b8f6c5d4\"},"
 	"\"annotations\":{\"prometheus.io/scrape\":\"true\"}},\"spec\":{"
 	"\"nodeName\":\"node-%u\",\"serviceAccountName\":\"trainer\",\"tolerations\":[{\"key\":\"nvidia.com/gpu\","
 	"\"operator\":\"Exists\",\"effect\":\"NoSchedule\"}],\"containers\":[{\"name\":\"main\","
 	"\"image\":\"example.test/training/pytorch:2.9.1-cuda13\",\"command\":[\"torchrun\",\"--nnodes=8\","
 	"\"--nproc-per-node=8\",\"--rdzv-backend=c10d\",\"train.py\",\"--config\",\"/etc/training/config.yaml\"],"
-	"\"env\":[{\"name\":\"POD_NAME\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}}],\"resources\":{"
+	"\"env\":[{\"name\":\"POD_NAME\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}}],"
+	"\"resources\":{"
 	"\"limits\":{\"cpu\":\"96\",\"memory\":\"1600Gi\",\"nvidia.com/gpu\":\"8\"},\"requests\":{\"cpu\":\"96\","
-	"\"memory\":\"1600Gi\",\"nvidia.com/gpu\":\"8\"}},\"volumeMounts\":[{\"name\":\"data\",\"mountPath\":\"/data\"},"
+	"\"memory\":\"1600Gi\",\"nvidia.com/gpu\":\"8\"}},\"volumeMounts\":[{\"name\":\"data\",\"mountPath\":"
+	"\"/data\"},"
 	"{\"name\":\"config\",\"mountPath\":\"/etc/training\",\"readOnly\":true}]}],\"volumes\":[{\"name\":\"data\","
 	"\"persistentVolumeClaim\":{\"claimName\":\"dataset\"}},{\"name\":\"config\",\"configMap\":{"
 	"\"name\":\"training-config\"}}]}}";
