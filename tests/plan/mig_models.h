@@ -2,14 +2,14 @@
 #pragma once
 #include "fake/nvml/models.h"
 #include "plan/mig/solve.h"
-#include "test.h"
+#include <string.h>
 
+/* NULL: the fake does not know it. */
 static inline const struct fake_model *mig_model(const char *key)
 {
 	for (size_t i = 0; i < fake_models_n; i++)
 		if (strcmp(fake_models[i].key, key) == 0)
 			return &fake_models[i];
-	(void)test_check(false, key, __FILE__, __LINE__);
 	return NULL;
 }
 

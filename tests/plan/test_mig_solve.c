@@ -1,5 +1,6 @@
 /* Where the GPU instances of a layout lie. */
 #include "mig_models.h"
+#include "test.h"
 
 static const struct {
 	const char *says, *model, *wants, *has;

@@ -640,11 +640,15 @@ func bench(build, topology string, span time.Duration, program string, parts []s
 		name string
 		run  func(n *node) error
 	}{{"start", start}, {"quiet", quiet}, {"nvidia", nvidia(program)}, {"shares", shares}, {"mps", mps}, {"looks", looks},
-		{"labels", labels(api)}} {
+		{"labels", labels(api)}, {"mig", layouts(api)}} {
 		if !wanted(part.name) {
 			continue
 		}
-		n, err := newNode(build, topology, filepath.Join(dir, part.name), kubeconfig)
+		gpus := topology
+		if part.name == "mig" {
+			gpus = filepath.Join(filepath.Dir(topology), "dgx-h100.yaml") // their mode changes without a reset
+		}
+		n, err := newNode(build, gpus, filepath.Join(dir, part.name), kubeconfig)
 		if err := one(n, part.run, err); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}

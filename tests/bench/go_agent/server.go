@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -96,14 +97,18 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, kind, version 
 	}
 }
 
-// apply lays conditions over those that there are, by their type.
+// apply lays labels and conditions over those that there are, the latter by their type.
 func (s *apiServer) apply(body []byte) (string, error) {
-	var got struct{ Status struct{ Conditions []object } }
+	var got struct {
+		Metadata struct{ Labels object }
+		Status   struct{ Conditions []object }
+	}
 	if err := json.Unmarshal(body, &got); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	maps.Copy(s.node["metadata"].(object)["labels"].(object), got.Metadata.Labels)
 	status := s.node["status"].(object)
 	have, _ := status["conditions"].([]object)
 	for _, c := range got.Status.Conditions {
