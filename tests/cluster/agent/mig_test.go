@@ -27,23 +27,31 @@ type partition struct {
 	caps            []string // its device nodes: nvidia-cap30
 }
 
-// cut switches MIG on for the first card and makes partitions of these profiles; the driver's device nodes follow a moment
-// later, as on a real node. The card is whole again at the end of the test.
-func (r *rig) cut(profiles ...string) map[string]partition {
+// follows has the driver's device nodes follow its partitions a moment later, as on a real node, until whole has ended them at
+// the end of the test. It is what the node has below /.
+func (r *rig) follows(whole func()) (seen string) {
 	r.Helper()
 	home := filepath.Join(r.c.Dir(), "gpus", r.n.Name)
-	seen := filepath.Join(home, "root") // what the node has below /
+	seen = filepath.Join(home, "root")
 	follow := exec.Command(filepath.Join(home, "..", "fakectl"), "follow", home)
 	r.must(follow.Start())
 	r.Cleanup(func() {
-		r.say("mig", "0", "off")
-		until(r, "no capability is left of the GPU's", func() (bool, string) {
+		whole()
+		until(r, "no capability is left of a GPU's", func() (bool, string) {
 			left, _ := filepath.Glob(seen + "/proc/driver/nvidia/capabilities/gpu*/mig/gi*/access")
 			return len(left) == 0, strings.Join(left, " ")
 		})
 		follow.Process.Kill()
 		follow.Wait()
 	})
+	return seen
+}
+
+// cut switches MIG on for the first card and makes partitions of these profiles. The card is whole again at the end of the
+// test.
+func (r *rig) cut(profiles ...string) map[string]partition {
+	r.Helper()
+	seen := r.follows(func() { r.say("mig", "0", "off") })
 	r.say("mig", "0", "on")
 	program, err := gpus.Program("tests", "fake", "partition")
 	r.must(err)
