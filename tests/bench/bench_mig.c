@@ -55,6 +55,7 @@ static int by_size(const void *a, const void *b)
 int main(void)
 {
 	static uint64_t took[ROUNDS];
+	uint64_t p99;
 	FL_AUTO(fl_arena) struct fl_arena kept = { 0 };
 	uint32_t len;
 	const struct fl_mig_offer *offers = mig_offers(mig_model("h100-80gb-hbm3"), &kept, &len);
@@ -68,7 +69,9 @@ int main(void)
 		took[i] = now() - began;
 	}
 	qsort(took, ROUNDS, sizeof *took, by_size);
-	printf("{\"name\":\"MIG layouts of 7 profiles on 8 GPUs, p99\",\"value\":%.4g,\"unit\":\"ms\",\"bar\":\"<= 1\",\"ok\":%s}\n",
-	       (double)took[ROUNDS * 99 / 100] / 1e6, took[ROUNDS * 99 / 100] <= FL_NS_PER_MS ? "true" : "false");
+	p99 = took[ROUNDS * 99 / 100];
+	printf("{\"name\":\"MIG layouts of 7 profiles on 8 GPUs, p99\",\"value\":%.4g,\"unit\":\"ms\","
+	       "\"bar\":\"<= 1\",\"ok\":%s}\n",
+	       (double)p99 / 1e6, p99 <= FL_NS_PER_MS ? "true" : "false");
 	return 0;
 }
