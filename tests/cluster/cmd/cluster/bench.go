@@ -23,11 +23,19 @@ type row struct {
 
 const benchRounds = 3
 
-// bench times whole commands as a person types them, and prints the median of each; or how the agent follows a kubelet.
+// bench times whole commands as a person types them, and prints the median of each; or how the agent follows a kubelet; or
+// what requests cost the real API server and ours.
 func bench(ctx context.Context, args []string) error {
-	agent := false
-	if err := parse("bench", args, func(f *flag.FlagSet) { f.BoolVar(&agent, "agent", false, "") }); err != nil {
+	agent, api := false, false
+	err := parse("bench", args, func(f *flag.FlagSet) {
+		f.BoolVar(&agent, "agent", false, "")
+		f.BoolVar(&api, "api", false, "")
+	})
+	if err != nil {
 		return err
+	}
+	if api {
+		return benchAPI(ctx)
 	}
 	if agent {
 		return benchAgent(ctx)

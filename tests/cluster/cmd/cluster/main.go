@@ -32,7 +32,8 @@ const usage = `Usage: ./dev cluster VERB [OPTION...]
   test [--long] [FOLDER...] [NAME...]
                             run the tests that use a real cluster, those of the folders, or those whose names hold
                             NAME; --long: each for as long as it is meant to take
-  bench [--agent]           measure how fast a cluster comes and goes, or how fast the agent follows a kubelet
+  bench [--agent | --api]   measure how fast a cluster comes and goes, how fast the agent follows a kubelet, or what
+                            requests cost the real API server and the embedded one
 `
 
 // errUsage marks errors that are the caller's: exit status 2.
