@@ -13,6 +13,8 @@
 #define WIDTH(is, most) "pcieWidth: " is "\npcieWidthMax: " most "\n"
 #define FABRIC(state, status, health) "fabric: {state: " state ", status: " status ", health: " health "}\n"
 #define LINK(to, count) "links: [{peer: '0000:0" to ":00.0', nvlinks: " count "}]\n"
+#define LINK_AND_NONE(to, count, none) \
+	"links: [{peer: '0000:0" to ":00.0', nvlinks: " count "}, {peer: '0000:0" none ":00.0', level: 50}]\n"
 #define WAS(name, result) "metadata: {name: " name "}\nresult: " result "\nreason: x\n"
 
 /* `want`: of each check "name Result:Reason", and the Node's condition. */
@@ -111,12 +113,17 @@ static const struct {
 	  "driver Passed:Passed nodes Passed:Passed toolkit Passed:Passed cuda Skipped:NotRun pcie Failed:Narrow "
 	  "nvlink Skipped:NoNVLink "
 	  "fabric Skipped:NoFabric Narrow" },
-	{ "fewer NVLinks than others of the model", READY, CARD("1", "0", LINK("2", "12")) AND CARD("2", "1",
-	  LINK("3", "4"))
+	{ "fewer NVLinks than others of the model", READY, CARD("1", "0", LINK_AND_NONE("2", "12", "3")) AND
+	  CARD("2", "1", LINK("3", "4"))
 	  AND CARD("3", "2", ""), HOST(NODE("0") ", " NODE("1") ", " NODE("2")), NULL, "",
 	  "driver Passed:Passed nodes Passed:Passed toolkit Passed:Passed cuda Skipped:NotRun pcie Skipped:NotTold "
 	  "nvlink Failed:LinksDown "
 	  "fabric Skipped:NoFabric LinksDown" },
+	{ "links that were read before a GPU answered", READY, CARD("1", "0", LINK("2", "12")) AND
+	  CARD("2", "1", "") AND CARD("3", "2", ""), HOST(NODE("0") ", " NODE("1") ", " NODE("2")), NULL,
+	  WAS("nvlink", "Passed"),
+	  "driver Passed:Passed nodes Passed:Passed toolkit Passed:Passed cuda Skipped:NotRun pcie Skipped:NotTold "
+	  "nvlink Stale:NotKnown fabric Skipped:NoFabric Passed" },
 	{ "in MIG mode there are none", READY, CARD("1", "0", LINK("2", "12")) AND CARD("2", "1", "") AND
 	  CARD("3", "2", "mig: true\n"), HOST(NODE("0") ", " NODE("1") ", " NODE("2")), NULL, "",
 	  "driver Passed:Passed nodes Passed:Passed toolkit Passed:Passed cuda Skipped:NotRun pcie Skipped:NotTold "
@@ -240,6 +247,23 @@ TEST(a_failure_and_its_end_are_told)
 		GOT(want);
 		CHECK_INT(want->told ? want->told->tell : FL_EMIT_NOBODY, row->want);
 	}
+}
+
+TEST(the_end_of_a_failure_is_told_in_words)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_checks_facts f = { 0 };
+	const struct fl_want *want;
+	struct fl_plan plan;
+
+	fl_plan_init(&plan, &arena);
+	OK(facts_init(&f, &arena, READY, CARD("1", "0", WIDTH("16", "16")), HOST(NODE("0")), NULL,
+		      WAS("pcie", "Failed")));
+	fl_checks_plan(&f, &plan);
+	OK(plan.failed ? -FL_E_NOMEM : 0);
+	want = fl_plan_find(&plan, &fl_checks_owner, (struct fl_ref){ .kind = &fl_check_kind, .name = FL_S("pcie") });
+	GOT(want);
+	CHECK_STR(((const struct fl_check *)want->object)->status.conditions.at[0].message, "check pcie: passed");
 }
 
 TEST(a_message_names_the_gpu_and_the_remedy)

@@ -6,12 +6,12 @@
  *
  * A kubelet that has just started may know of nobody yet: what it does not tell is kept until FL_HOLDERS_GRACE after
  * its socket was made (by the wall's clock only where that was before us), and it is asked every
- * FL_HOLDERS_YOUNG_EVERY. Until one that knows all of its Pods has answered,
- * whoever is in the book (Booking, kept on disk) holds what it held: fl_holders_remember. With a book, the first look
- * is a full state whatever comes of it, so that nothing waits for a kubelet that is not there: it starts after us, and
- * asks us. So it is where the kubelet has no checkpoint: it has given no device to anybody. A first agent that comes to
- * a kubelet with a checkpoint knows nothing of those whom another plugin has served: the full state waits for a kubelet
- * that knows all of its Pods, up to FL_GPU_HOLDERS_PATIENCE.
+ * FL_HOLDERS_YOUNG_EVERY. Until one that knows all of its Pods has answered, whoever is in the book (Booking, kept on
+ * disk) holds what it held: fl_holders_remember. With a book, the first look is a full state whatever comes of it, so
+ * that nothing waits for a kubelet that is not there: it starts after us, and asks us. So it is where the kubelet has
+ * no checkpoint: it has given no device to anybody. A first agent that comes to a kubelet with a checkpoint knows
+ * nothing of those whom another plugin has served: the full state waits for a kubelet that knows all of its Pods, up to
+ * FL_GPU_HOLDERS_PATIENCE.
  *
  * A kubelet that starts while the API server is away knows its static Pods only, however old it grows: its API Pods
  * come FL_HOLDERS_API_GRACE after the server's return at the latest. One that knew all of its Pods once is believed

@@ -67,7 +67,8 @@ static void want(struct fl_plan *plan, const struct fl_check *before, struct fl_
 	FL_SET_TEXT(&check, message, v->message);
 	fl_want(plan, &fl_checks_owner, ref, &check);
 	fl_want_condition(plan, &fl_checks_owner, ref, emit_of(before, v->result), "Passed", status_of(v->result),
-			  v->reason, "check %.*s: %.*s", FL_ARG(name), FL_ARG(v->message));
+			  v->reason, "check %.*s: %.*s", FL_ARG(name),
+			  FL_ARG(v->message.len ? v->message : FL_S("passed")));
 }
 
 /* What has failed, in the order of the checks. */

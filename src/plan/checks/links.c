@@ -55,30 +55,59 @@ static bool has_peers(const struct fl_card *card)
 	return checks_answers(card) && !card->mig;
 }
 
+static bool has_link(const struct fl_card *card, const struct fl_card *to)
+{
+	return fl_find(card->links.at, card->links.len, peer, to->meta.name) != NULL;
+}
+
+/* Two that answered when links were read have a link by PCIe at least. Where one has come since, they are read again in
+ * a moment. */
+static bool are_told(const struct fl_checks_facts *f, const struct fl_card *card)
+{
+	for (uint32_t i = 0; i < f->card_len; i++) {
+		const struct fl_card *other = &f->cards[i];
+
+		if (other != card && has_peers(other) && fl_str_eq(other->product, card->product) &&
+		    !has_link(card, other) && !has_link(other, card))
+			return false;
+	}
+	return true;
+}
+
+/* Of its model the most that one has. `links` are those of each GPU. */
+static int64_t most_of_model(const struct fl_checks_facts *f, const int64_t *links, const struct fl_card *card)
+{
+	int64_t most = 0;
+
+	for (uint32_t i = 0; i < f->card_len; i++)
+		if (has_peers(&f->cards[i]) && fl_str_eq(f->cards[i].product, card->product) && links[i] > most)
+			most = links[i];
+	return most;
+}
+
 bool checks_nvlink(const struct fl_checks_facts *f, struct fl_plan *plan, struct checks_verdict *v)
 {
+	int64_t *links = fl_plan_get(plan, (size_t)f->card_len + 1, sizeof *links);
 	bool any = false;
 
-	if (!can_look(f, v))
+	if (!links || !can_look(f, v))
 		return false;
+	for (uint32_t i = 0; i < f->card_len; i++)
+		links[i] = nvlinks_of(f, &f->cards[i]);
 	for (uint32_t i = 0; i < f->card_len; i++) {
 		const struct fl_card *card = &f->cards[i];
-		int64_t links = nvlinks_of(f, card), most = links;
+		int64_t most = has_peers(card) ? most_of_model(f, links, card) : 0;
 
-		if (!has_peers(card))
-			continue;
-		for (uint32_t k = 0; k < f->card_len; k++)
-			if (has_peers(&f->cards[k]) && fl_str_eq(f->cards[k].product, card->product)) {
-				int64_t others = nvlinks_of(f, &f->cards[k]);
-
-				most = others > most ? others : most;
-			}
 		any |= most > 0;
-		if (links < most)
+		if (most && !are_told(f, card)) {
+			v->message = FL_S("waits for the links between GPUs");
+			return false;
+		}
+		if (links[i] < most)
 			checks_fail(plan, v, "LinksDown", "GPU %.*s has %lld NVLinks to other GPUs, others of its "
 							  "model "
 							  "%lld: look for XID 74 and at nvidia-smi nvlink -s",
-				    FL_ARG(card->meta.name), (long long)links, (long long)most);
+				    FL_ARG(card->meta.name), (long long)links[i], (long long)most);
 	}
 	if (!any)
 		skip(v, "NoNVLink", "no GPU has an NVLink to another one");
