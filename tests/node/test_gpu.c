@@ -548,6 +548,61 @@ TEST_ONCE(a_card_that_is_pulled_out_is_gone_with_its_faults)
 	CHECK(rig_driver(&rig, FL_DRIVER_READY));
 }
 
+static bool write_at(const char *path, const void *bytes, size_t len)
+{
+	FILE *f = fopen(path, "w");
+	bool whole = f && fwrite(bytes, 1, len, f) == len;
+
+	return f && fclose(f) == 0 && whole;
+}
+
+/* A vGPU's configuration space: its one capability names the hypervisor's driver. */
+static void make_vgpu(const struct gpu_rig *rig, int gpu)
+{
+	static const uint8_t capability[] = { 9, 0, 27, 'V', 'F', 0, 22, '5', '5', '0', '.', '9', '0', 0, 0, 0, 0,
+					      'r', '5', '5', '0', '_', '9', '0' };
+	uint8_t config[256] = { [0x06] = 0x10, [0x34] = 0x40 };
+	char address[16], path[300];
+
+	memcpy(config + 0x40, capability, sizeof capability);
+	rig_address(rig, gpu, address);
+	(void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/config", rig->sysfs, address);
+	CHECK(write_at(path, config, sizeof config));
+}
+
+static bool has_width(struct gpu_rig *rig, int width)
+{
+	const struct fl_card *card = rig_see_card(rig, 0);
+
+	return card && card->pcie_width == width;
+}
+
+TEST_ONCE(what_a_card_is_on_the_bus_outlasts_each_look)
+{
+	char address[16], path[300], place[200];
+
+	RIG(rig, "two-t4", RIG_LATER);
+	make_vgpu(&rig, 0);
+	OK_ERR(rig_start(&rig, 0, &err), &err);
+	CHECK(rig_until(&rig, rig_all_clean, 2));
+	(void)snprintf(place, sizeof place, "%.*s", FL_ARG(rig_see_card(&rig, 0)->bus));
+	CHECK(place[0]);
+	rig_address(&rig, 0, address);
+	(void)snprintf(path, sizeof path, "%s/bus/pci/devices/%s/current_link_width", rig.sysfs, address);
+	for (int width = 1; width <= 4; width *= 2) {
+		char text[12];
+
+		(void)snprintf(text, sizeof text, "%d", width);
+		CHECK(write_at(path, text, strlen(text)));
+		CHECK(rig_until(&rig, has_width, width));
+		CHECK_STR(rig_see_card(&rig, 0)->bus, place);
+		CHECK(rig_see_card(&rig, 0)->vgpu);
+		CHECK_STR(rig_see_card(&rig, 0)->vgpu_version, "550.90");
+		CHECK_STR(rig_see_card(&rig, 0)->vgpu_branch, "r550_90");
+		CHECK(!rig_see_card(&rig, 1)->vgpu);
+	}
+}
+
 /* ---- without fds ---- */
 
 TEST_ONCE(without_fds_no_child_is_made_until_there_are_some)

@@ -274,7 +274,39 @@ static char *put_text(char **at, const char *text)
 	return put;
 }
 
-static struct around_job *around_new(const struct fl_gpu *gpu)
+static void recall_text(char *to, size_t size, struct fl_str text)
+{
+	(void)snprintf(to, size, "%.*s", FL_ARG(text));
+}
+
+/* Those known to be on the bus, with what a second look does not read. The worker may be short: it reads what is known
+ * again, and all only when names have changed. */
+static void recall(struct fl_gpu *gpu, struct fl_pci *pci)
+{
+	struct fl_view view = fl_loop_view(gpu->loop, &gpu->arena);
+
+	pci->names = gpu->bus_names;
+	fl_vec_each (card, &gpu->cards) {
+		struct fl_pci_card *to = &pci->at[pci->len];
+		const struct fl_card *known;
+
+		if (!card->on_bus)
+			continue;
+		known = fl_view_get(&view, &fl_card_kind, FL_S(""), fl_str(card->address));
+		if (!known) {
+			pci->names = 0;
+			return;
+		}
+		recall_text(to->address, sizeof to->address, fl_str(card->address));
+		recall_text(to->path, sizeof to->path, known->bus);
+		to->vgpu = known->has.vgpu && known->vgpu;
+		recall_text(to->vgpu_version, sizeof to->vgpu_version, known->vgpu_version);
+		recall_text(to->vgpu_branch, sizeof to->vgpu_branch, known->vgpu_branch);
+		pci->len++;
+	}
+}
+
+static struct around_job *around_new(struct fl_gpu *gpu)
 {
 	const struct fl_gpu_options *o = &gpu->options;
 	const char *dev_root = o->dev_root ? o->dev_root : "";
@@ -295,11 +327,7 @@ static struct around_job *around_new(const struct fl_gpu *gpu)
 	job->roots = at;
 	for (const char *const *root = o->roots; *root; root++)
 		(void)put_text(&at, *root);
-	/* The worker may be short: it reads what is known again, and all only when names have changed. */
-	job->pci.names = gpu->bus_names;
-	fl_vec_each (card, &gpu->cards)
-		if (card->on_bus)
-			memcpy(job->pci.at[job->pci.len++].address, card->address, sizeof card->address);
+	recall(gpu, &job->pci);
 	return job;
 }
 
