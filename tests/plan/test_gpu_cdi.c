@@ -220,6 +220,12 @@ static const struct {
 	  "update-application-profile]\n", READY, HOST FILES "hookAt: /h\n", OTHER, "", "",
 	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: * hook /h fairlead cdi-hook --link "
 	  "libcuda.so.550::/usr/lib/libcuda.so.1 for 10 s\n" },
+	{ "all of them: no hook, and no program is needed", PLAIN "hook: /h\ncdiDisableHooks: [create-symlinks, "
+	  "enable-cuda-compat, update-ldcache, disable-device-node-modification, update-application-profile, "
+	  "chmod]\n", READY, HOST FILES "hookMessage: no room\n", OTHER, "", "",
+	  "k.io-gpu 0.5.0 k.io/gpu\n1: *\nGPU-b: *\nall: *\neach: /dev/nvidiactl=195:255 "
+	  "/usr/lib/libcuda.so.550(ro) /usr/bin/nvidia-smi(ro) /run/nvidia-persistenced/socket(nosuid) "
+	  "env NVIDIA_VISIBLE_DEVICES=void env NVIDIA_CTK_LIBCUDA_DIR=/usr/lib\n" },
 	{ "row 36: a hook that is not there: no file names it", PLAIN "hook: /opt/fairlead\n", READY,
 	  HOST FILES "hookMessage: no room\n", OTHER, "", "", "" },
 	{ "row 36: nor one that is somewhere else", PLAIN "hook: /opt/fairlead\n", READY,

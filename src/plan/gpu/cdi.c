@@ -20,7 +20,7 @@ static void put_by_path(struct cdi *c, struct fl_cdi_edits *edits, const struct 
 	for (uint32_t i = 0; i < card->dri.len; i++) {
 		struct fl_str name = card->dri.at[i];
 
-		if (!is_dri(name) || !c->facts->settings->hook.len || !cdi_runs(c, FL_HOOK_SYMLINKS) ||
+		if (!is_dri(name) || !fl_gpu_hook_does(c->facts->settings, FL_HOOK_SYMLINKS) ||
 		    !fl_gpu_node_at(c->facts->host, fl_plan_printf(c->plan, "/dev/dri/%.*s", FL_ARG(name))))
 			continue;
 		if (!hook)

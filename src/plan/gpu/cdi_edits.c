@@ -69,16 +69,6 @@ bool cdi_has_flag(const struct cdi *c, enum fl_cdi_flag flag)
 	return false;
 }
 
-bool cdi_runs(const struct cdi *c, enum fl_hook_part part)
-{
-	const struct fl_settings *s = c->facts->settings;
-
-	for (uint32_t i = 0; i < s->disabled_hooks.len; i++)
-		if (s->disabled_hooks.at[i] == part)
-			return false;
-	return true;
-}
-
 struct fl_cdi_hook *cdi_hook_begin(struct cdi *c, struct fl_cdi_edits *edits, uint32_t args)
 {
 	struct fl_cdi_hook *hook;
@@ -144,31 +134,32 @@ static bool is_folder_new(const struct fl_host_path_list *list, uint32_t at)
 /* Our own program makes links and writes the linker's cache inside the container (node/hook/hook.h). */
 static void put_hook(struct cdi *c, struct fl_cdi_edits *edits, uint32_t links, uint32_t folders)
 {
+	const struct fl_settings *settings = c->facts->settings;
 	const struct fl_host_path_list *files = &c->facts->host->paths;
 	struct fl_cdi_hook *hook = cdi_hook_begin(c, edits, 4 + 2 * (links + folders));
 
 	if (!hook)
 		return;
 	for (uint32_t i = 0; i < files->len; i++) {
-		for (uint32_t k = 0; cdi_runs(c, FL_HOOK_SYMLINKS) && k < files->at[i].links.len; k++) {
+		for (uint32_t k = 0; fl_gpu_hook_does(settings, FL_HOOK_SYMLINKS) && k < files->at[i].links.len; k++) {
 			hook->args.at[hook->args.len++] = FL_S("--link");
 			hook->args.at[hook->args.len++] = fl_plan_printf(c->plan, "%.*s::%.*s/%.*s",
 									 FL_ARG(files->at[i].links.at[k].target),
 									 FL_ARG(folder_of(files->at[i].path)),
 									 FL_ARG(files->at[i].links.at[k].name));
 		}
-		if (!is_folder_new(files, i) || !cdi_runs(c, FL_HOOK_LDCACHE))
+		if (!is_folder_new(files, i) || !fl_gpu_hook_does(settings, FL_HOOK_LDCACHE))
 			continue;
 		hook->args.at[hook->args.len++] = FL_S("--folder");
 		hook->args.at[hook->args.len++] = folder_of(files->at[i].path);
 	}
-	if (cdi_runs(c, FL_HOOK_CUDA_COMPAT)) {
+	if (fl_gpu_hook_does(settings, FL_HOOK_CUDA_COMPAT)) {
 		hook->args.at[hook->args.len++] = FL_S("--driver-version");
 		hook->args.at[hook->args.len++] = c->facts->host->version;
 	}
-	if (cdi_runs(c, FL_HOOK_NO_NODE_CHANGES))
+	if (fl_gpu_hook_does(settings, FL_HOOK_NO_NODE_CHANGES))
 		hook->args.at[hook->args.len++] = FL_S("--device-nodes-fixed");
-	if (cdi_runs(c, FL_HOOK_APPLICATION_PROFILE))
+	if (fl_gpu_hook_does(settings, FL_HOOK_APPLICATION_PROFILE))
 		hook->args.at[hook->args.len++] = FL_S("--application-profile");
 }
 
@@ -217,7 +208,7 @@ void cdi_put_common(struct cdi *c)
 {
 	struct fl_cdi_edits *edits = FL_IN(&c->spec, edits);
 	const struct fl_host *host = c->facts->host;
-	bool hook = c->facts->settings->hook.len > 0;
+	const struct fl_settings *settings = c->facts->settings;
 	uint32_t links = 0, folders = 0, env = 1;
 	struct fl_str where;
 
@@ -243,9 +234,9 @@ void cdi_put_common(struct cdi *c)
 	if (where.len)
 		edits->env.at[env++] = where;
 	edits->env.len = env;
-	if (hook && (links || folders))
+	if (fl_gpu_hook_runs(settings) && (links || folders))
 		put_hook(c, edits, links, folders);
-	else if (!hook)
+	else if (!settings->hook.len)
 		put_links(c, edits);
 	edits->has.mounts = edits->mounts.len > 0;
 	edits->has.nodes = edits->nodes.len > 0;

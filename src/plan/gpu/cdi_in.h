@@ -27,7 +27,6 @@ void cdi_keep_names(struct cdi *c);
 
 /* ---- cdi_edits.c ---- */
 bool cdi_has_flag(const struct cdi *c, enum fl_cdi_flag flag);
-bool cdi_runs(const struct cdi *c, enum fl_hook_part part);
 /* A hook of ours with room for `args` more arguments; NULL: no memory. */
 struct fl_cdi_hook *cdi_hook_begin(struct cdi *c, struct fl_cdi_edits *edits, uint32_t args);
 /* Makes room for `count` nodes, which cdi_put_node() and cdi_put_path() then add; false: no memory. */

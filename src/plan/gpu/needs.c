@@ -39,9 +39,25 @@ struct fl_str fl_gpu_libraries_missing(struct fl_plan *plan, const struct fl_hos
 	return words;
 }
 
+bool fl_gpu_hook_does(const struct fl_settings *settings, enum fl_hook_part part)
+{
+	for (uint32_t i = 0; i < settings->disabled_hooks.len; i++)
+		if (settings->disabled_hooks.at[i] == part)
+			return false;
+	return settings->hook.len > 0;
+}
+
+bool fl_gpu_hook_runs(const struct fl_settings *settings)
+{
+	for (int part = 0; part < FL_HOOK_COUNT_; part++)
+		if (part != FL_HOOK_CHMOD && fl_gpu_hook_does(settings, (enum fl_hook_part)part))
+			return true;
+	return false;
+}
+
 struct fl_str fl_gpu_hook_missing(const struct fl_settings *settings, const struct fl_host *host)
 {
-	if (!settings->hook.len || !host || !fl_gpu_host_seen(host) ||
+	if (!fl_gpu_hook_runs(settings) || !host || !fl_gpu_host_seen(host) ||
 	    fl_str_eq(host->hook_at, settings->hook))
 		return FL_S("");
 	return host->hook_message.len ? host->hook_message : FL_S("the program of the CDI hook is not installed yet");

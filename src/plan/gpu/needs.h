@@ -16,6 +16,10 @@ bool fl_gpu_host_failed(const struct fl_host *host);
  * yet. */
 struct fl_str fl_gpu_libraries_missing(struct fl_plan *plan, const struct fl_host *host);
 
+/* Whether the CDI hook does this part of its work; whether CDI files have a hook at all. Of FL_HOOK_CHMOD ours has
+ * nothing to do. */
+bool fl_gpu_hook_does(const struct fl_settings *settings, enum fl_hook_part part);
+bool fl_gpu_hook_runs(const struct fl_settings *settings);
 /* If the scan found no hook program that the container runtime can start: cause and remedy. Empty: there is one, none
  * is needed, or not scanned yet. Containers would not start with a CDI file that names a missing hook. */
 struct fl_str fl_gpu_hook_missing(const struct fl_settings *settings, const struct fl_host *host);
