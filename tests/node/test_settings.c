@@ -95,8 +95,8 @@ static const struct {
 	{ "so is one of comments", "", "", "# to do\n", "{\"unpooled\":true}" },
 	{ "and one that only begins a document", "", "", "---\n", "{\"unpooled\":true}" },
 	{ "names count in any case, as for NVIDIA's plugin", "", "",
-	  "Version: v1\nFLAGS: {migstrategy: mixed, Plugin: {passdevicespecs: true}}\n",
-	  "{\"unpooled\":true,\"migStrategy\":\"mixed\",\"passDeviceSpecs\":true}" },
+	  "Version: v1\nFLAGS: {migstrategy: mixed, Plugin: {deviceidstrategy: index}}\n",
+	  "{\"unpooled\":true,\"migStrategy\":\"mixed\",\"deviceIDStrategy\":\"index\"}" },
 	{ "those of sharing too", "", "", "sharing: {timeslicing: {Resources: [{Name: nvidia.com/gpu, REPLICAS: 4}]}}",
 	  "{\"unpooled\":true,\"sharing\":[{\"resource\":\"nvidia.com/gpu\",\"replicas\":4}],"
 	  "\"failRequestsGreaterThanOne\":false}" },
@@ -106,19 +106,32 @@ static const struct {
 	  "so left out, as NVIDIA's plugin does\"}" },
 	{ "a third way of sharing is none", "", "", "sharing: {vgpu: {}}",
 	  "{\"unpooled\":true,\"untaken\":\"sharing.vgpu: no such field, and so left out, as NVIDIA's plugin does\"}" },
-	{ "a bare option is true, as NVIDIA documents it", "--pass-device-specs --fail-on-init-error --gds-enabled", "",
-	  NULL, "{\"passDeviceSpecs\":true,\"extras\":[\"gds\"]}" },
+	{ "a bare option is true, as NVIDIA documents it", "--startup-taint --fail-on-init-error --gds-enabled", "",
+	  NULL, "{\"extras\":[\"gds\"],\"startupTaint\":true}" },
 	{ "with no- before it false", "--no-pass-device-specs", "", NULL, "{\"passDeviceSpecs\":false}" },
 	{ "a value after it is its own", "--pass-device-specs false --unpooled True", "", NULL,
 	  "{\"unpooled\":true,\"passDeviceSpecs\":false}" },
-	{ "words of Go", "--unpooled=T", "PASS_DEVICE_SPECS=TRUE FAIRLEAD_PRE_START=False GDS_ENABLED=t", NULL,
-	  "{\"unpooled\":true,\"passDeviceSpecs\":true,\"preStart\":false,\"extras\":[\"gds\"]}" },
+	{ "words of Go", "--unpooled=T", "GFD_NO_TIMESTAMP=TRUE FAIRLEAD_PRE_START=False GDS_ENABLED=t", NULL,
+	  "{\"unpooled\":true,\"preStart\":false,\"extras\":[\"gds\"],\"noTimestamp\":true}" },
 	{ "the file before the default", "", "", "version: v1\nflags: {migStrategy: mixed}",
 	  "{\"unpooled\":true,\"migStrategy\":\"mixed\"}" },
 	{ "the environment before the file", "", "MIG_STRATEGY=single", "version: v1\nflags: {migStrategy: mixed}",
 	  "{\"unpooled\":true,\"migStrategy\":\"single\"}" },
 	{ "the command line wins", "--mig-strategy=mixed", "MIG_STRATEGY=single",
 	  "version: v1\nflags: {migStrategy: none}", "{\"unpooled\":true,\"migStrategy\":\"mixed\"}" },
+	{ "device nodes beside CDI alone are none", "--pass-device-specs", "", NULL,
+	  "{\"passDeviceSpecs\":true,\"untaken\":\"--pass-device-specs: has no effect, as with NVIDIA's plugin: all "
+	  "device list strategies are CDI, which brings the device nodes\"}" },
+	{ "nor with both ways of CDI, from the file", "--device-list-strategy=cdi-annotations,cdi-cri", "",
+	  "flags: {plugin: {passDeviceSpecs: true}}",
+	  "{\"unpooled\":true,\"deviceListStrategy\":[\"cdi-annotations\",\"cdi-cri\"],\"passDeviceSpecs\":true,"
+	  "\"untaken\":\"flags.plugin.passDeviceSpecs: has no effect, as with NVIDIA's plugin: all device list "
+	  "strategies are CDI, which brings the device nodes\"}" },
+	{ "beside another way they count", "--device-list-strategy=cdi-cri,envvar --pass-device-specs", "", NULL,
+	  "{\"deviceListStrategy\":[\"cdi-cri\",\"envvar\"],\"passDeviceSpecs\":true}" },
+	{ "no channel, so none is required", "", "IMEX_REQUIRED=true", NULL,
+	  "{\"imexRequired\":true,\"untaken\":\"--imex-required: has no effect without a channel: write [0] for "
+	  "imex-channel-ids\"}" },
 	{ "several strategies, each once", "--device-list-strategy=cdi-cri,envvar --device-list-strategy=envvar", "",
 	  NULL, "{\"deviceListStrategy\":[\"cdi-cri\",\"envvar\"]}" },
 	{ "strategies of the environment", "", "DEVICE_LIST_STRATEGY=volume-mounts,device-specs", NULL,
@@ -131,12 +144,12 @@ static const struct {
 	{ "all that the plugin's part may say", "", "",
 	  "version: v1\nflags:\n  failOnInitError: true\n  nvidiaDriverRoot: /run/nvidia/driver\n  nvidiaDevRoot: /\n"
 	  "  gdsEnabled: false\n  mpsRoot: ''\n  deviceDiscoveryStrategy: auto\n  plugin:\n    passDeviceSpecs: true\n"
-	  "    deviceIDStrategy: index\n    cdiAnnotationPrefix: cdi.k8s.io/x-\n"
+	  "    deviceListStrategy: envvar\n    deviceIDStrategy: index\n    cdiAnnotationPrefix: cdi.k8s.io/x-\n"
 	  "    nvidiaCTKPath: /usr/bin/nvidia-ctk\n"
 	  "    containerDriverRoot: /driver-root\n    sharedDevicesAllocationPolicy: packed\n"
 	  "  gfd: {oneshot: false, sleepInterval: 60s}\n"
 	  "imex: {channelIDs: [], required: false}\n",
-	  "{\"unpooled\":true,\"deviceIDStrategy\":\"index\",\"passDeviceSpecs\":true,"
+	  "{\"unpooled\":true,\"deviceListStrategy\":[\"envvar\"],\"deviceIDStrategy\":\"index\",\"passDeviceSpecs\":true,"
 	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"imexRequired\":false,"
 	  "\"lookRoots\":[\"/driver-root\"],\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
 	  "\"cdiAnnotationPrefix\":\"cdi.k8s.io/x-\",\"untaken\":\"flags.plugin.nvidiaCTKPath: is not taken: "
@@ -462,7 +475,7 @@ static const struct {
 	{ "deviceIDStrategy", "--device-id-strategy=index", "DEVICE_ID_STRATEGY=index",
 	  "flags: {plugin: {deviceIDStrategy: index}}", "deviceIDStrategy" },
 	{ "passDeviceSpecs", "--pass-device-specs=true", "PASS_DEVICE_SPECS=true",
-	  "flags: {plugin: {passDeviceSpecs: true}}", "passDeviceSpecs" },
+	  "flags: {plugin: {passDeviceSpecs: true}}", "passDeviceSpecs untaken" },
 	{ "gdrcopyEnabled", "--gdrcopy-enabled=true", "GDRCOPY_ENABLED=true", "flags: {gdrcopyEnabled: true}",
 	  "extras" },
 	{ "gdsEnabled", "--gds-enabled=true", "GDS_ENABLED=true", "flags: {gdsEnabled: true}", "extras" },
@@ -513,7 +526,7 @@ static const struct {
 	{ "deviceDiscoveryStrategy: Tegra", "--device-discovery-strategy=tegra", "DEVICE_DISCOVERY_STRATEGY=tegra",
 	  "flags: {deviceDiscoveryStrategy: tegra}", "!'tegra' is not supported" },
 	{ "imex.channelIDs", "--imex-channel-ids=[0]", "IMEX_CHANNEL_IDS=[0]", "imex: {channelIDs: [0]}", "extras" },
-	{ "imex.required", "--imex-required=true", "IMEX_REQUIRED=true", "imex: {required: true}", "imexRequired" },
+	{ "imex.required", "--imex-required=true", "IMEX_REQUIRED=true", "imex: {required: true}", "imexRequired untaken" },
 	{ "cdiFeatureFlags", "--cdi-feature-flags=disable-ipc-discoverer,no-additional-gids-for-device-nodes",
 	  "CDI_FEATURE_FLAGS=disable-nvsandboxutils", "-", "cdiFeatureFlags" },
 	{ "cdiFeatureFlags: libraries by name are always there", "--cdi-feature-flags=enable-explicit-driver-libraries",

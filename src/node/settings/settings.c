@@ -299,6 +299,37 @@ static int check_flapping_wait(struct fl_setting_in *in)
 				 least, may_be_longer ? "longer one" : "shorter --recovery-wait");
 }
 
+/* ---- what is without effect beside the others ---- */
+
+static bool by_cdi_alone(const struct fl_settings *s)
+{
+	for (uint32_t i = 0; i < s->device_lists.len; i++)
+		if (s->device_lists.at[i] != FL_BY_CDI && s->device_lists.at[i] != FL_BY_CDI_ANNOTATIONS)
+			return false;
+	return true;
+}
+
+static int check_effects(struct fl_setting_in *in, const struct fl_settings_given *given)
+{
+	const struct fl_settings *s = in->object;
+	bool imex = false;
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->extras.len; i++)
+		imex |= s->extras.at[i] == FL_EXTRA_IMEX;
+	if (s->pass_nodes && by_cdi_alone(s))
+		r = fl_setting_warn(in,
+				    given->pass_specs.p ? FL_AT_OPTION("pass-device-specs") :
+							  FL_AT_PLACE("flags.plugin.passDeviceSpecs"),
+				    "has no effect, as with NVIDIA's plugin: all device list strategies are CDI, which "
+				    "brings the device nodes");
+	if (r == 0 && s->imex_required && !imex)
+		r = fl_setting_warn(in, given->imex_required.p ? FL_AT_OPTION("imex-required") :
+								 FL_AT_PLACE("imex.required"),
+				    "has no effect without a channel: write [0] for imex-channel-ids");
+	return r;
+}
+
 /* ---- all of it ---- */
 
 static struct fl_str shown(const struct fl_settings_from *from)
@@ -342,6 +373,8 @@ int fl_settings_read(const struct fl_settings_from *from, struct fl_arena *arena
 		return fl_wrap(err, "%.*s", FL_ARG(shown(from)));
 	if (r == 0)
 		r = check_sharing(&in);
+	if (r == 0)
+		r = check_effects(&in, given);
 	ret->has.untaken = ret->untaken.len > 0;
 	FL_SET_TEXT(ret, node, from->node);
 	FL_SET_TEXT(ret, boot, from->boot);

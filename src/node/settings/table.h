@@ -42,7 +42,7 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, id_strategy, ENUM, id_by, "device-id-strategy", "Name of a device in containers: uuid or index.", \
 	  (.env = "DEVICE_ID_STRATEGY"), (.file = "flags.plugin.deviceIDStrategy", .fallback = "uuid")) \
 	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", \
-	  "Also allocate device nodes, whatever the strategy.", \
+	  "Also allocate device nodes, unless every strategy is CDI.", \
 	  (.env = "PASS_DEVICE_SPECS", FL_TRUTH), (.file = "flags.plugin.passDeviceSpecs")) \
 	X(STR, share_policy, ENUM, share_policy, "shared-devices-allocation-policy", \
 	  "Order in which replicas are preferred: distributed or packed.", \
