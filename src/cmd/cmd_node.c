@@ -56,7 +56,7 @@ static const struct fl_option options[] = {
 		    "nvidia.com/gpu.machine.", .env = "GFD_MACHINE_TYPE_FILE",
 		    .fallback = "/sys/class/dmi/id/product_name"),
 	FL_OPT_PATH(struct node, label_file, "labels-file", "File that --labels=file writes, for the worker of node "
-		    "feature discovery.", .env = "GFD_OUTPUT_FILE",
+		    "feature discovery.", .env = "GFD_OUTPUT_FILE", .also = "output-file",
 		    .fallback = "/etc/kubernetes/node-feature-discovery/features.d/nvidia-fairlead"),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "Try a CUDA context on a GPU whose calls hung before it is used.",
 		    .fallback = "true"),
@@ -262,17 +262,19 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	return 0;
 }
 
-/* Of GPU feature discovery; its other names are those of options. */
-static void log_unused(struct fl_running *run)
+/* Of GPU feature discovery; its other names are those of settings with an effect. */
+static void log_unused(struct fl_running *run, const struct fl_settings_given *given)
 {
-	static const char *const unused[] = { "GFD_ONESHOT=", "GFD_SLEEP_INTERVAL=" };
+	const struct {
+		struct fl_str given;
+		const char *names;
+	} unused[] = { { given->oneshot, "--oneshot, GFD_ONESHOT" },
+		       { given->sleep_interval, "--sleep-interval, GFD_SLEEP_INTERVAL" } };
 
-	for (char **at = environ; *at; at++)
-		for (size_t i = 0; i < FL_LEN(unused); i++)
-			if (strncmp(*at, unused[i], strlen(unused[i])) == 0)
-				fl_log(&run->log, FL_WARN,
-				       "environment variable not used: labels are kept up to date",
-				       FL_KV_STR("name", fl_str_sub(fl_str(*at), 0, (uint32_t)strlen(unused[i]) - 1)));
+	for (size_t i = 0; i < FL_LEN(unused); i++)
+		if (unused[i].given.p)
+			fl_log(&run->log, FL_WARN, "setting without effect, labels are kept up to date",
+			       FL_KV_TEXT("names", unused[i].names));
 }
 
 static int start_metrics(struct running *running, struct fl_err *err)
@@ -295,7 +297,7 @@ static int run_all(struct running *running, struct fl_io *io, const struct node 
 	if (r < 0)
 		return r;
 	agent = running->agent.options;
-	log_unused(run);
+	log_unused(run, &config->given);
 	if (run->config)
 		running->kinds[2].space = running->kinds[3].space = (agent.config.space = run->config->space).p;
 	agent.log = &run->log;

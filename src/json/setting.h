@@ -33,7 +33,7 @@ enum fl_setting_kind {
 	FL_SETTING_LIST,         /* names of an enum, each once, as they were given */
 	FL_SETTING_SET,          /* of an option: the same in the order of the enum; "all" is all of them */
 	FL_SETTING_ELEMENT,      /* a bool: does the set have .element? */
-	FL_SETTING_ANY,          /* in a file: anything but an object, and nothing is made of it */
+	FL_SETTING_ANY,          /* any text; in a file, anything but an object. Nothing is made of it */
 	FL_SETTING_UNREAD,       /* in a file: not even looked at */
 	FL_SETTING_OBJECTS,      /* in a file: a list of objects; rows of theirs begin with "place[]." */
 	FL_SETTING_OWN,          /* .own reads it */

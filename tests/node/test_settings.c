@@ -122,13 +122,6 @@ static const struct {
 	{ "device nodes beside CDI alone are none", "--pass-device-specs", "", NULL,
 	  "{\"passDeviceSpecs\":true,\"untaken\":\"--pass-device-specs: has no effect, as with NVIDIA's plugin: all "
 	  "device list strategies are CDI, which brings the device nodes\"}" },
-	{ "nor with both ways of CDI, from the file", "--device-list-strategy=cdi-annotations,cdi-cri", "",
-	  "flags: {plugin: {passDeviceSpecs: true}}",
-	  "{\"unpooled\":true,\"deviceListStrategy\":[\"cdi-annotations\",\"cdi-cri\"],\"passDeviceSpecs\":true,"
-	  "\"untaken\":\"flags.plugin.passDeviceSpecs: has no effect, as with NVIDIA's plugin: all device list "
-	  "strategies are CDI, which brings the device nodes\"}" },
-	{ "beside another way they count", "--device-list-strategy=cdi-cri,envvar --pass-device-specs", "", NULL,
-	  "{\"deviceListStrategy\":[\"cdi-cri\",\"envvar\"],\"passDeviceSpecs\":true}" },
 	{ "no channel, so none is required", "", "IMEX_REQUIRED=true", NULL,
 	  "{\"imexRequired\":true,\"untaken\":\"--imex-required: has no effect without a channel: write [0] for "
 	  "imex-channel-ids\"}" },
@@ -149,7 +142,8 @@ static const struct {
 	  "    containerDriverRoot: /driver-root\n    sharedDevicesAllocationPolicy: packed\n"
 	  "  gfd: {oneshot: false, sleepInterval: 60s}\n"
 	  "imex: {channelIDs: [], required: false}\n",
-	  "{\"unpooled\":true,\"deviceListStrategy\":[\"envvar\"],\"deviceIDStrategy\":\"index\",\"passDeviceSpecs\":true,"
+	  "{\"unpooled\":true,\"deviceListStrategy\":[\"envvar\"],\"deviceIDStrategy\":\"index\","
+	  "\"passDeviceSpecs\":true,"
 	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"imexRequired\":false,"
 	  "\"lookRoots\":[\"/driver-root\"],\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
 	  "\"cdiAnnotationPrefix\":\"cdi.k8s.io/x-\",\"untaken\":\"flags.plugin.nvidiaCTKPath: is not taken: "
@@ -526,7 +520,8 @@ static const struct {
 	{ "deviceDiscoveryStrategy: Tegra", "--device-discovery-strategy=tegra", "DEVICE_DISCOVERY_STRATEGY=tegra",
 	  "flags: {deviceDiscoveryStrategy: tegra}", "!'tegra' is not supported" },
 	{ "imex.channelIDs", "--imex-channel-ids=[0]", "IMEX_CHANNEL_IDS=[0]", "imex: {channelIDs: [0]}", "extras" },
-	{ "imex.required", "--imex-required=true", "IMEX_REQUIRED=true", "imex: {required: true}", "imexRequired untaken" },
+	{ "imex.required", "--imex-required=true", "IMEX_REQUIRED=true", "imex: {required: true}",
+	  "imexRequired untaken" },
 	{ "cdiFeatureFlags", "--cdi-feature-flags=disable-ipc-discoverer,no-additional-gids-for-device-nodes",
 	  "CDI_FEATURE_FLAGS=disable-nvsandboxutils", "-", "cdiFeatureFlags" },
 	{ "cdiFeatureFlags: libraries by name are always there", "--cdi-feature-flags=enable-explicit-driver-libraries",
@@ -555,10 +550,12 @@ static const struct {
 	  "flags: {useNodeFeatureAPI: false}", "labels" },
 	{ "useNodeFeatureAPI: no bool", "--use-node-feature-api=x", "USE_NODE_FEATURE_API=x",
 	  "flags: {useNodeFeatureAPI: 1}", "!" },
-	{ "gfd.noTimestamp", "--without-timestamp", "GFD_NO_TIMESTAMP=true", "flags: {gfd: {noTimestamp: true}}",
+	{ "gfd.noTimestamp", "--no-timestamp", "GFD_NO_TIMESTAMP=true", "flags: {gfd: {noTimestamp: true}}",
 	  "noTimestamp" },
-	{ "gfd: labels are kept up to date anyhow", "-", "-",
-	  "flags: {gfd: {oneshot: true, sleepInterval: 1s}}", "" },
+	{ "gfd.oneshot: labels are kept up to date anyhow", "--oneshot", "GFD_ONESHOT=true",
+	  "flags: {gfd: {oneshot: true}}", "" },
+	{ "gfd.sleepInterval", "--sleep-interval=1m", "GFD_SLEEP_INTERVAL=infinite",
+	  "flags: {gfd: {sleepInterval: 1s}}", "" },
 	{ "gfd.outputFile is an option only, and reported", "-", "-", "flags: {gfd: {outputFile: /x}}", "untaken" },
 	{ "gfd.machineTypeFile is an option only, and reported", "-", "-", "flags: {gfd: {machineTypeFile: /y}}",
 	  "untaken" },

@@ -335,8 +335,6 @@ static const struct fl_setting rows[] = {
 	NO_FIELD("flags.kubeletSocket", "--kubelet-socket or KUBELET_SOCKET"),
 	PATTERNS("resources.gpus"),
 	PATTERNS("resources.mig"),
-	{ .file = "flags.gfd.oneshot", .kind = FL_SETTING_BOOL },
-	{ .file = "flags.gfd.sleepInterval", .kind = FL_SETTING_ANY },
 	NO_FIELD("flags.gfd.outputFile", "--labels-file or GFD_OUTPUT_FILE"),
 	NO_FIELD("flags.gfd.machineTypeFile", "--machine-type-file or GFD_MACHINE_TYPE_FILE"),
 };

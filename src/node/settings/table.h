@@ -131,8 +131,12 @@ extern const struct fl_names fl_discovery_names;
 	  "file (of its worker), node (without it) or none.", (), \
 	  (.fallback = "node-feature")) \
 	X(STR, no_timestamp, BOOL, no_timestamp, "without-timestamp", \
-	  "Leave out the label nvidia.com/gfd.timestamp.", (.env = "GFD_NO_TIMESTAMP", FL_TRUTH), \
-	  (.file = "flags.gfd.noTimestamp")) \
+	  "Leave out the label nvidia.com/gfd.timestamp.", \
+	  (.env = "GFD_NO_TIMESTAMP", .also = "no-timestamp", FL_TRUTH), (.file = "flags.gfd.noTimestamp")) \
+	X(STR, oneshot, BOOL, has, "oneshot", "Accepted without effect: labels are kept up to date.", \
+	  (.env = "GFD_ONESHOT", .hidden = true, FL_TRUTH), (.file = "flags.gfd.oneshot")) \
+	X(STR, sleep_interval, ANY, has, "sleep-interval", "Accepted without effect: labels are kept up to date.", \
+	  (.env = "GFD_SLEEP_INTERVAL", .hidden = true), (.file = "flags.gfd.sleepInterval")) \
 	X(STR, present_label, BOOL, present_label, "gpu-present-label", \
 	  "Write the label nvidia.com/gpu.present, as the GPU Operator does.", (FL_TRUTH), ()) \
 	X(STR, fail_on_init, BOOL, has, "fail-on-init-error", \
