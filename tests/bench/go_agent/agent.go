@@ -108,7 +108,8 @@ func (n *node) start(flags ...string) error {
 		"--driver-root=" + root, "--sysfs=" + root + "/sys", "--proc=" + root + "/proc", "--kubeconfig=" + n.kubeconfig,
 		"--kubelet-dir=" + n.path("kubelet"), "--cdi-dir=" + n.cdi, "--state-dir=" + n.path("state"),
 		"--runtime-socket=" + n.kubelet.runtime(), "--listen=unix:" + n.path("pages.sock"),
-		"--control-socket=" + n.path("control.sock"), "--unpooled=true"}, flags...)...)
+		"--control-socket=" + n.path("control.sock"), "--metrics-listen=unix:" + n.path("metrics.sock"),
+		"--unpooled=true"}, flags...)...)
 	n.agent.Stderr = n.log
 	n.agent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if n.mps != "" { // the agent mounts a tmpfs there
