@@ -138,9 +138,12 @@ static void looked(struct fl_op *op)
 		notify->delay = 0;
 		report = true;
 	} else {
+		uint64_t now = fl_now(notify->io);
 		uint64_t wait = fl_backoff(&notify->delay, FL_NOTIFY_RETRY_FIRST, FL_NOTIFY_RETRY_LAST);
 
-		fl_timer_set(notify->io, &notify->timer, fl_now(notify->io) + wait);
+		if (notify->rare && op->result == -FL_E_NOTFOUND && wait == FL_NOTIFY_RETRY_LAST)
+			wait = fl_round_in(now, notify->rare);
+		fl_timer_set(notify->io, &notify->timer, now + wait);
 	}
 	notify->reported = true;
 	if (report)

@@ -15,6 +15,7 @@ struct fl_notify {
 	 * included. */
 	void (*changed)(struct fl_notify *notify, const char *name);
 	const char *dir;              /* borrowed until the stop */
+	uint64_t rare;                /* ns; how often it is looked for while it is missing, by the clock; 0: 1 s */
 
 	/* The loop's; hint may be read. */
 	struct fl_err hint;           /* FL_OK: watched by the kernel. Else why it is listed on a timer */

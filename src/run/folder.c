@@ -391,7 +391,8 @@ void fl_folder_start(struct fl_io *io, struct fl_folder *folder, struct fl_feed 
 	memcpy(folder->path, folder->dir, dir);
 	folder->path[dir] = '/';
 	folder->name = folder->path + dir + 1;
-	folder->notify = (struct fl_notify){ .changed = changed, .dir = folder->dir };
+	folder->notify = (struct fl_notify){ .changed = changed, .dir = folder->dir,
+					     .rare = folder->optional ? FL_FOLDER_POLL : 0 };
 	fl_notify_start(io, &folder->notify);
 }
 

@@ -54,6 +54,7 @@ struct fl_folder {
 	void (*looked)(void *arg, const struct fl_err *why);   /* after each scan, with `why`; may be NULL */
 	const char *remedy;            /* for a directory that cannot be read; NULL: none is known */
 	size_t max;                    /* bytes of one file; 0: FL_FOLDER_FILE_MAX */
+	bool optional;                 /* the directory may never come: it is looked for once a minute */
 	bool tell_missing;             /* while the directory is missing, parse gets `why` for an object "." */
 
 	/* The folder's; `why` may be read. */

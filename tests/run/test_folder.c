@@ -25,6 +25,7 @@ struct stage {
 	bool done;                     /* with a wish; else the test is over */
 	const char *only;              /* of the bells, and for how long they settle */
 	uint64_t settle;
+	bool optional;
 	uint32_t parsed;               /* bells, in all */
 	uint32_t tries, failures;      /* that the sink has told of */
 	char told[FL_ERR_TEXT + 64];   /* of the last one */
@@ -99,7 +100,8 @@ static int node_main(struct sim_process *p)
 	    fl_loop_source(node->loop, &signs, NULL) < 0 || fl_loop_capability(node->loop, &ring, NULL) < 0)
 		return -FL_E_NOMEM;
 	node->bells = (struct fl_folder){ .dir = "/bells", .suffix = ".bell", .only = on->only, .settle = on->settle,
-					  .parse = counted_parse, .arg = on, .max = LONGEST };
+					  .parse = counted_parse, .arg = on, .max = LONGEST,
+					  .optional = on->optional };
 	node->signs = (struct fl_folder){ .dir = node->sink.dir, .suffix = ".sign", .parse = sign_parse };
 	fl_folder_start(sim_io(p), &node->bells, fl_loop_feed(node->loop, &fl_bell_kind));
 	fl_folder_start(sim_io(p), &node->signs, fl_loop_feed(node->loop, &fl_sign_kind));
@@ -322,6 +324,27 @@ TEST(what_changes_often_is_looked_at_seldom)
 	}
 	if (on.node)
 		CHECK_STR(fl_buf_view(&out), "gate=4");
+}
+
+/* On most machines it never comes. */
+TEST_ONCE(a_directory_that_may_never_come_is_looked_for_once_a_minute)
+{
+	FL_AUTO(stage) struct stage on = { .optional = true };
+	FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(FL_KIB);
+	uint64_t before;
+
+	OK(set_up(&on));
+	OK(do_act(&on, REMOVE, "/bells/door.bell", ""));
+	OK(do_act(&on, RMDIR, "/bells", ""));
+	pass(&on, 60 * FL_NS_PER_S);
+	before = fl_io_turns(sim_io(on.node->process))->count;
+	pass(&on, 600 * FL_NS_PER_S);
+	CHECK(fl_io_turns(sim_io(on.node->process))->count - before < 10 * 10);
+	OK(do_act(&on, DIRECTORY, "/bells", ""));
+	OK(do_act(&on, WRITE, "/bells/yard.bell", "7"));
+	pass(&on, 60 * FL_NS_PER_S);
+	OK(shown(&on, &out));
+	CHECK_STR(fl_buf_view(&out), "yard=7");
 }
 
 TEST_ONCE(the_first_look_waits_for_nothing)

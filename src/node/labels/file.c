@@ -107,7 +107,7 @@ void fl_labels_file_init(struct fl_labels_file *file, struct fl_io *io, const ch
 	(void)snprintf(file->dir, sizeof file->dir, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 	(void)snprintf(file->name, sizeof file->name, "%s", slash + 1);
 	file->folder = (struct fl_folder){ .dir = file->dir, .only = file->name, .parse = parse,
-					   .max = FL_LABELS_FILE_MAX, .tell_missing = true };
+					   .max = FL_LABELS_FILE_MAX, .optional = true, .tell_missing = true };
 }
 
 void fl_labels_file_start(struct fl_labels_file *file, struct fl_loop *loop)
