@@ -221,13 +221,22 @@ int fl_refuse_invalid(struct fl_api_call *call, const struct fl_causes *causes)
 	return text.failed || causes->failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));
 }
 
+int fl_refuse_options_all(struct fl_api_call *call, const char *kind, const struct fl_causes *causes)
+{
+	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .group = FL_S("meta.k8s.io"),
+				      .kind = fl_str(kind), .causes = causes };
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
+
+	fl_buf_printf(&text, "%s.meta.k8s.io \"\" is invalid: ", kind);
+	fl_causes_text(causes, &text);
+	return text.failed || causes->failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));
+}
+
 int fl_refuse_options(struct fl_api_call *call, const char *kind, const char *field, const char *reason,
 		      const char *fmt, ...)
 {
 	struct fl_causes causes = FL_CAUSES(&call->arena);
-	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .group = FL_S("meta.k8s.io"),
-				      .kind = fl_str(kind), .causes = &causes };
-	FL_AUTO(fl_buf) struct fl_buf why = FL_BUF(FL_KIB), text = FL_BUF(2 * FL_KIB);
+	FL_AUTO(fl_buf) struct fl_buf why = FL_BUF(FL_KIB);
 	va_list args;
 
 	va_start(args, fmt);
@@ -236,8 +245,7 @@ int fl_refuse_options(struct fl_api_call *call, const char *kind, const char *fi
 	if (why.failed)
 		return -FL_E_NOMEM;
 	fl_cause_add(&causes, reason, fl_str(field), "%.*s", FL_ARG(fl_buf_view(&why)));
-	fl_buf_printf(&text, "%s.meta.k8s.io \"\" is invalid: %s: %.*s", kind, field, FL_ARG(fl_buf_view(&why)));
-	return text.failed || causes.failed ? -FL_E_NOMEM : refuse(call, &refusal, fl_buf_view(&text));
+	return fl_refuse_options_all(call, kind, &causes);
 }
 
 int fl_refuse_as(struct fl_api_call *call, const struct fl_err *err)

@@ -237,6 +237,25 @@ static int throttle(struct fl_api_call *call)
 			 "the server has received too many requests and has asked us to try again later");
 }
 
+/* All answers are JSON: does the client take that? */
+static int check_accept(struct fl_api_call *call)
+{
+	static const struct fl_str taken[] = { FL_S_INIT("*/*"), FL_S_INIT("application/*"),
+					       FL_S_INIT("application/json") };
+	struct fl_str rest = call->ask.accept, one, type = FL_S("");
+
+	if (!rest.len)
+		return 0;
+	while (rest.len && fl_str_split(&rest, ',', &one)) {
+		(void)fl_str_split(&one, ';', &type);
+		if (fl_str_in(taken, FL_LEN(taken), fl_str_trim(type)))
+			return 0;
+	}
+	return fl_refuse(call, &(struct fl_refusal){ .code = 406, .reason = "NotAcceptable" },
+			 "only the following media types are accepted: application/json, application/yaml, "
+			 "application/vnd.kubernetes.protobuf");
+}
+
 static int run(struct fl_api_call *call)
 {
 	bool mine = false;
@@ -247,6 +266,8 @@ static int run(struct fl_api_call *call)
 	if (r < 0 || mine)
 		return r;
 	r = fl_api_call_route(call);
+	if (r == 0)
+		r = check_accept(call);
 	if (r == 0)
 		r = fl_api_call_wish(call);
 	if (r == 0 && call->served->deprecated.len)

@@ -17,6 +17,8 @@
 
 /* Body of a request, as the API server takes it. */
 #define FL_API_BODY_MAX (3 * FL_MIB)
+/* An object, as etcd takes it: its limit of a request. */
+#define FL_API_OBJECT_MAX (1536 * FL_KIB)
 /* An answer: a list of 50,000 objects goes out in pieces of this size, and needs no more memory. */
 #define FL_API_PIECE (256 * FL_KIB)
 /* A whole answer: one object, discovery, an error with all its causes. */

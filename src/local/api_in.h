@@ -61,12 +61,24 @@ int fl_api_call_states(struct fl_api_call *call, uint64_t version, struct fl_str
 int fl_answer_begin(struct fl_api_call *call);
 int fl_answer_status(struct fl_api_call *call, int status, const struct fl_refusal *refusal);
 void fl_api_watch_leave(struct fl_api_watch *watch);
+
+/* ---- scale.c ---- */
+
+/* The object's Scale, as a tree; NULL: allocation failed. */
+yyjson_mut_val *fl_scale_of(struct fl_api_call *call, yyjson_mut_val *object, uint64_t version);
 int fl_scale_get(struct fl_api_call *call, const struct fl_state *state);
+int fl_scale_answer(struct fl_api_call *call, yyjson_mut_val *object, uint64_t version);
+/* call->object becomes the old one with the Scale's replicas. */
+int fl_scale_put(struct fl_api_call *call, yyjson_mut_val *scale);
+/* What stands at the paths of scale must be what it is read as. */
+void fl_scale_check(struct fl_api_call *call, struct fl_causes *causes);
 
 /* ---- meta.c, write.c, commit.c, delete.c ---- */
 
 void fl_meta_check(struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes);
 void fl_meta_tidy(yyjson_mut_val *object);
+int fl_meta_fixed(struct fl_api_call *call, yyjson_mut_val *object);   /* refuses a change of what is fixed */
+int fl_meta_keep(struct fl_api_call *call, yyjson_mut_val *object);    /* what is the API server's stays */
 int fl_meta_types(struct fl_api_call *call, yyjson_mut_val *object);
 bool fl_object_moved(const struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object);
 int fl_object_raise(struct fl_api_call *call, yyjson_mut_val *object);
@@ -79,6 +91,8 @@ int fl_delete(struct fl_api_call *call, struct fl_state **ret_after);
 
 int fl_builtin_new(struct fl_api_call *call, yyjson_mut_val *object);
 int fl_builtin_change(struct fl_api_call *call, yyjson_mut_val *object);
+/* What the API server adds by itself: it belongs to no manager. After fl_api_call_note. */
+int fl_builtin_own(struct fl_api_call *call);
 void fl_builtin_check(struct fl_api_call *call, struct fl_causes *causes);
 int fl_builtin_delete(struct fl_api_call *call);         /* `object` is about to go */
 /* A written or deleted one of those that the server acts on by itself. 1: not done yet. */

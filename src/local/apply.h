@@ -14,6 +14,7 @@ enum fl_part {
 	FL_PART_WHOLE,    /* a kind without the status subresource */
 	FL_PART_MAIN,     /* all but status */
 	FL_PART_STATUS,   /* status alone */
+	FL_PART_SCALE,    /* replicas, by the scale subresource; no apply */
 	FL_PART_COUNT_
 };
 

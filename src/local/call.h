@@ -69,6 +69,7 @@ struct fl_api_call {
 	struct fl_state *before;
 	yyjson_mut_val *old, *object;
 	struct fl_causes unknown;
+	struct fl_str patched;           /* of a Strict patch: what it makes, before pruning */
 	struct fl_api_watch *watch;
 };
 
@@ -95,6 +96,7 @@ int fl_refuse_invalid(struct fl_api_call *call, const struct fl_causes *causes) 
 int fl_refuse_options(struct fl_api_call *call, const char *kind, const char *field, const char *reason,
 		      const char *fmt, ...)
 	FL_PRINTF(5, 6) FL_COLD;
+int fl_refuse_options_all(struct fl_api_call *call, const char *kind, const struct fl_causes *causes) FL_COLD;
 int fl_refuse_as(struct fl_api_call *call, const struct fl_err *err) FL_COLD;   /* FL_E_NOMEM stays that */
 struct fl_refusal fl_refusal(const struct fl_api_call *call, int code, const char *reason);
 void fl_api_call_warn(struct fl_api_call *call, const char *fmt, ...) FL_PRINTF(2, 3);   /* 299 - "..." */

@@ -41,12 +41,26 @@ void fl_cause_add(struct fl_causes *causes, const char *reason, struct fl_str fi
 	causes->len++;
 }
 
+static bool is_repeated(const struct fl_cause *before, const struct fl_cause *cause)
+{
+	return before && cause->reason && fl_str_eq(before->field, cause->field) &&
+	       fl_str_eq(before->message, cause->message);
+}
+
 void fl_causes_text(const struct fl_causes *causes, struct fl_buf *buf)
 {
-	if (causes->len > 1)
+	const struct fl_cause *before = NULL;
+	uint32_t told = 0, len = 0;
+
+	for (const struct fl_cause *cause = causes->first; cause; before = cause, cause = cause->next)
+		len += !is_repeated(before, cause);
+	before = NULL;
+	if (len > 1)
 		fl_buf_char(buf, '[');
-	for (const struct fl_cause *cause = causes->first; cause; cause = cause->next) {
-		if (cause != causes->first)
+	for (const struct fl_cause *cause = causes->first; cause; before = cause, cause = cause->next) {
+		if (is_repeated(before, cause))
+			continue;
+		if (told++)
 			fl_buf_str(buf, FL_S(", "));
 		if (cause->reason) {
 			fl_buf_str(buf, cause->field);
@@ -54,6 +68,6 @@ void fl_causes_text(const struct fl_causes *causes, struct fl_buf *buf)
 		}
 		fl_buf_str(buf, cause->message);
 	}
-	if (causes->len > 1)
+	if (len > 1)
 		fl_buf_char(buf, ']');
 }

@@ -25,5 +25,6 @@ struct fl_causes {
 void fl_cause_add(struct fl_causes *causes, const char *reason, struct fl_str field, const char *fmt, ...)
 	FL_PRINTF(4, 5);
 
-/* All in one text, as the API server words it: "spec.a: Required value", of several "[spec.a: ..., spec.b: ...]". */
+/* All in one text, as the API server words it: "spec.a: Required value", of several "[spec.a: ..., spec.b: ...]". A
+ * cause that stands there twice is told once. */
 void fl_causes_text(const struct fl_causes *causes, struct fl_buf *buf);

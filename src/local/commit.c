@@ -31,6 +31,8 @@ int fl_commit(struct fl_api_call *call, struct fl_state **ret_after)
 	}
 	/* The last change of what goes is not seen. */
 	after = fl_api_call_state(call, gone ? call->old : call->object);
+	if (after && fl_state_json(after).len > FL_API_OBJECT_MAX)
+		return fl_refuse(call, &(struct fl_refusal){ .code = 500 }, "etcdserver: request is too large");
 	chore = after ? fl_chore_new(api, call->resource, after) : NULL;
 	if (!chore || (!gone && fl_collect_add(api, call->resource, after) < 0) ||
 	    (!gone && fl_store_put(&api->store, &call->resource->shelf, after) < 0)) {

@@ -10,6 +10,12 @@ static int read_precondition(struct fl_api_call *call, yyjson_val *options)
 {
 	yyjson_val *must = fl_json_get(options, FL_S("preconditions"));
 
+	if (must && !yyjson_is_obj(must) && !yyjson_is_null(must))
+		return fl_refuse_bad(call, "json: cannot unmarshal %s into Go struct field "
+					   "DeleteOptions.preconditions of type v1.Preconditions",
+				     yyjson_is_num(must) ? "number" : yyjson_is_str(must) ? "string" :
+				     yyjson_is_arr(must) ? "array" : "bool");
+
 	(void)fl_json_str(fl_json_get(must, FL_S("uid")), &call->wish.uid);
 	(void)fl_json_str(fl_json_get(must, FL_S("resourceVersion")), &call->wish.if_version);
 	return 0;
@@ -50,7 +56,7 @@ static int read_options(struct fl_api_call *call)
 
 	if (!fl_str_trim(call->ask.body).len)
 		return 0;
-	r = fl_api_call_read(call, call->ask.body, !fl_str_starts(fl_str_trim(call->ask.body), FL_S("{")), &options);
+	r = fl_api_call_read(call, call->ask.body, fl_str_find(call->ask.type, 'y') >= 0, &options);
 	if (r < 0)
 		return r;
 	if (fl_json_i64(fl_json_get(options, FL_S("gracePeriodSeconds")), &call->wish.grace))

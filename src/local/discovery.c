@@ -1,3 +1,4 @@
+#include "base/base64.h"
 #include "local/api_in.h"
 
 #define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -83,15 +84,35 @@ static void put_texts(struct fl_jw *w, const char *key, const struct fl_str *at,
 	fl_jw_end_arr(w);
 }
 
-static void put_verbs(struct fl_jw *w, bool sub)
+/* In the order of the API server, which is another one for kinds of CRDs. */
+static void put_verbs(struct fl_jw *w, const struct fl_api_resource *resource, bool sub)
 {
-	static const struct fl_str all[] = { FL_S_INIT("create"), FL_S_INIT("delete"), FL_S_INIT("deletecollection"),
-					     FL_S_INIT("get"), FL_S_INIT("list"), FL_S_INIT("patch"),
-							FL_S_INIT("update"),
-					     FL_S_INIT("watch") };
+	static const struct fl_str all[] = {
+		FL_S_INIT("create"), FL_S_INIT("delete"), FL_S_INIT("deletecollection"), FL_S_INIT("get"),
+		FL_S_INIT("list"), FL_S_INIT("patch"), FL_S_INIT("update"), FL_S_INIT("watch"),
+	};
+	static const struct fl_str custom[] = {
+		FL_S_INIT("delete"), FL_S_INIT("deletecollection"), FL_S_INIT("get"), FL_S_INIT("list"),
+		FL_S_INIT("patch"), FL_S_INIT("create"), FL_S_INIT("update"), FL_S_INIT("watch"),
+	};
 	static const struct fl_str some[] = { FL_S_INIT("get"), FL_S_INIT("patch"), FL_S_INIT("update") };
 
-	put_texts(w, "verbs", sub ? some : all, sub ? FL_LEN(some) : FL_LEN(all));
+	put_texts(w, "verbs", sub ? some : resource->builtin ? all : custom, sub ? FL_LEN(some) : FL_LEN(all));
+}
+
+/* Clients see by it whether objects are stored in another version than before; its bytes mean nothing else. */
+static void put_storage_hash(struct fl_jw *w, const struct fl_api_resource *resource)
+{
+	static const uint64_t seed[2] = { 0 };
+	char text[600], hash[16];
+	struct fl_buf stored = FL_BUF_IN(text), base64 = FL_BUF_IN(hash);
+	uint64_t sum;
+
+	fl_buf_printf(&stored, "%.*s/%.*s/%.*s", FL_ARG(resource->group), FL_ARG(fl_served_stored(resource)->name),
+		      FL_ARG(resource->kind));
+	sum = fl_siphash13(seed, text, stored.len);
+	fl_base64_put(&base64, FL_BASE64_STD, &sum, sizeof sum);
+	fl_jw_put(w, "storageVersionHash", str, fl_buf_view(&base64));
 }
 
 static void put_kind(struct fl_jw *w, struct fl_str group, struct fl_str version, struct fl_str kind)
@@ -120,10 +141,11 @@ static void put_resource(struct fl_jw *w, const struct fl_api_resource *resource
 	} else {
 		fl_jw_put(w, "kind", str, resource->kind);
 	}
-	put_verbs(w, sub != NULL);
+	put_verbs(w, resource, sub != NULL);
 	if (!sub) {
 		put_texts(w, "shortNames", resource->shorts, resource->short_count);
 		put_texts(w, "categories", resource->categories, resource->category_count);
+		put_storage_hash(w, resource);
 	}
 	fl_jw_end_obj(w);
 }
@@ -202,7 +224,7 @@ static void put_groups(struct fl_jw *w, const struct fl_api *api)
 static void put_core(struct fl_jw *w)
 {
 	fl_jw_obj(w);
-	put_type(w, "APIVersions", "v1");
+	fl_jw_put(w, "kind", str, FL_S("APIVersions"));
 	fl_jw_key(w, FL_S("versions"));
 	fl_jw_raw(w, FL_S("[\"v1\"]"));
 	fl_jw_key(w, FL_S("serverAddressByClientCIDRs"));
@@ -221,7 +243,7 @@ static void put_sub(struct fl_jw *w, const struct fl_api_resource *resource, str
 	fl_jw_key(w, FL_S("responseKind"));
 	put_kind(w, scale ? FL_S("autoscaling") : resource->group, scale ? FL_S("v1") : version,
 		 scale ? FL_S("Scale") : resource->kind);
-	put_verbs(w, true);
+	put_verbs(w, resource, true);
 	fl_jw_end_obj(w);
 }
 
@@ -233,7 +255,7 @@ static void put_whole(struct fl_jw *w, const struct fl_api_resource *resource, c
 	put_kind(w, resource->group, served->name, resource->kind);
 	fl_jw_put(w, "scope", str, resource->cluster ? FL_S("Cluster") : FL_S("Namespaced"));
 	fl_jw_put(w, "singularResource", str, resource->singular);
-	put_verbs(w, false);
+	put_verbs(w, resource, false);
 	put_texts(w, "shortNames", resource->shorts, resource->short_count);
 	put_texts(w, "categories", resource->categories, resource->category_count);
 	if (served->status || served->scale) {

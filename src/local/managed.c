@@ -102,8 +102,12 @@ struct fl_managed_entry *fl_managed_add(struct fl_managed *managed, struct fl_st
 
 struct fl_managed_entry *fl_managed_self(struct fl_managed *managed, const struct fl_writer *who, bool apply)
 {
-	return fl_managed_add(managed, who->manager, apply, who->api_version,
-			      who->part == FL_PART_STATUS ? FL_S("status") : FL_S(""));
+	static const struct fl_str subresource[FL_PART_COUNT_] = {
+		[FL_PART_WHOLE] = FL_S_INIT(""), [FL_PART_MAIN] = FL_S_INIT(""),
+		[FL_PART_STATUS] = FL_S_INIT("status"), [FL_PART_SCALE] = FL_S_INIT("scale"),
+	};
+
+	return fl_managed_add(managed, who->manager, apply, who->api_version, subresource[who->part]);
 }
 
 /* ---- whose a field is ---- */
@@ -558,7 +562,8 @@ int fl_managed_update(const struct fl_schema *schema, const struct fl_writer *wh
 		any = !before || !fl_tree_equal(before, after);   /* nobody's changes are noted */
 	} else {
 		self = fl_managed_self(&managed, who, false);
-		self->touched = fl_managed_note(&managed, schema, who->part, self->bit, before, after, &any) > 0;
+		self->touched = fl_managed_note(&managed, schema, who->part, self->bit, before, after, &any) > 0 &&
+				who->part != FL_PART_SCALE;   /* its entry has no time in the API server */
 	}
 	if (managed.failed)
 		return out_of_memory(err);
@@ -612,7 +617,7 @@ int fl_part_reset(enum fl_part part, yyjson_mut_doc *doc, yyjson_mut_val *before
 {
 	yyjson_mut_val *meta;
 
-	if (part == FL_PART_WHOLE)
+	if (part == FL_PART_WHOLE || part == FL_PART_SCALE)
 		return 0;
 	if (part == FL_PART_MAIN || !before)
 		return put_copy(doc, after, FL_S("status"), fl_tree_get(before, FL_S("status")));

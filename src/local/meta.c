@@ -108,7 +108,7 @@ static void check_name(struct fl_api_call *call, yyjson_mut_val *meta, struct fl
 	} else if (!fl_name_ok(rule, name)) {
 		bool over = name.len > max;
 
-		(void)snprintf(text, sizeof text, "must be no more than %u bytes", max);
+		(void)snprintf(text, sizeof text, "must be no more than %u characters", max);
 		if (over)
 			invalid(causes, "metadata.name", name, text);
 		if (!over || !only_chars(rule, name))
@@ -205,6 +205,51 @@ static void check_owner(yyjson_mut_val *owner, struct fl_causes *causes)
 	}
 }
 
+/* In the order of Go's struct. */
+static void print_owners(struct fl_buf *buf, yyjson_mut_val *owners)
+{
+	static const char *const members[] = { "apiVersion", "kind", "name", "uid", "controller",
+					       "blockOwnerDeletion" };
+	struct fl_jw w = FL_JW(buf);
+	yyjson_mut_val *owner, *val;
+	size_t i, n;
+
+	fl_jw_arr(&w);
+	yyjson_mut_arr_foreach(owners, i, n, owner)
+	{
+		fl_jw_obj(&w);
+		for (size_t j = 0; j < FL_LEN(members); j++) {
+			val = fl_tree_get(owner, fl_str(members[j]));
+			if (!val)
+				continue;
+			fl_jw_key(&w, fl_str(members[j]));
+			fl_jw_mut(&w, val);
+		}
+		fl_jw_end_obj(&w);
+	}
+	fl_jw_end_arr(&w);
+}
+
+static struct fl_str text_of(yyjson_mut_val *object, const char *name)
+{
+	return fl_tree_str(fl_tree_get(object, fl_str(name)));
+}
+
+static void refuse_controllers(yyjson_mut_val *owners, yyjson_mut_val *one, yyjson_mut_val *two,
+			       struct fl_causes *causes)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_API_BODY_MAX);
+
+	print_owners(&text, owners);
+	causes->failed |= text.failed != FL_OK;
+	if (!text.failed)
+		fl_cause_add(causes, "FieldValueInvalid", FL_S("metadata.ownerReferences"),
+			     "Invalid value: %.*s: Only one reference can have Controller set to true. Found "
+			     "\"true\" in references for %.*s/%.*s and %.*s/%.*s",
+			     FL_ARG(fl_buf_view(&text)), FL_ARG(text_of(one, "kind")), FL_ARG(text_of(one, "name")),
+			     FL_ARG(text_of(two, "kind")), FL_ARG(text_of(two, "name")));
+}
+
 static void check_owners(yyjson_mut_val *meta, struct fl_causes *causes)
 {
 	yyjson_mut_val *owners = fl_tree_get(meta, FL_S("ownerReferences")), *owner, *controller = NULL;
@@ -215,14 +260,8 @@ static void check_owners(yyjson_mut_val *meta, struct fl_causes *causes)
 		check_owner(owner, causes);
 		if (!yyjson_mut_is_true(fl_tree_get(owner, FL_S("controller"))))
 			continue;
-		if (controller) {
-			fl_cause_add(causes, "FieldValueInvalid", FL_S("metadata.ownerReferences"),
-				     "Invalid value: Only one reference can have Controller set to true. Found "
-				     "\"true\" in "
-				     "references for %.*s and %.*s",
-				     FL_ARG(fl_tree_str(fl_tree_get(controller, FL_S("name")))),
-				     FL_ARG(fl_tree_str(fl_tree_get(owner, FL_S("name")))));
-		}
+		if (controller)
+			refuse_controllers(owners, controller, owner, causes);
 		controller = owner;
 	}
 }
@@ -241,7 +280,7 @@ static void check_finalizers(yyjson_mut_val *meta, struct fl_causes *causes)
 }
 
 /* What is going gets no new finalizer. */
-static void check_late_finalizers(yyjson_mut_val *old, yyjson_mut_val *meta, struct fl_causes *causes)
+static void check_late_finalizers(bool builtin, yyjson_mut_val *old, yyjson_mut_val *meta, struct fl_causes *causes)
 {
 	yyjson_mut_val *had = fl_tree_get(old, FL_S("finalizers")), *one;
 	FL_AUTO(fl_buf) struct fl_buf added = FL_BUF(64 * FL_KIB);
@@ -255,7 +294,8 @@ static void check_late_finalizers(yyjson_mut_val *old, yyjson_mut_val *meta, str
 			fl_buf_printf(&added, "%s\"%.*s\"", added.len ? ", " : "", FL_ARG(fl_tree_str(one)));
 	}
 	causes->failed |= added.failed != FL_OK;
-	if (added.len && !added.failed)
+	/* A custom resource's metadata is checked twice. */
+	for (int twice = 0; added.len && !added.failed && twice < (builtin ? 1 : 2); twice++)
 		fl_cause_add(causes, "FieldValueForbidden", FL_S("metadata.finalizers"),
 			     "Forbidden: no new finalizers can be added if the object is being deleted, found new "
 			     "finalizers []string{%s}",
@@ -273,7 +313,59 @@ void fl_meta_check(struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val
 	check_owners(meta, causes);
 	check_finalizers(meta, causes);
 	if (old)
-		check_late_finalizers(fl_meta(old), meta, causes);
+		check_late_finalizers(call->resource->builtin, fl_meta(old), meta, causes);
+}
+
+/* A custom resource's metadata is checked twice, and what is wrong is told twice. */
+static void refuse_fixed(struct fl_api_call *call, struct fl_causes *causes, const char *name, struct fl_str value)
+{
+	struct fl_str field = fl_arena_printf(&call->arena, "metadata.%s", name);
+
+	causes->failed |= !field.p;
+	for (int i = 0; field.p && i < (call->resource->builtin ? 1 : 2); i++)
+		fl_cause_add(causes, "FieldValueInvalid", field, "Invalid value: \"%.*s\": field is immutable",
+			     FL_ARG(value));
+}
+
+/* What no write may change. The uid of a PUT is a precondition. */
+int fl_meta_fixed(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	static const char *const fixed[] = { "uid", "deletionTimestamp" };
+	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+
+	for (size_t i = 0; i < FL_LEN(fixed); i++) {
+		struct fl_str value = fl_tree_str(fl_tree_get(meta, fl_str(fixed[i])));
+
+		if (value.len && !fl_str_eq(value, fl_tree_str(fl_tree_get(old, fl_str(fixed[i])))))
+			refuse_fixed(call, &causes, fixed[i], value);
+	}
+	if (causes.failed)
+		return -FL_E_NOMEM;
+	return causes.len ? fl_refuse_invalid(call, &causes) : 0;
+}
+
+/* These are the API server's. */
+int fl_meta_keep(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
+			"deletionGracePeriodSeconds",
+					    "generation", "generateName" };
+	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
+
+	fl_tree_remove(meta, FL_S("resourceVersion"));
+	fl_tree_remove(meta, FL_S("selfLink"));
+	for (size_t i = 0; i < FL_LEN(kept); i++) {
+		yyjson_mut_val *had = fl_tree_get(old, fl_str(kept[i])), *copy;
+
+		fl_tree_remove(meta, fl_str(kept[i]));
+		if (!had)
+			continue;
+		copy = fl_tree_copy(call->doc, had);
+		if (!copy || !fl_tree_put(call->doc, meta, fl_str(kept[i]), copy))
+			return -FL_E_NOMEM;
+	}
+	return 0;
 }
 
 static const char *go_type(yyjson_mut_val *val)

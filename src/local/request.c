@@ -16,6 +16,7 @@ FL_NAMES(fl_spread_names, FL_SPREAD_COUNT_, [FL_SPREAD_DEFAULT] = "", [FL_SPREAD
 /* /api/VERSION/... or /apis/GROUP/VERSION/...; what follows as parts. */
 #define PARTS_MAX 8
 
+/* How many there are; the first of them in `parts`. */
 static uint32_t split_path(struct fl_str path, struct fl_str parts[PARTS_MAX])
 {
 	uint32_t count = 0;
@@ -23,10 +24,8 @@ static uint32_t split_path(struct fl_str path, struct fl_str parts[PARTS_MAX])
 
 	path = fl_str_sub(path, 1, path.len);
 	while (path.p && fl_str_split(&path, '/', &part)) {
-		if (count == PARTS_MAX)
-			return 0;
-		if (part.len)
-			parts[count++] = part;
+		if (part.len && count++ < PARTS_MAX)
+			parts[count - 1] = part;
 	}
 	return count;
 }
@@ -61,34 +60,70 @@ static int decode(struct fl_api_call *call, struct fl_str *part)
 	return r < 0 ? refuse_path(call) : 0;
 }
 
+static int refuse_method(struct fl_api_call *call, const char *verb)
+{
+	struct fl_refusal refusal = { .code = 405, .reason = "MethodNotAllowed" };
+
+	if (call->resource->builtin)
+		return fl_refuse(call, &refusal, "the server does not allow this method on the requested resource");
+	refusal.group = call->resource->group;
+	refusal.kind = call->resource->plural;
+	return fl_refuse(call, &refusal, "%s is not supported on resources of kind \"%.*s\"", verb,
+			 FL_ARG(call->resource->key));
+}
+
+/* FL_VERB_COUNT_: there is none of this method. */
+static enum fl_verb verb_of(struct fl_str method, bool one)
+{
+	static const struct {
+		const char *method;
+		enum fl_verb one, all;
+	} verbs[] = {
+		{ "GET", FL_VERB_GET, FL_VERB_LIST }, { "HEAD", FL_VERB_GET, FL_VERB_LIST },
+		{ "POST", FL_VERB_CREATE, FL_VERB_CREATE }, { "PUT", FL_VERB_UPDATE, FL_VERB_UPDATE },
+		{ "PATCH", FL_VERB_PATCH, FL_VERB_PATCH }, { "DELETE", FL_VERB_DELETE, FL_VERB_DELETE_ALL },
+	};
+
+	for (size_t i = 0; i < FL_LEN(verbs); i++) {
+		if (fl_str_eq(method, fl_str(verbs[i].method)))
+			return one ? verbs[i].one : verbs[i].all;
+	}
+	return FL_VERB_COUNT_;
+}
+
+/* A kind of Kubernetes itself has a path for each verb; a custom one has one path, and looks at the verb then. */
+static int check_verb(struct fl_api_call *call)
+{
+	bool one = call->name.len > 0, custom = !call->resource->builtin;
+	bool everywhere = !call->resource->cluster && !call->space_name.len;
+
+	if (call->sub.len)
+		return call->verb == FL_VERB_DELETE || call->verb == FL_VERB_CREATE
+			       ? refuse_method(call, fl_name(&fl_verb_names, (int)call->verb))
+			       : 0;
+	if (custom && everywhere && (call->verb == FL_VERB_CREATE || call->verb == FL_VERB_DELETE_ALL))
+		return fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
+	if (custom && !one && (call->verb == FL_VERB_UPDATE || call->verb == FL_VERB_PATCH))
+		return fl_refuse_bad(call, "name must be provided");
+	if (custom)
+		return 0;
+	if ((call->verb == FL_VERB_DELETE_ALL && (everywhere || fl_str_eq(call->resource->key, FL_S("namespaces")))) ||
+	    (call->verb == FL_VERB_CREATE && (one || everywhere)) ||
+	    ((call->verb == FL_VERB_UPDATE || call->verb == FL_VERB_PATCH) && !one))
+		return refuse_method(call, "");
+	return 0;
+}
+
 static int set_verb(struct fl_api_call *call)
 {
-	struct fl_str method = call->ask.method;
-	bool one = call->name.len > 0;
+	enum fl_verb verb = verb_of(call->ask.method, call->name.len > 0);
 
 	if (call->verb == FL_VERB_WATCH)
-		return fl_str_eq(method, FL_S("GET")) && !call->sub.len ? 0 : -1;
-	if (fl_str_eq(method, FL_S("GET")) || fl_str_eq(method, FL_S("HEAD")))
-		call->verb = one ? FL_VERB_GET : FL_VERB_LIST;
-	else if (fl_str_eq(method, FL_S("POST")))
-		call->verb = FL_VERB_CREATE;
-	else if (fl_str_eq(method, FL_S("PUT")))
-		call->verb = FL_VERB_UPDATE;
-	else if (fl_str_eq(method, FL_S("PATCH")))
-		call->verb = FL_VERB_PATCH;
-	else if (fl_str_eq(method, FL_S("DELETE")))
-		call->verb = one ? FL_VERB_DELETE : FL_VERB_DELETE_ALL;
-	else
-		return -1;
-	if (call->sub.len)
-		return call->verb == FL_VERB_DELETE ? -1 : 0;
-	if (call->verb == FL_VERB_DELETE_ALL && fl_str_eq(call->resource->key, FL_S("namespaces")))
-		return -1;
-	if (call->verb == FL_VERB_CREATE)
-		return one || (!call->resource->cluster && !call->space_name.len) ? -1 : 0;
-	if (call->verb == FL_VERB_DELETE_ALL && !call->resource->cluster && !call->space_name.len)
-		return -1;
-	return (call->verb == FL_VERB_UPDATE || call->verb == FL_VERB_PATCH) && !one ? -1 : 0;
+		return fl_str_eq(call->ask.method, FL_S("GET")) && !call->sub.len ? 0 : refuse_method(call, "");
+	if (verb == FL_VERB_COUNT_)
+		return refuse_method(call, "");
+	call->verb = verb;
+	return check_verb(call);
 }
 
 static bool has_sub(const struct fl_api_call *call)
@@ -106,15 +141,50 @@ static bool has_sub(const struct fl_api_call *call)
 	return false;
 }
 
+/* The parts behind the version: [namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]]. How many there are. */
+static uint32_t take_parts(struct fl_api_call *call, struct fl_str *parts, uint32_t count, struct fl_str group)
+{
+	uint32_t at = 0;
+
+	if (count > 1 && fl_str_eq(parts[0], FL_S("watch"))) {   /* the old path of a watch */
+		call->verb = FL_VERB_WATCH;
+		at++;
+	}
+	/* .../namespaces/NS/RESOURCE, but not .../namespaces/NAME/status */
+	if (count > at + 2 && fl_str_eq(parts[at], FL_S("namespaces")) &&
+	    (group.len || (!fl_str_eq(parts[at + 2], FL_S("status")) && !fl_str_eq(parts[at + 2], FL_S("finalize"))))) {
+		call->space_name = parts[at + 1];
+		at += 2;
+	}
+	call->resource = fl_api_resource_find(&call->api->resources, group, parts[at]);
+	call->served = call->resource ? fl_served_find(call->resource, call->version) : NULL;
+	if (call->served && call->resource->gone)
+		call->served = NULL;
+	call->name = at + 1 < count ? parts[at + 1] : FL_S("");
+	call->sub = at + 2 < count ? parts[at + 2] : FL_S("");
+	return count - at;
+}
+
+/* Where nothing is. Who serves Kubernetes' own kinds answers with a Status. */
+static int refuse_place(struct fl_api_call *call, struct fl_str group)
+{
+	fl_vec_each (resource, &call->api->resources.list) {
+		if ((*resource)->builtin && fl_str_eq((*resource)->group, group) &&
+		    fl_served_find(*resource, call->version))
+			return refuse_path(call);
+	}
+	return fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
+}
+
 int fl_api_call_route(struct fl_api_call *call)
 {
 	struct fl_str parts[PARTS_MAX], group = FL_S("");
-	uint32_t count = split_path(call->ask.path, parts), at = 2;
+	uint32_t count = split_path(call->ask.path, parts), known = count < PARTS_MAX ? count : PARTS_MAX, at = 2;
 	bool core = count > 1 && fl_str_eq(parts[0], FL_S("api"));
 
 	if (count < 3 || (!core && (count < 4 || !fl_str_eq(parts[0], FL_S("apis")))))
 		return fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
-	for (uint32_t i = 1; i < count; i++) {
+	for (uint32_t i = 1; i < known; i++) {
 		int r = decode(call, &parts[i]);
 
 		if (r < 0)
@@ -126,30 +196,14 @@ int fl_api_call_route(struct fl_api_call *call)
 		call->version = parts[2];
 		at = 3;
 	}
-	if (count > at + 1 && fl_str_eq(parts[at], FL_S("watch"))) {   /* the old path of a watch */
-		call->verb = FL_VERB_WATCH;
-		at++;
-	}
-	/* .../namespaces/NS/RESOURCE, but not .../namespaces/NAME/status */
-	if (count > at + 2 && fl_str_eq(parts[at], FL_S("namespaces")) &&
-	    !(core && (fl_str_eq(parts[at + 2], FL_S("status")) || fl_str_eq(parts[at + 2], FL_S("finalize"))))) {
-		call->space_name = parts[at + 1];
-		at += 2;
-	}
-	call->resource = fl_api_resource_find(&call->api->resources, group, parts[at]);
-	call->served = call->resource ? fl_served_find(call->resource, call->version) : NULL;
-	call->name = at + 1 < count ? parts[at + 1] : FL_S("");
-	call->sub = at + 2 < count ? parts[at + 2] : FL_S("");
-	if (!call->served || call->resource->gone || at + 3 < count ||
-	    (call->space_name.len && call->resource->cluster) ||
-	    (call->name.len && !call->resource->cluster && !call->space_name.len))
-		return fl_refuse(call, &(struct fl_refusal){ .code = 404 }, "404 page not found");
+	count = count - known + take_parts(call, &parts[at], known - at, group);
+	if (!call->served || (call->space_name.len && call->resource->cluster) ||
+	    (call->name.len && !call->resource->cluster && !call->space_name.len) ||
+	    (call->resource->builtin && count > 3))   /* of a custom resource what is behind that does not count */
+		return refuse_place(call, group);
 	if (call->sub.len && !has_sub(call))
 		return call->resource->builtin ? refuse_path(call) : fl_refuse_not_found(call);
-	if (set_verb(call) < 0)
-		return fl_refuse(call, &(struct fl_refusal){ .code = 405, .reason = "MethodNotAllowed" },
-				 "the server does not allow this method on the requested resource");
-	return 0;
+	return set_verb(call);
 }
 
 /* ---- the query ---- */
@@ -245,6 +299,47 @@ static int read_dry(struct fl_api_call *call)
 	return 0;
 }
 
+/* As Go quotes it. */
+static void quote(struct fl_buf *buf, struct fl_str text)
+{
+	static const char letters[] = "abtnvfr";   /* of 7 to 13 */
+
+	fl_buf_char(buf, '"');
+	for (uint32_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+
+		if (c >= 7 && c <= 13)
+			fl_buf_printf(buf, "\\%c", letters[c - 7]);
+		else if (c < ' ' || c == 0x7f)
+			fl_buf_printf(buf, "\\x%02x", c);
+		else if (c == '"' || c == '\\')
+			fl_buf_printf(buf, "\\%c", c);
+		else
+			fl_buf_char(buf, (char)c);
+	}
+	fl_buf_char(buf, '"');
+}
+
+/* A manager's name can be printed. */
+static int check_manager(struct fl_api_call *call)
+{
+	struct fl_str name = call->wish.manager;
+	char text[1024];
+	struct fl_buf quoted = FL_BUF_IN(text);
+
+	for (uint32_t i = 0; i < name.len; i++) {
+		unsigned char c = (unsigned char)name.p[i];
+
+		if (c >= ' ' && c != 0x7f)
+			continue;
+		quote(&quoted, name);
+		return fl_refuse_options(call, options_kind(call), "fieldManager", "FieldValueInvalid",
+					 "Invalid value: %.*s: invalid character U+%04X (at position %u)",
+					 FL_ARG(fl_buf_view(&quoted)), c, i);
+	}
+	return 0;
+}
+
 static int read_write(struct fl_api_call *call)
 {
 	struct fl_str text = { 0 };
@@ -268,7 +363,7 @@ static int read_write(struct fl_api_call *call)
 		return fl_refuse_options(call, options_kind(call), "fieldManager", "FieldValueTooLong",
 					 "Too long: may not be more than 128 bytes");
 	call->wish.validation = found;
-	return 0;
+	return check_manager(call);
 }
 
 static int read_spread(struct fl_api_call *call)
@@ -398,14 +493,11 @@ int fl_api_call_wish(struct fl_api_call *call)
 
 static int refuse_field(struct fl_api_call *call, struct fl_str path)
 {
-	struct fl_str group = call->resource->group;
-
-	if (!call->resource->builtin)
+	if (!call->resource->builtin || call->resource->builtin->fields)
 		return fl_refuse_bad(call, "field label not supported: %.*s", FL_ARG(path));
-	return fl_refuse_bad(call, "Unable to find \"%.*s%s%.*s, Resource=%.*s\" that match label selector \"%.*s\", "
-				   "field selector \"%.*s\": field label not supported: %.*s",
-			     FL_ARG(group), "/", FL_ARG(call->version), FL_ARG(call->resource->plural),
-			     FL_ARG(call->wish.labels), FL_ARG(call->wish.fields), FL_ARG(path));
+	return fl_refuse_bad(call, "\"%.*s\" is not a known field selector: only \"metadata.name\", "
+				   "\"metadata.namespace\"",
+			     FL_ARG(path));
 }
 
 int fl_api_call_filter(struct fl_api_call *call)

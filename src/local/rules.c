@@ -21,14 +21,18 @@ static int name_label(struct fl_api_call *call, yyjson_mut_val *object)
 
 static int new_namespace(struct fl_api_call *call, yyjson_mut_val *object)
 {
-	yyjson_mut_val *spec = fl_tree_object(call->doc, object, "spec");
-	yyjson_mut_val *list = spec ? fl_tree_list(call->doc, spec, "finalizers") : NULL;
 	yyjson_mut_val *status = fl_tree_object(call->doc, object, "status");
 
-	if (!list || !status || !fl_list_add(call->doc, list, FL_S("kubernetes")) ||
-	    !fl_tree_set(call->doc, status, "phase", FL_S("Active")))
-		return -FL_E_NOMEM;
-	return name_label(call, object);
+	return status && fl_tree_set(call->doc, status, "phase", FL_S("Active")) ? name_label(call, object)
+										  : -FL_E_NOMEM;
+}
+
+static int hold_namespace(struct fl_api_call *call)
+{
+	yyjson_mut_val *spec = fl_tree_object(call->doc, call->object, "spec");
+	yyjson_mut_val *list = spec ? fl_tree_list(call->doc, spec, "finalizers") : NULL;
+
+	return list && fl_list_add(call->doc, list, FL_S("kubernetes")) ? 0 : -FL_E_NOMEM;
 }
 
 static int change_namespace(struct fl_api_call *call, yyjson_mut_val *object)
@@ -379,6 +383,13 @@ int fl_builtin_new(struct fl_api_call *call, yyjson_mut_val *object)
 	return is(call->resource, CRDS) ? shape_crd(call, object) : 0;
 }
 
+int fl_builtin_own(struct fl_api_call *call)
+{
+	if (call->old)
+		return 0;
+	return is(call->resource, "namespaces") ? hold_namespace(call) : 0;
+}
+
 int fl_builtin_change(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	if (is(call->resource, "namespaces"))
@@ -409,11 +420,4 @@ bool fl_object_kept(const struct fl_api_call *call)
 		return true;
 	return is(call->resource, "namespaces") && yyjson_mut_arr_size(fl_tree_at(call->object,
 										  FL_S("spec.finalizers")));
-}
-
-int fl_scale_get(struct fl_api_call *call, const struct fl_state *state)
-{
-	(void)state;
-	return fl_refuse(call, &(struct fl_refusal){ .code = 405, .reason = "MethodNotAllowed" },
-			 "the server does not allow this method on the requested resource");
 }

@@ -53,4 +53,9 @@ int fl_schema_fill(const struct fl_schema *schema, yyjson_mut_doc *doc, yyjson_m
 /* Check all values; every fault is a cause. The caller looks at causes->len and ->failed. */
 void fl_schema_check(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *causes);
 
+/* The same of an update: what stays as it is in `old` may stay wrong, as a schema may have become stricter since.
+ * `status`: that alone was written. */
+void fl_schema_check_update(const struct fl_schema *schema, bool status, yyjson_mut_val *old, yyjson_mut_val *object,
+			    struct fl_causes *causes);
+
 FL_DEFINE_AUTO(fl_schema, struct fl_schema *, fl_schema_free);

@@ -284,7 +284,9 @@ static void check_enum(struct check *c, const struct fl_bounds *b, const struct 
 
 /* ---- several schemas for one value ---- */
 
-static void check_value(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val);
+/* `old`: the value that is replaced; one that stays as it is may stay wrong. NULL: there is none. */
+static void check_value(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val,
+			yyjson_mut_val *old);
 
 /* What is wrong with the value by that schema alone. */
 static struct fl_causes try(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val)
@@ -292,7 +294,7 @@ static struct fl_causes try(struct check *c, const struct fl_node *node, const s
 	struct fl_causes alone = FL_CAUSES(c->causes->arena), *outer = c->causes;
 
 	c->causes = &alone;
-	check_value(c, node, at, val);
+	check_value(c, node, at, val, NULL);
 	c->causes = outer;
 	outer->failed |= alone.failed;
 	return alone;
@@ -380,7 +382,8 @@ static void check_required(struct check *c, const struct fl_node *node, const st
 	}
 }
 
-static void check_object(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val)
+static void check_object(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val,
+			 yyjson_mut_val *old)
 {
 	yyjson_mut_val *key, *item;
 	size_t i, max;
@@ -392,12 +395,35 @@ static void check_object(struct check *c, const struct fl_node *node, const stru
 		const struct fl_node *below = fl_node_member(node, name_of(key));
 
 		if (below && below != &fl_node_any && below != &fl_node_metadata)
-			check_value(c, below, &(struct fl_at){ at, name_of(key), 0 }, item);
+			check_value(c, below, &(struct fl_at){ at, name_of(key), 0 }, item,
+				    fl_tree_get(old, name_of(key)));
 	}
 	check_required(c, node, at, val);
 }
 
-static void check_array(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val)
+/* The item of the same keys before; only those of a list-map are known again. */
+static yyjson_mut_val *item_before(const struct fl_node *list, yyjson_mut_val *old, yyjson_mut_val *item)
+{
+	yyjson_mut_val *one;
+	size_t i, max;
+
+	if (list->list != FL_LIST_MAP)
+		return NULL;
+	yyjson_mut_arr_foreach(old, i, max, one)
+	{
+		uint32_t same = 0;
+
+		while (same < list->key_len && fl_tree_equal(fl_tree_get(one, list->keys[same]),
+							     fl_tree_get(item, list->keys[same])))
+			same++;
+		if (same == list->key_len)
+			return one;
+	}
+	return NULL;
+}
+
+static void check_array(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val,
+			yyjson_mut_val *old)
 {
 	yyjson_mut_val *item;
 	size_t i, max;
@@ -406,14 +432,19 @@ static void check_array(struct check *c, const struct fl_node *node, const struc
 		check_count(c, node->bounds->items, at, yyjson_mut_arr_size(val), "items");
 	if (node->items)
 		yyjson_mut_arr_foreach(val, i, max, item)
-			check_value(c, node->items, &(struct fl_at){ at, { 0 }, i }, item);
+			check_value(c, node->items, &(struct fl_at){ at, { 0 }, i }, item,
+				    item_before(node, old, item));
 }
 
-static void check_value(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val)
+static void check_value(struct check *c, const struct fl_node *node, const struct fl_at *at, yyjson_mut_val *val,
+			yyjson_mut_val *old)
 {
 	const struct fl_bounds *b = node->bounds;
-	bool right = check_type(c, node, at, val);
+	bool right;
 
+	if (old && fl_tree_equal(old, val))
+		return;
+	right = check_type(c, node, at, val);
 	if (yyjson_mut_is_null(val) && node->nullable)
 		return;
 	if (b)
@@ -427,9 +458,9 @@ static void check_value(struct check *c, const struct fl_node *node, const struc
 	if (b && b->values)
 		check_enum(c, b, at, val);
 	if (yyjson_mut_is_obj(val))
-		check_object(c, node, at, val);
+		check_object(c, node, at, val, old);
 	else if (yyjson_mut_is_arr(val))
-		check_array(c, node, at, val);
+		check_array(c, node, at, val, old);
 }
 
 /* ---- items that stand twice ---- */
@@ -506,7 +537,7 @@ void fl_node_check(const struct fl_node *node, yyjson_mut_val *val, struct fl_ca
 {
 	struct check c = { causes, FL_BUF(64 * FL_KIB), FL_BUF(FL_JSON_ITEM_MAX) };
 
-	check_value(&c, node, NULL, val);
+	check_value(&c, node, NULL, val, NULL);
 	check_lists(&c, node, NULL, val);
 	fl_buf_free(&c.path);
 	fl_buf_free(&c.value);
@@ -515,4 +546,41 @@ void fl_node_check(const struct fl_node *node, yyjson_mut_val *val, struct fl_ca
 void fl_schema_check(const struct fl_schema *schema, yyjson_mut_val *object, struct fl_causes *causes)
 {
 	fl_node_check(schema->root, object, causes);
+}
+
+/* A status that is written alone is checked by itself: what is said of it names it in `field` only. */
+static void check_status(struct check *c, const struct fl_node *root, yyjson_mut_val *old, yyjson_mut_val *object)
+{
+	const struct fl_str name = FL_S("status");
+	const struct fl_node *node = fl_node_member(root, name);
+	yyjson_mut_val *val = fl_tree_get(object, name);
+	struct fl_causes alone = FL_CAUSES(c->causes->arena), *outer = c->causes;
+
+	if (!node || node == &fl_node_any || !val)
+		return;
+	c->causes = &alone;
+	check_value(c, node, NULL, val, fl_tree_get(old, name));
+	c->causes = outer;
+	outer->failed |= alone.failed;
+	for (struct fl_cause *one = alone.first; one; one = one->next) {
+		if (fl_str_eq(one->field, FL_S("<nil>")))
+			continue;
+		one->field = fl_arena_printf(outer->arena, "status.%.*s", FL_ARG(one->field));
+		outer->failed |= !one->field.p;
+	}
+	add_all(outer, &alone);
+}
+
+void fl_schema_check_update(const struct fl_schema *schema, bool status, yyjson_mut_val *old, yyjson_mut_val *object,
+			    struct fl_causes *causes)
+{
+	struct check c = { causes, FL_BUF(64 * FL_KIB), FL_BUF(FL_JSON_ITEM_MAX) };
+
+	if (status)
+		check_status(&c, schema->root, old, object);
+	else
+		check_value(&c, schema->root, NULL, object, old);
+	check_lists(&c, schema->root, NULL, object);
+	fl_buf_free(&c.path);
+	fl_buf_free(&c.value);
 }

@@ -14,11 +14,17 @@ static bool has_filter(const struct fl_api_call *call)
 static int check_initial(struct fl_api_call *call)
 {
 	const struct fl_wish *wish = &call->wish;
+	struct fl_causes causes = FL_CAUSES(&call->arena);
 
-	if (wish->initial_set && wish->match != FL_MATCH_NOT_OLDER)
-		return fl_refuse_options(call, "ListOptions", "resourceVersionMatch", "FieldValueForbidden",
-					 "Forbidden: sendInitialEvents requires setting resourceVersionMatch to "
-					 "NotOlderThan");
+	if (wish->initial_set && wish->match != FL_MATCH_NOT_OLDER) {
+		fl_cause_add(&causes, "FieldValueForbidden", FL_S("resourceVersionMatch"),
+			     "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+		if (wish->match != FL_MATCH_NONE)
+			fl_cause_add(&causes, "FieldValueNotSupported", FL_S("resourceVersionMatch"),
+				     "Unsupported value: \"%s\": supported values: \"NotOlderThan\"",
+				     fl_name(&fl_match_names, (int)wish->match));
+		return fl_refuse_options_all(call, "ListOptions", &causes);
+	}
 	if (wish->match != FL_MATCH_NONE && !wish->initial_set)
 		return fl_refuse_options(call, "ListOptions", "resourceVersionMatch", "FieldValueForbidden",
 					 "Forbidden: resourceVersionMatch is forbidden for watch unless "

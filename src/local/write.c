@@ -28,11 +28,16 @@ static enum media media_of(const struct fl_api_call *call)
 	return MEDIA_COUNT;
 }
 
+static bool is_scale(const struct fl_api_call *call)
+{
+	return fl_str_eq(call->sub, FL_S("scale"));
+}
+
 static int check_media(struct fl_api_call *call, enum media media)
 {
 	bool patch = call->verb == FL_VERB_PATCH;
 
-	if (media != MEDIA_COUNT && patch == (media >= MEDIA_JSON_PATCH))
+	if (media != MEDIA_COUNT && patch == (media >= MEDIA_JSON_PATCH) && !(media == MEDIA_APPLY && is_scale(call)))
 		return 0;
 	return fl_refuse(call, &(struct fl_refusal){ .code = 415, .reason = "UnsupportedMediaType" },
 			 "the body of the request was in an unknown format - accepted media types include: %s",
@@ -67,17 +72,23 @@ static int refuse_no_kind(struct fl_api_call *call)
 			     body.len > 30 ? " ..." : "");
 }
 
-static int refuse_kind(struct fl_api_call *call, struct fl_str kind)
+/* A custom resource of another kind or version: the refusal names it as it names itself. */
+static int refuse_identity(struct fl_api_call *call, yyjson_mut_val *object, const char *field, struct fl_str want)
 {
+	struct fl_str found = fl_tree_str(fl_tree_get(object, fl_str(field)));
+	struct fl_str version = fl_tree_str(fl_tree_get(object, FL_S("apiVersion"))), group = FL_S("");
 	struct fl_causes causes = FL_CAUSES(&call->arena);
-	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .group = call->resource->group, .kind = kind,
-				      .name = call->name, .causes = &causes };
+	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .causes = &causes };
 
-	fl_cause_add(&causes, "FieldValueInvalid", FL_S("kind"), "Invalid value: \"%.*s\": must be %.*s", FL_ARG(kind),
-		     FL_ARG(call->resource->kind));
-	return fl_refuse(call, &refusal, "%.*s.%.*s \"%.*s\" is invalid: kind: Invalid value: \"%.*s\": must be %.*s",
-			 FL_ARG(kind), FL_ARG(call->resource->group), FL_ARG(call->name), FL_ARG(kind),
-			 FL_ARG(call->resource->kind));
+	if (fl_str_find(version, '/') >= 0)
+		(void)fl_str_split(&version, '/', &group);
+	refusal.group = group;
+	refusal.kind = fl_tree_str(fl_tree_get(object, FL_S("kind")));
+	refusal.name = fl_tree_str(fl_tree_get(fl_meta(object), FL_S("name")));
+	fl_cause_add(&causes, "FieldValueInvalid", fl_str(field), "Invalid value: \"%.*s\": must be %.*s",
+		     FL_ARG(found), FL_ARG(want));
+	return fl_refuse(call, &refusal, "%.*s.%.*s \"%.*s\" is invalid: %s: Invalid value: \"%.*s\": must be %.*s",
+			 FL_ARG(refusal.kind), FL_ARG(group), FL_ARG(refusal.name), field, FL_ARG(found), FL_ARG(want));
 }
 
 static int check_type(struct fl_api_call *call, yyjson_mut_val *object)
@@ -96,13 +107,15 @@ static int check_type(struct fl_api_call *call, yyjson_mut_val *object)
 	if (!kind.len && !call->resource->builtin)
 		return refuse_no_kind(call);
 	if (kind.len && !fl_str_eq(kind, served) && !call->resource->builtin)
-		return refuse_kind(call, kind);
+		return refuse_identity(call, object, "kind", served);
 	if (kind.len && !fl_str_eq(kind, served))
 		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: the object "
 					   "provided is "
 					   "unrecognized (must be of type %.*s)",
 				     FL_ARG(kind), FL_ARG(call->version),
 				     FL_ARG(served), FL_ARG(served));
+	if (!fl_str_eq(version, want) && call->verb == FL_VERB_PATCH && !call->resource->builtin)
+		return refuse_identity(call, object, "apiVersion", want);
 	if ((version.len || !call->resource->builtin) && !fl_str_eq(version, want))
 		return fl_refuse_bad(call, "the API version in the data (%.*s) does not match the expected API version "
 					   "(%.*s)",
@@ -143,6 +156,26 @@ static int check_place(struct fl_api_call *call, yyjson_mut_val *object)
 
 /* ---- fields that the schema does not know, and those that stand twice ---- */
 
+static int refuse_unknown(struct fl_api_call *call, struct fl_str fields)
+{
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .causes = &causes };
+	FL_AUTO(fl_buf) struct fl_buf quoted = FL_BUF(2 * FL_API_ANSWER_MAX);
+
+	if (call->verb != FL_VERB_PATCH)
+		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding "
+					   "error: %.*s",
+				     FL_ARG(call->resource->kind), FL_ARG(call->version),
+				     FL_ARG(call->resource->kind), FL_ARG(fields));
+	fl_buf_json(&quoted, call->patched);   /* what a patch makes is told whole */
+	if (quoted.failed)
+		return -FL_E_NOMEM;
+	fl_cause_add(&causes, "FieldValueInvalid", FL_S("patch"), "Invalid value: %s: strict decoding error: %.*s",
+		     quoted.p, FL_ARG(fields));
+	return fl_refuse(call, &refusal, " \"\" is invalid: patch: Invalid value: %s: strict decoding error: %.*s",
+			 quoted.p, FL_ARG(fields));
+}
+
 static int report_unknown(struct fl_api_call *call)
 {
 	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_MIB);
@@ -158,9 +191,7 @@ static int report_unknown(struct fl_api_call *call)
 		return -FL_E_NOMEM;
 	if (!call->unknown.len || call->wish.validation != FL_VALIDATION_STRICT)
 		return 0;
-	return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: strict decoding error: %.*s",
-			     FL_ARG(call->resource->kind), FL_ARG(call->version), FL_ARG(call->resource->kind),
-			     FL_ARG(fl_buf_view(&text)));
+	return refuse_unknown(call, fl_buf_view(&text));
 }
 
 static int shape(struct fl_api_call *call, yyjson_mut_val *object, struct fl_causes *unknown)
@@ -175,6 +206,8 @@ static enum fl_part part_of(const struct fl_api_call *call)
 {
 	if (fl_str_eq(call->sub, FL_S("status")))
 		return FL_PART_STATUS;
+	if (is_scale(call))
+		return FL_PART_SCALE;
 	return call->served->status ? FL_PART_MAIN : FL_PART_WHOLE;
 }
 
@@ -292,13 +325,35 @@ static int make_new(struct fl_api_call *call, yyjson_mut_val *object)
 
 /* ---- update ---- */
 
+static int refuse_no_version(struct fl_api_call *call)
+{
+	struct fl_causes causes = FL_CAUSES(&call->arena);
+	struct fl_refusal refusal = fl_refusal(call, 422, "Invalid");
+
+	fl_cause_add(&causes, "FieldValueInvalid", FL_S("metadata.resourceVersion"),
+		     "Invalid value: %s: must be specified for an update", call->resource->builtin ? "\"\"" : "0");
+	if (call->resource->builtin)
+		return fl_refuse_invalid(call, &causes);
+	refusal.causes = &causes;   /* of a custom resource the plural is named */
+	return fl_refuse(call, &refusal, "%.*s \"%.*s\" is invalid: metadata.resourceVersion: Invalid value: 0: "
+					 "must be specified for an update",
+			 FL_ARG(call->resource->key), FL_ARG(call->name));
+}
+
+/* One that is no apply. */
+static bool is_patch(const struct fl_api_call *call)
+{
+	enum media media = media_of(call);
+
+	return media == MEDIA_JSON_PATCH || media == MEDIA_MERGE_PATCH;
+}
+
 static int check_precondition(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
 	struct fl_str uid = fl_tree_str(fl_tree_get(meta, FL_S("uid"))), had = fl_tree_str(fl_tree_get(old,
 												       FL_S("uid")));
 	struct fl_str version = fl_tree_str(fl_tree_get(meta, FL_S("resourceVersion")));
-	struct fl_causes causes = FL_CAUSES(&call->arena);
 	struct fl_str group = call->resource->builtin ? FL_S("") : call->resource->group, place;
 	uint64_t at = 0;
 
@@ -306,7 +361,7 @@ static int check_precondition(struct fl_api_call *call, yyjson_mut_val *object)
 	if (!place.p)
 		return -FL_E_NOMEM;
 
-	if (uid.len && !fl_str_eq(uid, had))
+	if (uid.len && !fl_str_eq(uid, had) && !is_patch(call))
 		return fl_refuse_conflict(call, "StorageError: invalid object, Code: 4, Key: "
 						"/registry/%.*s%s%.*s/%.*s%.*s, "
 						"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
@@ -317,38 +372,11 @@ static int check_precondition(struct fl_api_call *call, yyjson_mut_val *object)
 	if (version.len && !fl_str_u64(version, &at))
 		return fl_refuse(call, &(struct fl_refusal){ .code = 500 },
 				 "strconv.ParseUint: parsing \"%.*s\": invalid syntax", FL_ARG(version));
-	if (!at && call->verb == FL_VERB_UPDATE && !(call->resource->traits & FL_TRAIT_BLIND)) {
-		fl_cause_add(&causes, "FieldValueInvalid", FL_S("metadata.resourceVersion"),
-			     "Invalid value: %s: must be specified for an update",
-			     call->resource->builtin ? "\"\"" : "0");
-		return fl_refuse_invalid(call, &causes);
-	}
+	if (!at && call->verb == FL_VERB_UPDATE && !(call->resource->traits & FL_TRAIT_BLIND))
+		return refuse_no_version(call);
 	if (at && at != call->before->version)
 		return fl_refuse_conflict(call, "the object has been modified; please apply your changes to the latest "
 						"version and try again");
-	return 0;
-}
-
-/* These are the API server's. */
-static int keep_system(struct fl_api_call *call, yyjson_mut_val *object)
-{
-	static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
-			"deletionGracePeriodSeconds",
-					    "generation", "generateName" };
-	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
-
-	fl_tree_remove(meta, FL_S("resourceVersion"));
-	fl_tree_remove(meta, FL_S("selfLink"));
-	for (size_t i = 0; i < FL_LEN(kept); i++) {
-		yyjson_mut_val *had = fl_tree_get(old, fl_str(kept[i])), *copy;
-
-		fl_tree_remove(meta, fl_str(kept[i]));
-		if (!had)
-			continue;
-		copy = fl_tree_copy(call->doc, had);
-		if (!copy || !fl_tree_put(call->doc, meta, fl_str(kept[i]), copy))
-			return -FL_E_NOMEM;
-	}
 	return 0;
 }
 
@@ -391,7 +419,9 @@ static int change(struct fl_api_call *call, yyjson_mut_val *object)
 
 	fl_meta_tidy(object);
 	if (r == 0)
-		r = keep_system(call, object);
+		r = fl_meta_fixed(call, object);
+	if (r == 0)
+		r = fl_meta_keep(call, object);
 	if (r == 0 && part_of(call) != FL_PART_WHOLE)
 		r = fl_part_reset(part_of(call), call->doc, call->old, object);
 	if (r == 0)
@@ -401,6 +431,13 @@ static int change(struct fl_api_call *call, yyjson_mut_val *object)
 }
 
 /* ---- from the body to the object ---- */
+
+static int from_scale(struct fl_api_call *call, yyjson_mut_val *scale)
+{
+	int r = call->before ? check_precondition(call, scale) : fl_refuse_not_found(call);
+
+	return r < 0 ? r : fl_scale_put(call, scale);
+}
 
 static int from_body(struct fl_api_call *call, enum media media)
 {
@@ -414,6 +451,8 @@ static int from_body(struct fl_api_call *call, enum media media)
 	object = fl_tree_of(call->doc, body, &call->unknown);
 	if (!object)
 		return -FL_E_NOMEM;
+	if (is_scale(call))
+		return from_scale(call, object);
 	r = check_type(call, object);
 	if (r == 0)
 		r = check_place(call, object);
@@ -448,6 +487,19 @@ static int check_patch(struct fl_api_call *call, enum media media, yyjson_val *b
 	return 0;
 }
 
+/* A refusal of unknown fields tells it, before they are pruned. */
+static int keep_patched(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_API_ANSWER_MAX);
+	struct fl_jw w = FL_JW(&text);
+
+	if (call->wish.validation != FL_VALIDATION_STRICT)
+		return 0;
+	fl_jw_mut(&w, object);
+	call->patched = text.failed ? FL_S("") : fl_arena_str(&call->arena, fl_buf_view(&text));
+	return text.failed || !call->patched.p ? -FL_E_NOMEM : 0;
+}
+
 static int from_patch(struct fl_api_call *call, enum media media)
 {
 	yyjson_mut_val *object;
@@ -464,7 +516,10 @@ static int from_patch(struct fl_api_call *call, enum media media)
 	if (r < 0)
 		return r;
 	version = fl_arena_printf(&call->arena, "%llu", (unsigned long long)call->before->version);
-	object = version.p ? fl_tree_copy(call->doc, call->old) : NULL;
+	if (is_scale(call))
+		object = fl_scale_of(call, call->old, call->before->version);
+	else
+		object = version.p ? fl_tree_copy(call->doc, call->old) : NULL;
 	if (!object || !fl_tree_set(call->doc, fl_meta(object), "resourceVersion", version))
 		return -FL_E_NOMEM;
 	if (media == MEDIA_MERGE_PATCH)
@@ -476,8 +531,12 @@ static int from_patch(struct fl_api_call *call, enum media media)
 				 "the server rejected our request due to an error in our request");
 	if (r < 0)
 		return fl_refuse_as(call, &err);
+	if (is_scale(call))
+		return from_scale(call, object);
 	call->unknown = FL_CAUSES(&call->arena);
-	r = check_type(call, object);
+	r = keep_patched(call, object);
+	if (r == 0)
+		r = check_type(call, object);
 	if (r == 0)
 		r = check_place(call, object);
 	if (r == 0)
@@ -610,7 +669,12 @@ static int check_object(struct fl_api_call *call)
 	struct fl_causes causes = FL_CAUSES(&call->arena);
 
 	fl_meta_check(call, call->old, call->object, &causes);
-	fl_schema_check(call->served->schema, call->object, &causes);
+	if (call->old)
+		fl_schema_check_update(call->served->schema, part_of(call) == FL_PART_STATUS, call->old, call->object,
+				       &causes);
+	else
+		fl_schema_check(call->served->schema, call->object, &causes);
+	fl_scale_check(call, &causes);
 	fl_builtin_check(call, &causes);
 	if (causes.failed)
 		return -FL_E_NOMEM;
@@ -634,11 +698,24 @@ static int finish(struct fl_api_call *call)
 
 	if (r < 0)
 		return r;
+	if (is_scale(call))
+		return fl_scale_answer(call, call->object, call->wish.dry ? call->before->version : after->version);
 	if (call->wish.dry)
 		return fl_answer_tree(call, made ? 201 : 200, call->object, made ? 0 : call->before->version);
 	if (call->removed)
 		return fl_answer_tree(call, 200, call->object, call->before->version);
 	return fl_answer_state(call, made ? 201 : 200, after);
+}
+
+/* The store has objects as one version knows them, whichever the request was in. */
+static int as_stored(struct fl_api_call *call)
+{
+	const struct fl_served *stored = fl_served_stored(call->resource);
+
+	if (stored == call->served)
+		return 0;
+	fl_schema_prune(stored->schema, call->object, NULL);
+	return fl_schema_default(stored->schema, call->doc, call->object);
 }
 
 static int make(struct fl_api_call *call, enum media media)
@@ -667,10 +744,14 @@ int fl_api_call_write(struct fl_api_call *call)
 		r = fl_object_raise(call, call->object);
 	if (r == 0 && media != MEDIA_APPLY)
 		r = fl_api_call_note(call);
+	if (r >= 0)
+		r = fl_builtin_own(call);
 	if (r == 0)
 		r = check_object(call);
 	if (r == 0 && media == MEDIA_APPLY)
 		r = fl_schema_default(call->served->schema, call->doc, call->object);   /* nulls that were let pass */
+	if (r == 0)
+		r = as_stored(call);
 	if (r == 0 && call->verb == FL_VERB_CREATE) {
 		r = fl_api_call_load(call);
 		if (r == 0 && call->before)

@@ -14,6 +14,17 @@
 	"\"kind\":\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":" \
 	"{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}," \
 	"\"subresources\":{\"status\":{}}}]}}"
+/* Two versions, a scale, and bounds that a patch may narrow. */
+#define SIZED_SPEC "{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\"," \
+	"\"properties\":{\"size\":{\"type\":\"integer\"},\"mode\":{\"type\":\"string\",\"default\":\"m\"}}}," \
+	"\"status\":{\"type\":\"object\",\"properties\":{\"phase\":{\"type\":\"string\"}}}}}}"
+#define SIZED "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\"," \
+	"\"metadata\":{\"name\":\"widgets.demo.io\"},\"spec\":{\"group\":\"demo.io\",\"scope\":\"Namespaced\"," \
+	"\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true," \
+	"\"storage\":true,\"schema\":" SIZED_SPEC ",\"subresources\":{\"status\":{},\"scale\":" \
+	"{\"specReplicasPath\":\".spec.size\",\"statusReplicasPath\":\".status.size\"}}},{\"name\":\"v2\"," \
+	"\"served\":true,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"," \
+	"\"x-kubernetes-preserve-unknown-fields\":true}}}]}}"
 #define WIDGETS "/apis/demo.io/v1/namespaces/default/widgets"
 #define WIDGET(rest) "{\"apiVersion\":\"demo.io/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"w\"" rest "}"
 #define POD(name, spec) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" spec "\"containers\":[{\"name\":\"c\"}]}}"
@@ -42,11 +53,13 @@ static const struct row reads[] = {
 	  { { 404, "GET", MAPS "/a", NULL, "configmaps \\\"a\\\" not found" } } },
 	{ "a path that no API has is no Status",
 	  { { 404, "GET", "/apis/none.io/v1/things", NULL, "404 page not found" } } },
-	{ "a resource that its version lacks is no Status either",
-	  { { 404, "GET", "/api/v1/things", NULL, "404 page not found" } } },
+	{ "a resource that a version of Kubernetes itself lacks is a Status",
+	  { { 404, "GET", "/api/v1/things", NULL, "could not find the requested resource" } } },
 	{ "a subresource that a built-in kind lacks is a Status",
 	  { { 404, "GET", "/api/v1/namespaces/default/configmaps/a/status", NULL,
 	      "the server could not find the requested resource" } } },
+	{ "a manager's name that cannot be printed is refused",
+	  { { 422, "POST", MAPS "?fieldManager=a%07", MAP("a"), "invalid character U+0007" } } },
 	{ "a method that the resource lacks is refused",
 	  { { 405, "PUT", MAPS, "{}", "does not allow this method" } } },
 	{ "a list holds the objects of its namespace, in order",
@@ -237,6 +250,38 @@ static const struct row customs[] = {
 	    { 200, "DELETE", CRDS "/widgets.demo.io", NULL, NULL }, { 404, "GET", CRDS "/widgets.demo.io", NULL, NULL },
 	    { 404, "GET", WIDGETS, NULL, "404 page not found" }, { 201, "POST", CRDS, CRD, NULL },
 	    { 404, "GET", WIDGETS "/w", NULL, "widgets.demo.io \\\"w\\\" not found" } } },
+	{ "scale reads and writes the replicas, and raises the generation",
+	  { { 201, "POST", CRDS, SIZED, NULL }, { 201, "POST", WIDGETS, WIDGET("},\"spec\":{\"size\":1}"), NULL },
+	    { 200, "GET", WIDGETS "/w/scale", NULL, "\"kind\":\"Scale\"" },
+	    { 200, "PATCH", WIDGETS "/w/scale", "{\"spec\":{\"replicas\":3}}", "\"replicas\":3", MERGE },
+	    { 200, "GET", WIDGETS "/w", NULL, "\"size\":3" }, { 200, "GET", WIDGETS "/w", NULL, "\"generation\":2" },
+	    { 422, "PATCH", WIDGETS "/w/scale", "{\"spec\":{\"replicas\":-1}}", "greater than or equal to 0", MERGE },
+	    { 422, "PATCH", WIDGETS "/w", "{\"spec\":{\"size\":-1}}", "should be a non-negative integer", MERGE },
+	    { 409, "PUT", WIDGETS "/w/scale", "{\"apiVersion\":\"autoscaling/v1\",\"kind\":\"Scale\",\"metadata\":"
+	      "{\"name\":\"w\",\"resourceVersion\":\"1\"},\"spec\":{\"replicas\":2}}", "has been modified" } } },
+	{ "a value that a later schema refuses stays, and is not changed to another such",
+	  { { 201, "POST", CRDS, SIZED, NULL }, { 201, "POST", WIDGETS, WIDGET("},\"spec\":{\"size\":9}"), NULL },
+	    { 200, "PATCH", CRDS "/widgets.demo.io",
+	      "[{\"op\":\"add\",\"path\":\"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/"
+	      "size/maximum\","
+	      "\"value\":5}]", NULL, "application/json-patch+json" },
+	    { 200, "PATCH", WIDGETS "/w", "{\"spec\":{\"mode\":\"n\"}}", "\"size\":9", MERGE },
+	    { 422, "PATCH", WIDGETS "/w", "{\"spec\":{\"size\":8}}", "less than or equal to 5", MERGE } } },
+	{ "a write through another version gets the defaults of the stored one",
+	  { { 201, "POST", CRDS, SIZED, NULL },
+	    { 201, "POST", "/apis/demo.io/v2/namespaces/default/widgets", "{\"apiVersion\":\"demo.io/v2\",\"kind\":"
+	      "\"Widget\",\"metadata\":{\"name\":\"w\"},\"spec\":{\"size\":1,\"more\":1}}", "\"mode\":\"m\"" },
+	    { 200, "GET", WIDGETS "/w", NULL, "!\"more\"" } } },
+	{ "a status is checked by itself",
+	  { { 201, "POST", CRDS, SIZED, NULL }, { 201, "POST", WIDGETS, WIDGET("}"), NULL },
+	    { 422, "PATCH", WIDGETS "/w/status", "{\"status\":{\"phase\":1}}",
+	      "\"message\":\"Invalid value: \\\"integer\\\": phase in body", MERGE } } },
+	{ "what the API server has set of metadata is not changed by a patch",
+	  { { 201, "POST", CRDS, CRD, NULL }, { 201, "POST", WIDGETS, WIDGET("}"), NULL },
+	    { 422, "PATCH", WIDGETS "/w", "{\"metadata\":{\"uid\":\"other\"}}", "field is immutable", MERGE },
+	    { 422, "PATCH", WIDGETS "/w", "{\"metadata\":{\"deletionTimestamp\":\"2001-01-01T00:00:00Z\"}}",
+	      "field is immutable", MERGE },
+	    { 422, "PATCH", WIDGETS "/w", "{\"apiVersion\":\"other/v1\"}", "must be demo.io/v1", MERGE } } },
 	{ "a CRD whose name is not its resource is refused",
 	  { { 422, "POST", CRDS, "{\"metadata\":{\"name\":\"a.b\"},\"spec\":{\"group\":\"demo.io\"}}",
 	      "must be spec.names.plural" } } },
