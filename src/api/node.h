@@ -692,6 +692,7 @@ FL_STRUCT(fl_mps_limit, FL_MPS_LIMIT);
 	X(STRS, marked, "marked", .help = "The GPUs in the journal's record.") \
 	X(STR, set, "set", .help = "The limits that the daemon has, as fl_gpu_mps_limits() prints them.") \
 	X(I32, pid, "pid", .help = "Of the daemon.") \
+	X(BOOL, ends, "endsWithAgent", .help = "Is the daemon in the agent's own cgroup?") \
 	X(BOOL, fault, "fault", .help = "A server of the daemon reports a fault of a client.") \
 	X(I32, clean, "clean", .help = "Probes without a fault in a row, up to FL_CARD_CLEAN_MAX.") \
 	X(I32, fails, "fails", .help = "How often the daemon was lost, deaf or faulty since the agent started.") \

@@ -201,6 +201,7 @@ TEST_ONCE(mps_what_is_taken_for_the_daemon)
 		FL_AUTO(place) struct place p = { 0 };
 		FL_AUTO(fl_buf) struct fl_buf out = FL_BUF(8 * FL_KIB);
 		struct fl_err err = { 0 };
+		struct fl_str rest, line;
 		char pid[20];
 
 		CHECK(place_up(&p) && process_up(&p, row->how) && name_process(&p, row->how));
@@ -208,6 +209,9 @@ TEST_ONCE(mps_what_is_taken_for_the_daemon)
 		(void)snprintf(pid, sizeof pid, "%d ", (int)p.pid);
 		CHECK_INT(fl_str_starts(fl_buf_view(&out), fl_str(pid)), row->found);
 		CHECK_INT(out.len > 0, row->found);
+		/* It was started by this test, which gives it no cgroup of its own. */
+		rest = fl_buf_view(&out);
+		CHECK(!row->found || (fl_str_split(&rest, '\n', &line) && fl_str_ends(line, FL_S(" " FL_MPS_INSIDE))));
 		CHECK(row->found || row->how & (CLIENT | NOT_PIPE) || !p.memory);
 		CHECK_INT(launch(&p, "clean", &out, &err), row->found ? -FL_E_RETRY : 0);
 	}

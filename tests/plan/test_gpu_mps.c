@@ -51,6 +51,9 @@ static const struct {
 	  "started\nMPSReady False MPSStarts*\n" },
 	{ "with them its shares are healthy", ON, TAKEN, DAEMON("Ready") SET, "",
 	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready*\n" },
+	{ "a daemon that ends with the agent is told of", ON, TAKEN, DAEMON("Ready") SET "endsWithAgent: true\n", "",
+	  "mode 1 3\nmode 2 3\ndaemon Ready 1=10000M 2=10000M 25% GPUs 2 healthy\nMPSReady True Ready: 2 GPUs are "
+	  "shared, 4 clients each; the daemon is in the agent's cgroup: *\n" },
 	{ "other limits are set, and waited for", SHARES("2"), TAKEN, DAEMON("Ready") SET "healthy: true\n", "",
 	  "mode 1 3\nmode 2 3\ndaemon Ready 1=20000M 2=20000M 50% GPUs 2 sick: the MPS control daemon is being "
 	  "started\nMPSReady False MPSStarts*\n" },

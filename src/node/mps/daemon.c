@@ -92,6 +92,7 @@ static void forget_process(struct fl_mps_daemon *daemon)
 	fl_close(io, daemon->fd);
 	daemon->fd = -1;
 	daemon->pid = 0;
+	daemon->ends = false;
 	daemon->is = FL_MPS_OFF;
 	daemon->set[0] = '\0';
 	daemon->fault = false;
@@ -159,18 +160,19 @@ static void looked(struct fl_op *op)
 		daemon->when_watched(daemon);
 }
 
-/* The line "PID START": by now the pid may be another process's, which must neither be taken for the daemon nor be
- * killed. */
+/* The line "PID START inside", or without the last word: by now the pid may be another process's, which must neither be
+ * taken for the daemon nor be killed. */
 static void watch_process(struct fl_mps_daemon *daemon, struct fl_str line,
 			  void (*then)(struct fl_mps_daemon *daemon))
 {
 	const char *proc = daemon->all->options.proc ? daemon->all->options.proc : "/proc";
 	struct fl_io *io = daemon->all->io;
 	char path[FL_MPS_PATH_MAX];
-	struct fl_str word;
+	struct fl_str word, start;
 	int64_t pid = 0;
 
-	if (!fl_str_split(&line, ' ', &word) || !fl_str_i64(word, &pid) || !fl_str_i64(line, &daemon->started))
+	if (!fl_str_split(&line, ' ', &word) || !fl_str_split(&line, ' ', &start) || !fl_str_i64(word, &pid) ||
+	    !fl_str_i64(start, &daemon->started))
 		(void)fl_fail(&daemon->err, FL_E_IO, "no process is told");
 	else
 		daemon->fd = fl_process_open(io, (int)pid, &daemon->err);
@@ -179,6 +181,7 @@ static void watch_process(struct fl_mps_daemon *daemon, struct fl_str line,
 		return;
 	}
 	daemon->pid = (int)pid;
+	daemon->ends = fl_str_eq(line, FL_S(FL_MPS_INSIDE));
 	daemon->poll = (struct fl_poll){ .ready = process_ended, .fd = daemon->fd };
 	daemon->when_watched = then;
 	(void)snprintf(path, sizeof path, "%s/%d/stat", proc, daemon->pid);
@@ -332,8 +335,9 @@ static void started(struct fl_mps_daemon *daemon)
 	daemon->is = rest.len ? FL_MPS_READY : FL_MPS_RUNNING;
 	daemon->message[0] = '\0';
 	(void)snprintf(daemon->set, sizeof daemon->set, "%.*s", FL_ARG(rest));
-	fl_log(daemon->all->options.log, FL_INFO, "mps daemon running", FL_KV_TEXT("resource", daemon->name),
-	       FL_KV_INT("pid", daemon->pid), FL_KV_BOOL("adopted", rest.len != 0));
+	fl_log(daemon->all->options.log, daemon->ends ? FL_WARN : FL_INFO, "mps daemon running",
+	       FL_KV_TEXT("resource", daemon->name), FL_KV_INT("pid", daemon->pid),
+	       FL_KV_BOOL("adopted", rest.len != 0), FL_KV_BOOL("ends_with_agent", daemon->ends));
 	probe_later(daemon);
 	/* Whether one that is adopted is well, nobody has looked at since the former agent ended. */
 	daemon->adopting = rest.len != 0;

@@ -33,6 +33,7 @@ struct fl_mps_daemon {
 	enum fl_mps_phase is;
 	int pid, fd;                           /* fd of the process; -1 */
 	int64_t started;                       /* by the kernel: fl_mps_start_time */
+	bool ends;                             /* with the agent, as it is in its cgroup */
 	struct fl_file_read look;              /* whether the fd is of the process that was told */
 	struct fl_buf seen;
 	void (*when_watched)(struct fl_mps_daemon *daemon);

@@ -238,14 +238,24 @@ static int remember(const struct launch *l, const struct process *process)
 	return r < 0 ? fl_fail_sys(l->err, -r, "write '%s/.daemon'", l->dir) : 0;
 }
 
+/* Whoever ends this cgroup, as a runtime does with a container's, ends the daemon too. */
+static bool is_in_our_cgroup(const struct launch *l, int64_t pid)
+{
+	char path[FL_MPS_PATH_MAX], its[4096], own[4096];
+	int64_t n = read_of(l, pid, "cgroup", its, sizeof its);
+
+	(void)snprintf(path, sizeof path, "%s/self/cgroup", l->how->proc);
+	return n > 0 && read_small(l->fs, path, own, sizeof own) == n && memcmp(its, own, (size_t)n) == 0;
+}
+
 static void print(const struct launch *l, const struct process *process, struct fl_buf *out)
 {
 	struct path path;
 	char bytes[4096];
 	int64_t n = read_small(l->fs, under(l, &path, ".started"), bytes, sizeof bytes);
 
-	fl_buf_printf(out, "%lld %lld\n%.*s\n", (long long)process->pid, (long long)process->start,
-		      (int)(n > 0 ? n : 0), bytes);
+	fl_buf_printf(out, "%lld %lld%s\n%.*s\n", (long long)process->pid, (long long)process->start,
+		      is_in_our_cgroup(l, process->pid) ? " " FL_MPS_INSIDE : "", (int)(n > 0 ? n : 0), bytes);
 }
 
 /* ---- its directories ---- */

@@ -24,9 +24,11 @@ struct fl_mps_launch {
 };
 
 #define FL_MPS_PROGRAM "nvidia-cuda-mps-control"
+#define FL_MPS_INSIDE "inside"
 #define FL_MPS_PATH_MAX 512   /* FL_MPS_ROOT_MAX, and what lies below it */
 
-/* Prints pid and start time, and in a second line what .started holds. Nothing where FIND finds no daemon; FL_E_RETRY
+/* Prints pid and start time, FL_MPS_INSIDE if the daemon is in our own cgroup, and in a second line what .started
+ * holds. Nothing where FIND finds no daemon; FL_E_RETRY
  * after START: it is not to be seen yet. */
 int fl_mps_launch(const struct fl_fs *fs, const struct fl_mps_launch *how, struct fl_buf *out,
 		  struct fl_err *err) FL_MUSTUSE;

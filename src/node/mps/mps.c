@@ -90,6 +90,7 @@ static int observed(const struct fl_mps_daemon *daemon, struct fl_arena *arena, 
 	if (daemon->known)
 		FL_SET(mps, is, daemon->is);
 	FL_UNSET(mps, pid);
+	FL_SET(mps, ends, daemon->ends);
 	FL_SET_TEXT(mps, set, fl_str(daemon->set));
 	FL_SET_TEXT(mps, message, fl_str(daemon->message));
 	if (daemon->pid)

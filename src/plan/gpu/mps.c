@@ -470,8 +470,19 @@ static struct fl_str logs(const struct mps *m)
 					      FL_ARG(m->facts->settings->mps_root), FL_ARG(m->daemon)) : FL_S("");
 }
 
+/* Its clients fail when it ends, so an update of the agent ends them all. */
+static bool ends_with_agent(const struct mps *m)
+{
+	bool ends = false;
+
+	for (uint32_t i = 0; i < m->facts->daemon_len; i++)
+		ends |= m->facts->daemons[i].ends;
+	return ends;
+}
+
 static void want_ready(struct mps *m)
 {
+	bool ends = ends_with_agent(m);
 	const struct fl_own_node *node = m->facts->node;
 	struct fl_ref ref;
 
@@ -486,8 +497,12 @@ static void want_ready(struct mps *m)
 				  "MPSReady", FL_CONDITION_FALSE, m->reason, "%.*s%.*s", FL_ARG(m->problems),
 				  FL_ARG(m->quiet ? FL_S("") : logs(m)));
 	else if (m->up)
-		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, FL_EMIT_NORMAL, "MPSReady", FL_CONDITION_TRUE,
-				  "Ready", "%u GPUs are shared, %d clients each", m->shared, (int)m->replicas);
+		fl_want_condition(m->plan, &fl_gpu_mps_node_owner, ref, ends ? FL_EMIT_WARNING : FL_EMIT_NORMAL,
+				  "MPSReady", FL_CONDITION_TRUE, "Ready", "%u GPUs are shared, %d clients each%s",
+				  m->shared, (int)m->replicas,
+				  ends ? "; the daemon is in the agent's cgroup: when the agent's container ends, the "
+					 "daemon and its clients fail: let the agent change the host's cgroups "
+					 "(privileged), or run it as a service of the host" : "");
 	else if (!m->asked && fl_condition_find(&node->status.conditions, FL_S("MPSReady")))
 		fl_want(m->plan, &fl_gpu_mps_node_owner, ref, &(struct fl_own_node){ 0 });
 }
