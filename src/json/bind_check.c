@@ -58,7 +58,7 @@ static uint32_t characters(struct fl_str s)
 	return count;
 }
 
-/* Patterns are ours, so they compile: fl_kind_lint has seen to it. What is refused here is memory. */
+/* Patterns are ours, so they compile: kind_lint of the tests has seen to it. What is refused here is memory. */
 static bool matches(struct check *c, const char *pattern, struct fl_str text)
 {
 	regmatch_t whole = { 0, (regoff_t)text.len };

@@ -68,7 +68,3 @@ void fl_kind_schema(const struct fl_kind *kind, struct fl_jw *w);
 
 /* A page for docs/api. */
 void fl_kind_page(const struct fl_kind *kind, struct fl_buf *buf);
-
-/* Does the table hold together? Column names and keys that exist and are not ambiguous, defaults and examples that are
- * values, patterns that compile ... The words of the first thing wrong; each test of a kind asks once. */
-int fl_kind_lint(const struct fl_kind *kind, struct fl_err *err) FL_MUSTUSE;

@@ -263,7 +263,7 @@ static void put_properties(struct fl_jw *w, const struct fl_bind *bind, bool roo
 	bool any_required = false;
 
 	if (depth > FL_BIND_DEPTH) {
-		w->buf->failed = FL_E_TOOBIG;   /* a table that contains itself; fl_kind_lint says so */
+		w->buf->failed = FL_E_TOOBIG;   /* a table that contains itself; kind_lint of the tests says so */
 		return;
 	}
 	put_text(w, "x-kubernetes-map-type", bind->atomic ? "atomic" : NULL);

@@ -6,6 +6,7 @@
 #include "api/demo.h"
 #include "base/units.h"
 #include "json/bind_in.h"
+#include "kind_lint.h"
 #include <assert.h>
 #include <inttypes.h>
 #include <regex.h>
@@ -513,7 +514,7 @@ int main(void)
 	struct fl_err err;
 	char *out;
 
-	if (fl_kind_lint(kind, &err) < 0) {
+	if (kind_lint(kind, &err) < 0) {
 		fprintf(stderr, "demo_cases: %s\n", err.text);
 		return 1;
 	}

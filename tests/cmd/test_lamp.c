@@ -1,6 +1,7 @@
 /* The demo's plan, and that its keys miss nothing: as for every capability. */
 #include "demo_lamp.h"
 #include "keys_check.h"
+#include "kind_lint.h"
 #include "rig.h"
 
 struct world {
@@ -122,5 +123,5 @@ TEST(the_kind_holds_together)
 {
 	struct fl_err err = { 0 };
 
-	OK_ERR(fl_kind_lint(&lamp_kind, &err), &err);
+	OK_ERR(kind_lint(&lamp_kind, &err), &err);
 }

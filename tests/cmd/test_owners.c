@@ -5,6 +5,7 @@
 #include "api/node.h"
 #include "base/units.h"
 #include "cmd/program.h"
+#include "kind_lint.h"
 #include "node/agent.h"
 #include "run/loop.h"
 #include "test.h"
@@ -87,6 +88,18 @@ TEST(the_agent_writes_its_node)
 			found += (*owner)->kind == &fl_own_node_kind;
 		}
 	CHECK(found > 3);
+}
+
+/* Those that tests/api/test_kinds.c does not have: the node's own. */
+TEST(the_kinds_that_capabilities_read_are_sound)
+{
+	for (size_t i = 0; i < FL_LEN(processes); i++)
+		for (const struct fl_capability *const *row = processes[i].capabilities; *row; row++)
+			for (const struct fl_watched *watched = (*row)->watches; watched->kind; watched++) {
+				struct fl_err err;
+
+				OK_ERR(kind_lint(watched->kind, &err), &err);
+			}
 }
 
 /* ---- the comparison itself, on a controller that there is not ---- */

@@ -3,6 +3,7 @@
 #include "api/demo.h"
 #include "base/units.h"
 #include "json/bind_kind.h"
+#include "kind_lint.h"
 #include "test.h"
 
 static const struct {
@@ -206,7 +207,7 @@ TEST(a_table_that_does_not_hold_together_is_told)
 					.help = "Bad.", .columns = { row->column },
 						.scale = { .replicas = row->scale } };
 		struct fl_err err = { 0 };
-		int r = fl_kind_lint(&kind, &err);
+		int r = kind_lint(&kind, &err);
 
 		if (row->root == good_bind && !row->want)
 			OK_ERR(r, &err);
@@ -225,5 +226,5 @@ TEST(the_kinds_of_tests_and_of_kubernetes_hold_together)
 	struct fl_err err;
 
 	for (uint32_t i = 0; i < FL_LEN(kinds); i++)
-		OK_ERR(fl_kind_lint(kinds[i], &err), &err);
+		OK_ERR(kind_lint(kinds[i], &err), &err);
 }

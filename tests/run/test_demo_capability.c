@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "demo_capability.h"
 #include "keys_check.h"
+#include "kind_lint.h"
 #include "rig.h"
 #include "sim/sim.h"
 #include "test.h"
@@ -14,8 +15,8 @@ TEST(kinds_hold_together)
 {
 	struct fl_err err = { 0 };
 
-	OK_ERR(fl_kind_lint(&fl_bell_kind, &err), &err);
-	OK_ERR(fl_kind_lint(&fl_sign_kind, &err), &err);
+	OK_ERR(kind_lint(&fl_bell_kind, &err), &err);
+	OK_ERR(kind_lint(&fl_sign_kind, &err), &err);
 }
 
 /* ---- the decision: one sentence a row ---- */

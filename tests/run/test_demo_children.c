@@ -5,15 +5,16 @@
 #include "fake_api.h"
 #include "io/sys.h"
 #include "keys_check.h"
+#include "kind_lint.h"
 #include "rig.h"
 
 TEST(kinds_of_the_market_hold_together)
 {
 	struct fl_err err = { 0 };
 
-	OK_ERR(fl_kind_lint(&fl_market_kind, &err), &err);
-	OK_ERR(fl_kind_lint(&fl_stall_kind, &err), &err);
-	OK_ERR(fl_kind_lint(&fl_square_kind, &err), &err);
+	OK_ERR(kind_lint(&fl_market_kind, &err), &err);
+	OK_ERR(kind_lint(&fl_stall_kind, &err), &err);
+	OK_ERR(kind_lint(&fl_square_kind, &err), &err);
 }
 
 /* ---- the decision ---- */

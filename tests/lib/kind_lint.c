@@ -1,5 +1,5 @@
+#include "kind_lint.h"
 #include "json/bind_in.h"
-#include "json/bind_kind.h"
 #include <regex.h>
 
 struct lint {
@@ -211,7 +211,7 @@ static int lint_path(struct lint *l, const char *path)
 	return 0;
 }
 
-int fl_kind_lint(const struct fl_kind *kind, struct fl_err *err)
+int kind_lint(const struct fl_kind *kind, struct fl_err *err)
 {
 	struct lint l = { .kind = kind, .err = err };
 	int r = kind->help ? lint_table(&l, kind->root(), NULL, 0) : refuse(&l, NULL, "the kind has no .help");
