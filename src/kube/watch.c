@@ -305,6 +305,15 @@ static struct fl_str list_version(const struct fl_watch *watch)
 	return watch->options.any_first ? FL_S("0") : (struct fl_str){ 0 };
 }
 
+/* Of a watch that begins with initial events: empty, which makes the server read etcd, but where any state will do. One
+ * of a version that the server has not seen would be silent. */
+static struct fl_str stream_version(const struct fl_watch *watch)
+{
+	struct fl_str version = list_version(watch);
+
+	return fl_str_eq(version, FL_S("0")) ? version : (struct fl_str){ 0 };
+}
+
 static void start_call(struct fl_watch *watch)
 {
 	const struct fl_watch_options *o = &watch->options;
@@ -325,7 +334,9 @@ static void start_call(struct fl_watch *watch)
 		watch->call.once = true;
 		watch->call.timeout_s = timeout;
 		watch->call.op.deadline = watch->began + timeout * FL_NS_PER_S + OVERTIME;
-		watch->call.version = (struct fl_str){ watch->version, watch->version_len };
+		watch->call.version = watch->step == FL_STEP_STREAM ?
+					      stream_version(watch) :
+					      (struct fl_str){ watch->version, watch->version_len };
 	}
 	watch->call.initial_events = watch->step == FL_STEP_STREAM;
 	if (watch->step == FL_STEP_STREAM || (watch->step == FL_STEP_WATCH && watch->bookmarked))

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define WATCH(fields) { "/api/v1/pods?watch=true&fieldSelector=spec.nodeName%3Dn1" fields \
-			"&allowWatchBookmarks=true&sendInitialEvents=true*", 200, PODS, .stay = true }
+			"&resourceVersion=0&allowWatchBookmarks=true&sendInitialEvents=true*", 200, PODS, .stay = true }
 #define PODS \
 	"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"namespace\":\"t\",\"name\":\"p\",\"uid\":\"u1\"," \
 	"\"resourceVersion\":\"3\"},\"status\":{\"phase\":\"Running\"}}}\n" \
