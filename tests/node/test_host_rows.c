@@ -104,6 +104,13 @@ static const struct {
 	  "/vulkan/icd.d/nvidia_icd.json at /etc/vulkan/icd.d/nvidia_icd.json\nData " SHARE
 	  "/vulkan/implicit_layer.d/nvidia_layers.json at /etc/vulkan/implicit_layer.d/nvidia_layers.json\n",
 	  NULL, "" },
+	{ "row_13_of_two_versions_of_egl_the_one_that_the_host_links",
+	  "/dev /\n" LIB "/libnvidia-egl-gbm.so.1.1.10\n" LIB "/libnvidia-egl-gbm.so.1.1.2\n" LIB
+	  "/libnvidia-egl-gbm.so.1 > libnvidia-egl-gbm.so.1.1.10\n" LIB
+	  "/libnvidia-egl-gbm.so > libnvidia-egl-gbm.so.1\n",
+	  "Library " LIB "/libnvidia-egl-gbm.so.1.1.10 libnvidia-egl-gbm.so>libnvidia-egl-gbm.so.1 "
+	  "libnvidia-egl-gbm.so.1>libnvidia-egl-gbm.so.1.1.10\nLibrary " LIB "/libnvidia-egl-gbm.so.1.1.2\n",
+	  NULL, "" },
 	{ "row_13_a_file_in_etc_goes_where_containers_look",
 	  "/dev /\n/etc/glvnd/egl_vendor.d/10_nvidia.json\n/usr/share/glvnd/egl_vendor.d/10_nvidia.json\n",
 	  "Data /etc/glvnd/egl_vendor.d/10_nvidia.json at /usr/share/glvnd/egl_vendor.d/10_nvidia.json\n", NULL, "" },

@@ -85,6 +85,23 @@ static bool has_name(struct looking *l, int dir, const char *name)
 	return n >= 0 || n == -EINVAL;
 }
 
+/* Does a link that the host has become one to this file? There may be several libraries with versions of their own: of
+ * those the host's link chooses one. */
+static bool leads_here(struct looking *l, int dir, const struct fl_host_file_found *file, const char *name)
+{
+	const char *own = base_of(file->path);
+	char target[FL_HOST_PATH_MAX];
+	int64_t n;
+
+	if (!has_name(l, dir, name))
+		return false;
+	if (is_of_version(own, l->scan->version))
+		return true;
+	n = l->fs->readlink(l->fs, dir, name, target, sizeof target - 1);
+	target[n < 0 ? 0 : n] = '\0';
+	return strcmp(base_of(target), own) == 0 || link_of(file, base_of(target));
+}
+
 /* Links that containers get although the host has none. `name` is in the file's directory or below it. */
 static void add_always(struct looking *l, struct fl_host_file_found *file, const char *stem)
 {
@@ -113,8 +130,8 @@ static void add_always(struct looking *l, struct fl_host_file_found *file, const
 	}
 }
 
-/* The names by which programs ask for a library: its soname and the one for linkers, where the host has them. They lead
- * to this file, also where the host's lead to another version. */
+/* The names by which programs ask for a library: its soname and the one for linkers, where the host has them. Those of
+ * the driver's version lead to this file, also where the host's lead to another version. */
 static void add_links(struct looking *l, int dir, struct fl_host_file_found *file, const char *soname)
 {
 	const char *own = base_of(file->path), *so = strstr(own, ".so");
@@ -123,10 +140,10 @@ static void add_links(struct looking *l, int dir, struct fl_host_file_found *fil
 	if (!so || (size_t)snprintf(stem, sizeof stem, "%.*s", (int)(so - own), own) >= sizeof stem ||
 	    (size_t)snprintf(name, sizeof name, "%s.so", stem) >= sizeof name)
 		return;
-	if (soname[0] && has_name(l, dir, soname))
+	if (soname[0] && leads_here(l, dir, file, soname))
 		add_link(l, file, soname, own);
 	add_always(l, file, stem);
-	if (has_name(l, dir, name))
+	if (leads_here(l, dir, file, name))
 		add_link(l, file, name, soname[0] && link_of(file, soname) ? soname : own);
 }
 
