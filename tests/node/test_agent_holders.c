@@ -180,6 +180,8 @@ TEST_ONCE(a_cdi_file_stays_while_the_kubelet_does_not_tell_who_needs_it)
 	CHECK(access(w.file, F_OK) == 0);
 	w.held = NULL;
 	OK_ERR(tells_up(&w), &w.err);
+	CHECK(until(&w, has_told, 0));
+	kubelet_is_young(&w, false);
 	CHECK(until(&w, file_is_gone, 0));
 }
 
@@ -297,9 +299,10 @@ TEST_ONCE(an_mps_daemon_stays_while_the_kubelet_does_not_tell_who_has_a_share)
 		CHECK(until(&w, row->stays, mps.pid));
 		CHECK(!row->there || until(&w, has_told, 0));
 		CHECK(row->stays(&w, mps.pid));
-		kubelet_is_young(&w, false);
 		if (!row->there)
 			OK_ERR(tells_up(&w), &w.err);
+		CHECK(until(&w, has_told, 0));
+		kubelet_is_young(&w, false);
 		CHECK(until(&w, daemon_has_ended, mps.pid));
 	}
 }
