@@ -3,6 +3,7 @@
 #include "json/name.h"
 #include "node/settings/in.h"
 #include <stdlib.h>
+#include <strings.h>
 
 /* ---- defaults ---- */
 
@@ -132,6 +133,12 @@ struct xids {
 	bool all;
 };
 
+/* In any case, as NVIDIA's plugin reads it. */
+static bool is_word(struct fl_str text, const char *word)
+{
+	return text.len == strlen(word) && strncasecmp(text.p, word, text.len) == 0;
+}
+
 static int read_xids(struct fl_setting_in *in, const char *name, struct fl_str text, struct xids *ret)
 {
 	struct fl_str rest = text, word;
@@ -142,7 +149,7 @@ static int read_xids(struct fl_setting_in *in, const char *name, struct fl_str t
 		word = fl_str_trim(word);
 		if (!word.len)
 			continue;
-		if (fl_str_eq(word, FL_S("all")) || fl_str_eq(word, FL_S("xids"))) {
+		if (is_word(word, "all") || is_word(word, "xids")) {
 			ret->all = true;
 			continue;
 		}
