@@ -62,6 +62,13 @@ int fl_answer_begin(struct fl_api_call *call);
 int fl_answer_status(struct fl_api_call *call, int status, const struct fl_refusal *refusal);
 void fl_api_watch_leave(struct fl_api_watch *watch);
 
+/* ---- pods.c ---- */
+
+int fl_pod_defaults(struct fl_api_call *call, yyjson_mut_val *spec);   /* also of a template; NULL: none */
+int fl_pod_new(struct fl_api_call *call, yyjson_mut_val *object);
+int fl_pod_admit(struct fl_api_call *call);
+void fl_pod_check(struct fl_api_call *call, struct fl_causes *causes);
+
 /* ---- scale.c ---- */
 
 /* The object's Scale, as a tree; NULL: allocation failed. */

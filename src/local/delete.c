@@ -129,6 +129,9 @@ static int set_going(struct fl_api_call *call, int64_t grace)
 {
 	yyjson_mut_val *meta = fl_meta(call->object);
 	bool going = fl_tree_get(meta, FL_S("deletionTimestamp")) != NULL;
+	/* Namespaces and CRDs are marked in a way of their own. */
+	bool finalized = fl_str_eq(call->resource->key, FL_S("namespaces")) ||
+			 fl_str_eq(call->resource->key, FL_S("customresourcedefinitions.apiextensions.k8s.io"));
 	int64_t had = 0;
 
 	if (going) {
@@ -137,10 +140,10 @@ static int set_going(struct fl_api_call *call, int64_t grace)
 			return 0;   /* it may only become shorter */
 	}
 	if (!fl_tree_set_time(call->doc, meta, "deletionTimestamp", call->api->now + grace * 1000000) ||
-	    (!fl_str_eq(call->resource->key, FL_S("namespaces")) &&
+	    (!finalized &&
 	     !fl_tree_set_int(call->doc, meta, "deletionGracePeriodSeconds", grace)))
 		return -FL_E_NOMEM;
-	if (!going && fl_tree_get(meta, FL_S("generation")))
+	if (!going && !finalized && fl_tree_get(meta, FL_S("generation")))
 		return fl_object_raise(call, call->object);
 	return 0;
 }

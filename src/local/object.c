@@ -36,7 +36,8 @@ yyjson_mut_val *fl_tree_object(yyjson_mut_doc *doc, yyjson_mut_val *object, cons
 	if (yyjson_mut_is_obj(val))
 		return val;
 	val = yyjson_mut_obj(doc);
-	return val && fl_tree_put(doc, object, fl_str(name), val) ? val : NULL;
+	/* A value of another kind gives its place: the new one stands there. */
+	return val && fl_tree_put(doc, object, fl_str(name), val) ? fl_tree_get(object, fl_str(name)) : NULL;
 }
 
 yyjson_mut_val *fl_tree_list(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name)
@@ -46,7 +47,8 @@ yyjson_mut_val *fl_tree_list(yyjson_mut_doc *doc, yyjson_mut_val *object, const 
 	if (yyjson_mut_is_arr(val))
 		return val;
 	val = yyjson_mut_arr(doc);
-	return val && fl_tree_put(doc, object, fl_str(name), val) ? val : NULL;
+	/* A value of another kind gives its place: the new one stands there. */
+	return val && fl_tree_put(doc, object, fl_str(name), val) ? fl_tree_get(object, fl_str(name)) : NULL;
 }
 
 yyjson_mut_val *fl_tree_at(yyjson_mut_val *object, struct fl_str path)

@@ -1,3 +1,4 @@
+#include "base/base64.h"
 #include "local/api_in.h"
 
 #define CLEANUP "customresourcecleanup.apiextensions.k8s.io"
@@ -61,25 +62,217 @@ static int delete_namespace(struct fl_api_call *call)
 	return status && fl_tree_set(call->doc, status, "phase", FL_S("Terminating")) ? 0 : -FL_E_NOMEM;
 }
 
-/* ---- Pods ---- */
+/* ---- Nodes, Events, claims: what Go writes of a struct that nobody has filled ---- */
 
-static bool has_amounts(yyjson_mut_val *container)
+static int put_json(struct fl_api_call *call, yyjson_mut_val *object, const char *name, const char *json)
 {
-	return yyjson_mut_obj_size(fl_tree_at(container, FL_S("resources.requests"))) ||
-	       yyjson_mut_obj_size(fl_tree_at(container, FL_S("resources.limits")));
+	yyjson_mut_val *val;
+	yyjson_doc *doc;
+
+	if (fl_tree_get(object, fl_str(name)))
+		return 0;
+	if (fl_json_read(&call->space, fl_str(json), 0, &doc, NULL) < 0)
+		return -FL_E_NOMEM;
+	val = fl_tree_of(call->doc, yyjson_doc_get_root(doc), NULL);
+	return val && fl_tree_put(call->doc, object, fl_str(name), val) ? 0 : -FL_E_NOMEM;
 }
 
-static int new_pod(struct fl_api_call *call, yyjson_mut_val *object)
+/* A taint holds Pods off until the node is ready. */
+static int fill_node(struct fl_api_call *call)
 {
-	yyjson_mut_val *status = fl_tree_object(call->doc, object, "status"), *one;
-	bool some = false;
+	static const char info[] =
+		"{\"machineID\":\"\",\"systemUUID\":\"\",\"bootID\":\"\",\"kernelVersion\":\"\",\"osImage\":\"\","
+		"\"containerRuntimeVersion\":\"\",\"kubeletVersion\":\"\",\"kubeProxyVersion\":\"\","
+		"\"operatingSystem\":\"\",\"architecture\":\"\"}";
+	yyjson_mut_val *spec = fl_tree_object(call->doc, call->object, "spec");
+	yyjson_mut_val *status = fl_tree_object(call->doc, call->object, "status"), *taints, *one;
 	size_t i, n;
 
-	yyjson_mut_arr_foreach(fl_tree_at(object, FL_S("spec.containers")), i, n, one)
-		some |= has_amounts(one);
-	return status && fl_tree_set(call->doc, status, "phase", FL_S("Pending")) &&
-		fl_tree_set(call->doc, status, "qosClass",
-				some ? FL_S("Burstable") : FL_S("BestEffort")) ? 0 : -FL_E_NOMEM;
+	if (!spec || !status || put_json(call, status, "daemonEndpoints", "{\"kubeletEndpoint\":{\"Port\":0}}") < 0 ||
+	    put_json(call, status, "nodeInfo", info) < 0)
+		return -FL_E_NOMEM;
+	taints = fl_tree_list(call->doc, spec, "taints");
+	yyjson_mut_arr_foreach(taints, i, n, one)
+	{
+		if (fl_str_eq(fl_tree_str(fl_tree_get(one, FL_S("key"))), FL_S("node.kubernetes.io/not-ready")))
+			return 0;
+	}
+	one = taints ? yyjson_mut_arr_add_obj(call->doc, taints) : NULL;
+	return one && fl_tree_set(call->doc, one, "key", FL_S("node.kubernetes.io/not-ready")) &&
+			       fl_tree_set(call->doc, one, "effect", FL_S("NoSchedule"))
+		       ? 0
+		       : -FL_E_NOMEM;
+}
+
+static int fill_event(struct fl_api_call *call)
+{
+	if (put_json(call, call->object, "eventTime", "null") < 0 ||
+	    put_json(call, call->object, "reportingComponent", "\"\"") < 0)
+		return -FL_E_NOMEM;
+	return put_json(call, call->object, "reportingInstance", "\"\"");
+}
+
+/* How many devices a request of a number of them asks for. */
+static int fill_counts(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *one;
+	size_t i, n;
+
+	yyjson_mut_arr_foreach(fl_tree_at(object, FL_S("spec.devices.requests")), i, n, one)
+	{
+		yyjson_mut_val *exactly = fl_tree_get(one, FL_S("exactly"));
+
+		if (fl_str_eq(fl_tree_str(fl_tree_get(exactly, FL_S("allocationMode"))), FL_S("ExactCount")) &&
+		    put_json(call, exactly, "count", "1") < 0)
+			return -FL_E_NOMEM;
+	}
+	return 0;
+}
+
+static int fill_claim(struct fl_api_call *call)
+{
+	return put_json(call, call->object, "status", "{}");
+}
+
+/* ---- DaemonSets and what else has a template of Pods ---- */
+
+static int new_template(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	return fl_pod_defaults(call, fl_tree_at(object, FL_S("spec.template.spec")));
+}
+
+static int new_daemon_set(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *spec = fl_tree_object(call->doc, object, "spec");
+	yyjson_mut_val *notes = fl_tree_object(call->doc, fl_meta(object), "annotations");
+	yyjson_mut_val *strategy = fl_tree_at(object, FL_S("spec.updateStrategy"));
+
+	if (!spec || !notes ||
+	    put_json(call, notes, "deprecated.daemonset.template.generation", "\"1\"") < 0 ||
+	    fl_pod_defaults(call, fl_tree_at(object, FL_S("spec.template.spec"))) < 0)
+		return -FL_E_NOMEM;
+	if (!fl_str_eq(fl_tree_str(fl_tree_get(strategy, FL_S("type"))), FL_S("RollingUpdate")))
+		return 0;
+	return put_json(call, strategy, "rollingUpdate", "{\"maxUnavailable\":1,\"maxSurge\":0}");
+}
+
+static int fill_daemon_set(struct fl_api_call *call)
+{
+	return put_json(call, call->object, "status",
+			"{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,\"desiredNumberScheduled\":0,"
+			"\"numberReady\":0}");
+}
+
+/* A selector that misses the labels of its own template would make Pods for ever. */
+static void check_template(struct fl_api_call *call, struct fl_causes *causes)
+{
+	yyjson_mut_val *labels = fl_tree_at(call->object, FL_S("spec.template.metadata.labels")), *key, *val;
+	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(FL_API_BODY_MAX);
+	struct fl_jw w = FL_JW(&text);
+	bool missed = false;
+	size_t i, n;
+
+	yyjson_mut_obj_foreach(fl_tree_at(call->object, FL_S("spec.selector.matchLabels")), i, n, key, val)
+		missed |= !fl_tree_equal(fl_tree_get(labels, fl_tree_str(key)), val);
+	if (!missed)
+		return;
+	if (labels)
+		fl_jw_mut(&w, labels);
+	else
+		fl_buf_str(&text, FL_S("null"));
+	causes->failed |= text.failed != FL_OK;
+	if (!text.failed)
+		fl_cause_add(causes, "FieldValueInvalid", FL_S("spec.template.metadata.labels"),
+			     "Invalid value: %.*s: `selector` does not match template `labels`",
+			     FL_ARG(fl_buf_view(&text)));
+}
+
+/* ---- Leases ---- */
+
+static void check_lease(struct fl_api_call *call, struct fl_causes *causes)
+{
+	int64_t seconds = 1;
+
+	if (fl_tree_i64(fl_tree_at(call->object, FL_S("spec.leaseDurationSeconds")), &seconds) && seconds <= 0)
+		fl_cause_add(causes, "FieldValueInvalid", FL_S("spec.leaseDurationSeconds"),
+			     "Invalid value: %lld: must be greater than 0", (long long)seconds);
+}
+
+/* ---- Secrets, ConfigMaps ---- */
+
+#define KEY_SAYS "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or " \
+	"'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+
+static bool is_key(struct fl_str key)
+{
+	for (uint32_t i = 0; i < key.len; i++) {
+		char c = key.p[i];
+
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+		      c == '.' || c == '_'))
+			return false;
+	}
+	return key.len > 0 && key.len <= 253;
+}
+
+static void check_data(struct fl_api_call *call, const char *name, struct fl_causes *causes)
+{
+	yyjson_mut_val *data = fl_tree_get(call->object, fl_str(name)), *key, *val;
+	size_t i, n;
+
+	yyjson_mut_obj_foreach(data, i, n, key, val)
+	{
+		struct fl_str text = fl_tree_str(key), field;
+
+		if (is_key(text))
+			continue;
+		field = fl_arena_printf(causes->arena, "%s[%.*s]", name, FL_ARG(text));
+		causes->failed |= !field.p;
+		if (field.p)
+			fl_cause_add(causes, "FieldValueInvalid", field, "Invalid value: \"%.*s\": " KEY_SAYS,
+				     FL_ARG(text));
+	}
+	if (yyjson_mut_is_true(fl_tree_get(call->old, FL_S("immutable"))) &&
+	    !fl_tree_equal(fl_tree_get(call->old, fl_str(name)), data))
+		fl_cause_add(causes, "FieldValueForbidden", fl_str(name),
+			     "Forbidden: field is immutable when `immutable` is set");
+}
+
+static void check_map(struct fl_api_call *call, struct fl_causes *causes)
+{
+	check_data(call, "data", causes);
+	check_data(call, "binaryData", causes);
+}
+
+static void check_secret(struct fl_api_call *call, struct fl_causes *causes)
+{
+	check_data(call, "data", causes);
+}
+
+/* stringData goes into data, and is never seen again. */
+static int take_texts(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *texts = fl_tree_get(object, FL_S("stringData")), *data, *key, *val;
+	size_t i, n;
+
+	if (!yyjson_mut_obj_size(texts))
+		return 0;
+	data = fl_tree_object(call->doc, object, "data");
+	if (!data)
+		return -FL_E_NOMEM;
+	yyjson_mut_obj_foreach(texts, i, n, key, val)
+	{
+		FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(2 * FL_API_BODY_MAX);
+		struct fl_str plain = fl_tree_str(val);
+		yyjson_mut_val *made;
+
+		fl_base64_put(&text, FL_BASE64_STD, plain.p, plain.len);
+		made = text.failed ? NULL : yyjson_mut_strncpy(call->doc, text.len ? text.p : "", text.len);
+		if (!made || !fl_tree_put(call->doc, data, fl_tree_str(key), made))
+			return -FL_E_NOMEM;
+	}
+	fl_tree_remove(object, FL_S("stringData"));
+	return 0;
 }
 
 /* ---- CustomResourceDefinitions ---- */
@@ -136,6 +329,16 @@ static int shape_crd(struct fl_api_call *call, yyjson_mut_val *object)
 	return r < 0 ? r : stored_versions(call, object);
 }
 
+/* No name is accepted, and no condition known, before the server has looked at it. */
+static int own_crd(struct fl_api_call *call)
+{
+	yyjson_mut_val *status = fl_tree_object(call->doc, call->object, "status");
+
+	if (!status || put_json(call, status, "conditions", "null") < 0)
+		return -FL_E_NOMEM;
+	return put_json(call, status, "acceptedNames", "{\"plural\":\"\",\"kind\":\"\"}");
+}
+
 static void check_crd(struct fl_api_call *call, struct fl_causes *causes)
 {
 	FL_AUTO(fl_api_resource) struct fl_api_resource *resource = NULL;
@@ -166,30 +369,6 @@ static void check_crd(struct fl_api_call *call, struct fl_causes *causes)
 		fl_crd_rules(call, resource);
 }
 
-static int delete_crd(struct fl_api_call *call)
-{
-	yyjson_mut_val *list = fl_tree_list(call->doc, fl_meta(call->object), "finalizers");
-
-	return list && fl_list_add(call->doc, list, FL_S(CLEANUP)) ? 0 : -FL_E_NOMEM;
-}
-
-/* Warns of what its schemas ask for and this server does not check. */
-void fl_crd_rules(struct fl_api_call *call, const struct fl_api_resource *resource)
-{
-	for (uint32_t i = 0; i < resource->version_count; i++) {
-		const struct fl_served *served = &resource->versions[i];
-		uint32_t len = 0;
-		const struct fl_schema_rule *rules = fl_schema_rules(served->schema, &len);
-
-		for (uint32_t j = 0; j < len; j++) {
-			fl_api_call_warn(call, "%.*s of %.*s: this rule is not evaluated: %.*s", FL_ARG(rules[j].path),
-					 FL_ARG(served->name), FL_ARG(rules[j].rule));
-		}
-	}
-}
-
-/* ---- what they do by themselves ---- */
-
 static int add_condition(struct fl_api_call *call, yyjson_mut_val *status, const char *type, const char *reason,
 			 const char *message)
 {
@@ -210,6 +389,35 @@ static int add_condition(struct fl_api_call *call, yyjson_mut_val *status, const
 		       ? 0
 		       : -FL_E_NOMEM;
 }
+
+static int delete_crd(struct fl_api_call *call)
+{
+	yyjson_mut_val *list = fl_tree_list(call->doc, fl_meta(call->object), "finalizers");
+
+	yyjson_mut_val *status = fl_tree_object(call->doc, call->object, "status");
+
+	if (!list || !status || !fl_list_add(call->doc, list, FL_S(CLEANUP)))
+		return -FL_E_NOMEM;
+	return add_condition(call, status, "Terminating", "InstanceDeletionPending",
+			     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon");
+}
+
+/* Warns of what its schemas ask for and this server does not check. */
+void fl_crd_rules(struct fl_api_call *call, const struct fl_api_resource *resource)
+{
+	for (uint32_t i = 0; i < resource->version_count; i++) {
+		const struct fl_served *served = &resource->versions[i];
+		uint32_t len = 0;
+		const struct fl_schema_rule *rules = fl_schema_rules(served->schema, &len);
+
+		for (uint32_t j = 0; j < len; j++) {
+			fl_api_call_warn(call, "%.*s of %.*s: this rule is not evaluated: %.*s", FL_ARG(rules[j].path),
+					 FL_ARG(served->name), FL_ARG(rules[j].rule));
+		}
+	}
+}
+
+/* ---- what they do by themselves ---- */
 
 static int define(struct fl_api *api, struct fl_api_call *call)
 {
@@ -247,7 +455,9 @@ static int establish(struct fl_api *api, struct fl_api_call *call)
 	    add_condition(call, status, "Established", "InitialNamesAccepted",
 			  "the initial names have been accepted") < 0)
 		return -FL_E_NOMEM;
-	return fl_commit(call, &after);
+	call->sub = FL_S("status");
+	call->ask.agent = FL_S("kube-apiserver");
+	return fl_api_call_note(call) < 0 ? -FL_E_NOMEM : fl_commit(call, &after);
 }
 
 /* Delete some of a resource's objects, of one namespace or all. 1: there are more; 2: there are some that something
@@ -374,34 +584,69 @@ int fl_builtin_left(struct fl_api *api, struct fl_api_resource *resource, const 
 
 /* ---- the table ---- */
 
+/* What single kinds have of their own. Each may be NULL. */
+static const struct {
+	const char *key;
+	int (*fresh)(struct fl_api_call *call, yyjson_mut_val *object);    /* of a new one */
+	int (*change)(struct fl_api_call *call, yyjson_mut_val *object);
+	int (*own)(struct fl_api_call *call);                              /* of a new one, and no manager's */
+	void (*check)(struct fl_api_call *call, struct fl_causes *causes);
+} kinds[] = {
+	{ "namespaces", new_namespace, change_namespace, hold_namespace, NULL },
+	{ "pods", fl_pod_new, NULL, fl_pod_admit, fl_pod_check },
+	{ "nodes", NULL, NULL, fill_node, NULL },
+	{ "events", NULL, NULL, fill_event, NULL },
+	{ "secrets", take_texts, take_texts, NULL, check_secret },
+	{ "configmaps", NULL, NULL, NULL, check_map },
+	{ "leases.coordination.k8s.io", NULL, NULL, NULL, check_lease },
+	{ "daemonsets.apps", new_daemon_set, NULL, fill_daemon_set, check_template },
+	{ "deployments.apps", new_template, NULL, NULL, check_template },
+	{ "replicasets.apps", new_template, NULL, NULL, check_template },
+	{ "statefulsets.apps", new_template, NULL, NULL, check_template },
+	{ "resourceclaims.resource.k8s.io", fill_counts, fill_counts, fill_claim, NULL },
+	{ CRDS, shape_crd, shape_crd, own_crd, check_crd },
+};
+
+/* FL_LEN(kinds): none. */
+static size_t kind_of(const struct fl_api_resource *resource)
+{
+	size_t i = 0;
+
+	while (i < FL_LEN(kinds) && !is(resource, kinds[i].key))
+		i++;
+	return i;
+}
+
 int fl_builtin_new(struct fl_api_call *call, yyjson_mut_val *object)
 {
-	if (is(call->resource, "namespaces"))
-		return new_namespace(call, object);
-	if (is(call->resource, "pods"))
-		return new_pod(call, object);
-	return is(call->resource, CRDS) ? shape_crd(call, object) : 0;
+	size_t i = kind_of(call->resource);
+
+	return i < FL_LEN(kinds) && kinds[i].fresh ? kinds[i].fresh(call, object) : 0;
 }
 
 int fl_builtin_own(struct fl_api_call *call)
 {
-	if (call->old)
-		return 0;
-	return is(call->resource, "namespaces") ? hold_namespace(call) : 0;
+	size_t i = kind_of(call->resource);
+
+	return !call->old && i < FL_LEN(kinds) && kinds[i].own ? kinds[i].own(call) : 0;
 }
 
 int fl_builtin_change(struct fl_api_call *call, yyjson_mut_val *object)
 {
-	if (is(call->resource, "namespaces"))
-		return change_namespace(call, object);
-	return is(call->resource, CRDS) && !call->sub.len ? shape_crd(call, object) : 0;
+	size_t i = kind_of(call->resource);
+
+	if (call->sub.len && !is(call->resource, "namespaces"))
+		return 0;
+	return i < FL_LEN(kinds) && kinds[i].change ? kinds[i].change(call, object) : 0;
 }
 
 void fl_builtin_check(struct fl_api_call *call, struct fl_causes *causes)
 {
-	if (is(call->resource, CRDS))
-		check_crd(call, causes);
-	else if (fl_str_eq(call->resource->group, FL_S("admissionregistration.k8s.io")))
+	size_t i = kind_of(call->resource);
+
+	if (i < FL_LEN(kinds) && kinds[i].check && !call->sub.len)
+		kinds[i].check(call, causes);
+	if (fl_str_eq(call->resource->group, FL_S("admissionregistration.k8s.io")))
 		fl_api_call_warn(call, "this server stores %s and calls no webhook", call->resource->builtin->kind);
 	causes->failed |= call->lost;   /* before anything is written */
 }
