@@ -28,7 +28,10 @@ static const struct {
 	  "line 3: layout 'x', entry 0: mig-enabled is missing", 0, 0, 0 },
 	{ "devices are wanted where MIG is on", HEAD "  x: [{devices: all, mig-enabled: true}]\n",
 	  "line 3: layout 'x', entry 0: mig-devices is missing: write {} for no MIG devices", 0, 0, 0 },
-	{ "and forbidden where it is off", HEAD "  x: [{devices: all, mig-enabled: false, mig-devices: {}}]\n",
+	{ "none where it is off, as mig-parted exports it", HEAD
+	  "  x: [{devices: all, mig-enabled: false, mig-devices: {}}]\n", NULL, 1, 1, 0 },
+	{ "and forbidden where it is off", HEAD
+	  "  x: [{devices: all, mig-enabled: false, mig-devices: {1g.10gb: 1}}]\n",
 	  "line 3: layout 'x', entry 0: mig-devices is only for GPUs with mig-enabled: true", 0, 0, 0 },
 	{ "not only zeros", HEAD "  x: [{devices: all, mig-enabled: true, mig-devices: {1g.10gb: 0}}]\n",
 	  "line 3: layout 'x', entry 0: mig-devices: all counts are 0: write {} for no MIG devices", 0, 0, 0 },

@@ -196,9 +196,10 @@ static int take_entry(struct reading *r, struct fl_mig_entry *entry, yyjson_val 
 	for (size_t i = 0; i < FL_LEN(fields); i++)
 		if (fields[i].required && !(seen >> i & 1))
 			return refuse(r, "%s is missing", fields[i].name);
-	if (entry->enabled != (bool)(seen >> 3 & 1))
-		return refuse(r, entry->enabled ? "mig-devices is missing: write {} for no MIG devices" :
-						  "mig-devices is only for GPUs with mig-enabled: true");
+	if (entry->enabled && !(seen >> 3 & 1))
+		return refuse(r, "mig-devices is missing: write {} for no MIG devices");
+	if (!entry->enabled && entry->counts.len)
+		return refuse(r, "mig-devices is only for GPUs with mig-enabled: true");
 	return 0;
 }
 
