@@ -43,6 +43,8 @@ type Options struct {
 	Services func(n *Node) ([]*Part, error)
 	// Manifests are applied as soon as the API server answers.
 	Manifests string
+	// Kind tells apart what Mounts, Prepare and Services make: tests share a cluster whose options are the same.
+	Kind string
 	// Progress is told what happens; nil for nobody.
 	Progress io.Writer
 }

@@ -121,7 +121,7 @@ func testName() string {
 
 // key is the same for options that make the same cluster.
 func (o Options) key() string {
-	text := fmt.Sprint(o.Nodes, o.Controllers, o.Flags, o.Manifests, o.Services != nil)
+	text := fmt.Sprint(o.Nodes, o.Controllers, o.Flags, o.Manifests, o.Kind, o.Services != nil)
 	if o.Mounts != nil {
 		for node := 1; node <= o.Nodes; node++ {
 			text += fmt.Sprintf(" %+v", o.Mounts(node))

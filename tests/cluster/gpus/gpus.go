@@ -97,6 +97,7 @@ func Cluster(options cluster.Options, profileName string) (cluster.Options, erro
 	if err != nil {
 		return options, err
 	}
+	options.Kind += " " + profileName
 	before := options.Mounts
 	options.Mounts = func(node int) []cluster.Mount {
 		mounts := []cluster.Mount{{Source: filepath.Join(place(node), "root"), Target: Root}}
@@ -230,6 +231,7 @@ func Agent(n *cluster.Node, flags ...string) (*cluster.Part, error) {
 // WithAgent adds to what a cluster is made of: each node has the agent as a service of the host.
 func WithAgent(options cluster.Options, flags ...string) cluster.Options {
 	options.Manifests += Rights
+	options.Kind += " agent " + strings.Join(flags, " ")
 	options.Services = func(n *cluster.Node) ([]*cluster.Part, error) {
 		agent, err := Agent(n, flags...)
 		return []*cluster.Part{agent}, err
