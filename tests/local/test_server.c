@@ -121,7 +121,8 @@ static void write_next(struct fl_timer *timer)
 	if (client->sent == client->acknowledged)
 		client->sent++;          /* else the last one again: nobody knows whether it arrived */
 	len = snprintf(client->body, sizeof client->body,
-		       "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\"},\"data\":{\"n\":\"%u\"}}",
+		       "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\"},"
+		       "\"data\":{\"n\":\"%u\"}}",
 		       client->name, client->sent);
 	client->call.body = (struct fl_str){ client->body, (uint32_t)len };
 	fl_kube_start(client->kube, &client->call);
