@@ -54,6 +54,7 @@ static void use_list(struct fl_exporter *exporter, const struct fl_dcgm_list *li
 	fl_arena_free(&old);
 	exporter->list = *list;
 	exporter->list_no++;
+	exporter->made_at = 0;
 	fl_dcgm_list_wants(list, &exporter->wanted);
 }
 
@@ -192,6 +193,7 @@ void fl_exporter_sampled(struct fl_exporter *exporter, const struct fl_gpu_sampl
 {
 	struct fl_dcgm_gpu *gpu = exporter->io && sample ? gpu_of(exporter, sample->card) : NULL;
 
+	exporter->made_at = 0;
 	if (gpu)
 		take_sample(exporter, gpu, sample);
 	if (sample || !exporter->io)
@@ -233,6 +235,7 @@ void fl_exporter_fault(struct fl_exporter *exporter, const struct fl_card_fault 
 
 	if (!gpu)
 		return;
+	exporter->made_at = 0;
 	count_xid(gpu, gi, fault->xid, count);
 	memcpy(late->address, gpu->address, sizeof late->address);
 	late->gi = gi;
@@ -305,34 +308,45 @@ static int gather(struct fl_exporter *exporter, struct fl_view *view, struct fl_
 	return view->failed ? -FL_E_NOMEM : 0;
 }
 
-bool fl_exporter_text(struct fl_exporter *exporter, struct fl_exporter_at *at, uint64_t until, struct fl_buf *buf)
+/* Labels are most of the work: 64 devices, each of which any of 80 Pods may have. */
+static int make_lines(struct fl_exporter *exporter)
 {
 	struct fl_view view = fl_loop_view(exporter->loop, &exporter->arena);
-	struct fl_dcgm_facts facts;
-	struct fl_dcgm_lines lines;
+	uint64_t now = fl_now(exporter->io);
+
+	if (exporter->made_at && now < exporter->made_at + FL_EXPORTER_FRESH)
+		return 0;
+	exporter->made_at = 0;
+	fl_arena_reset(&exporter->arena);
+	if (gather(exporter, &view, &exporter->facts) < 0 ||
+	    fl_dcgm_lines_make(&exporter->facts, &exporter->arena, &exporter->lines) < 0)
+		return -FL_E_NOMEM;
+	exporter->facts.cards = NULL;
+	exporter->facts.holders = NULL;
+	exporter->made_at = now;
+	return 0;
+}
+
+bool fl_exporter_text(struct fl_exporter *exporter, struct fl_exporter_at *at, uint64_t until, struct fl_buf *buf)
+{
+	struct fl_dcgm_lines *lines = &exporter->lines;
 	bool more = true;
 
 	if (!at->list) {
 		scraped(exporter);
 		at->list = exporter->list_no;
 	}
-	if (at->list != exporter->list_no) {
-		buf->failed = FL_E_RETRY;
+	if (at->list != exporter->list_no || make_lines(exporter) < 0) {
+		buf->failed = at->list != exporter->list_no ? FL_E_RETRY : FL_E_NOMEM;
 		return false;
 	}
-	if (gather(exporter, &view, &facts) < 0 || fl_dcgm_lines_make(&facts, &exporter->arena, &lines) < 0) {
-		buf->failed = FL_E_NOMEM;
-		more = false;
-	} else {
-		lines.lines = at->lines;
-		lines.left_out = at->left_out;
-		do
-			more = fl_dcgm_lines_put(&lines, at->metric++, buf);
-		while (more && buf->len < FL_EXPORTER_PIECE && fl_clock(exporter->io) < until);
-		at->lines = lines.lines;
-		at->left_out = lines.left_out;
-	}
-	fl_arena_reset(&exporter->arena);
+	lines->lines = at->lines;
+	lines->left_out = at->left_out;
+	do
+		more = fl_dcgm_lines_put(lines, at->metric++, buf);
+	while (more && buf->len < FL_EXPORTER_PIECE && fl_clock(exporter->io) < until);
+	at->lines = lines->lines;
+	at->left_out = lines->left_out;
 	return more;
 }
 

@@ -28,6 +28,7 @@
 #define FL_EXPORTER_PODS (5 * FL_NS_PER_S)           /* a List of 80 Pods costs 2 ms: 0.04 % of a core */
 #define FL_EXPORTER_STALE (120 * FL_NS_PER_S)        /* a stamp that is older is a missing heartbeat */
 #define FL_EXPORTER_PODS_STALE (60 * FL_NS_PER_S)    /* the kubelet's last answer counts so long while it is away */
+#define FL_EXPORTER_FRESH (100 * FL_NS_PER_MS)       /* labels once made serve so long: a text of 80 Pods takes 5 ms */
 #define FL_EXPORTER_PIECE (256 * FL_KIB)             /* of a text, before the client has taken it */
 
 struct fl_card_fault;
@@ -78,7 +79,10 @@ struct fl_exporter {
 	uint64_t round_at, scraped_at;         /* 0: never */
 	uint64_t complete_at;                  /* on the loop's clock */
 	int64_t updated;                       /* ... and ns since 1970; 0: never */
-	struct fl_arena arena;                 /* of one piece of text */
+	struct fl_dcgm_facts facts;            /* of `lines`, without cards and holders */
+	struct fl_dcgm_lines lines;            /* made for a text; its further pieces and other texts use it */
+	struct fl_arena arena;                 /* of both */
+	uint64_t made_at;                      /* 0: not made */
 };
 
 int fl_exporter_start(struct fl_exporter *exporter, struct fl_io *io, struct fl_loop *loop,

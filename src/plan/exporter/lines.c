@@ -155,31 +155,25 @@ static void put_own_labels(struct fl_buf *buf, const struct fl_dcgm_facts *f, co
 
 /* ---- who has it ---- */
 
-/* Is this device ID of the kubelet's the target? By UUID; other plugins count GPUs: nvidia0, nvidia0/gi1. */
-static bool is_target(const struct fl_dcgm_target *t, struct fl_str id)
+/* Is this device ID of the kubelet's the target? By UUID; other plugins count GPUs: `counted`. */
+static bool is_target(const struct fl_dcgm_target *t, struct fl_str counted, struct fl_str id)
 {
 	const struct fl_card *card = t->card;
-	char text[40];
 	int64_t replica;
 	struct fl_str base = fl_gpu_id_base(id, &replica);
 
-	if (!t->part) {
-		(void)snprintf(text, sizeof text, "nvidia%d", card->index);
-		return fl_str_eq(base, card->uuid) || fl_str_eq(base, fl_str(text));
-	}
-	(void)snprintf(text, sizeof text, "nvidia%d/gi%d", card->index, t->part->gi);
-	if (fl_str_eq(base, fl_str(text)) || fl_str_eq(base, card->uuid))
+	if (fl_str_eq(base, card->uuid) || fl_str_eq(base, counted))
 		return true;
-	for (uint32_t i = 0; i < card->partitions.len; i++)
+	for (uint32_t i = 0; t->part && i < card->partitions.len; i++)
 		if (card->partitions.at[i].gi == t->part->gi && fl_str_eq(card->partitions.at[i].uuid, base))
 			return true;
 	return false;
 }
 
-static bool holds(const struct fl_holder *holder, const struct fl_dcgm_target *t)
+static bool holds(const struct fl_holder *holder, const struct fl_dcgm_target *t, struct fl_str counted)
 {
 	for (uint32_t i = 0; i < holder->devices.len; i++)
-		if (is_target(t, holder->devices.at[i]))
+		if (is_target(t, counted, holder->devices.at[i]))
 			return true;
 	return false;
 }
@@ -196,14 +190,18 @@ static void put_owner(struct fl_buf *buf, const struct fl_dcgm_style *style, con
 
 static int add_tails(const struct fl_dcgm_facts *f, struct fl_arena *arena, struct fl_dcgm_target *t)
 {
-	char text[LABELS_MAX];
+	char text[LABELS_MAX], counted[40];   /* nvidia0, nvidia0/gi1 */
 	struct fl_buf buf = FL_BUF_IN(text);
 
+	if (t->part)
+		(void)snprintf(counted, sizeof counted, "nvidia%d/gi%d", t->card->index, t->part->gi);
+	else
+		(void)snprintf(counted, sizeof counted, "nvidia%d", t->card->index);
 	t->tails = fl_arena_get_n(arena, f->holder_len, sizeof *t->tails);
 	if (!t->tails)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < f->holder_len; i++) {
-		if (!holds(&f->holders[i], t))
+		if (!holds(&f->holders[i], t, fl_str(counted)))
 			continue;
 		fl_buf_clear(&buf);
 		put_owner(&buf, &f->style, &f->holders[i]);
@@ -288,12 +286,14 @@ void fl_dcgm_put_head(struct fl_buf *buf, struct fl_str name, struct fl_str help
 
 static void put_value(struct fl_buf *buf, const struct fl_dcgm_field *field, double value)
 {
+	fl_buf_char(buf, ' ');
 	if (field->form == FL_DCGM_DECIMAL)
-		fl_buf_printf(buf, " %f\n", value);
+		fl_buf_printf(buf, "%f", value);
 	else if (fabs(value) < 9e15)
-		fl_buf_printf(buf, " %lld\n", (long long)value);
+		fl_buf_int(buf, (int64_t)value);
 	else
-		fl_buf_printf(buf, " %.0f\n", value);
+		fl_buf_printf(buf, "%.0f", value);
+	fl_buf_char(buf, '\n');
 }
 
 struct family {

@@ -84,7 +84,7 @@ struct fl_dcgm_facts {
 struct fl_dcgm_target {
 	const struct fl_dcgm_gpu *gpu;
 	const struct fl_dcgm_part *part;          /* NULL: the whole GPU */
-	const struct fl_card *card;
+	const struct fl_card *card;               /* while the labels are made */
 	bool instances;                           /* the whole GPU, whose instances have lines of their own */
 	struct fl_str head;                       /* gpu="0",UUID="..." */
 	struct fl_str link_head, own_head;        /* of lines of links, of fairlead_gpu_* */
@@ -99,7 +99,7 @@ struct fl_dcgm_lines {
 	uint32_t lines, left_out;
 };
 
-/* Labels, once for all metrics. -FL_E_NOMEM. */
+/* Labels, once for all metrics; cards and holders are not looked at afterwards. -FL_E_NOMEM. */
 int fl_dcgm_lines_make(const struct fl_dcgm_facts *facts, struct fl_arena *arena, struct fl_dcgm_lines *ret) FL_MUSTUSE;
 
 /* Appends metric number `at`, from 0 on; false: there are no more. */
