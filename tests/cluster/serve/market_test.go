@@ -33,11 +33,17 @@ func marketObject(kind, name string, labels map[string]any, spec map[string]any)
 		"metadata": map[string]any{"name": name, "labels": labels}, "spec": spec}}
 }
 
+// applyMarket asks again on a 404: the API server may lose sight of a kind for a moment when another one comes.
 func applyMarket(t *testing.T, c *cluster.Cluster, name, side string, goods ...any) {
 	t.Helper()
-	_, err := markets(c, "markets").Apply(t.Context(), name, marketObject("Market", name, map[string]any{"side": side}, map[string]any{"goods": append([]any{}, goods...)}),
-		metav1.ApplyOptions{FieldManager: "person", Force: true})
-	cluster.Must(t, err)
+	until(t, "Market "+name+" is applied", func() (bool, string) {
+		_, err := markets(c, "markets").Apply(t.Context(), name, marketObject("Market", name, map[string]any{"side": side}, map[string]any{"goods": append([]any{}, goods...)}),
+			metav1.ApplyOptions{FieldManager: "person", Force: true})
+		if !apierrors.IsNotFound(err) {
+			cluster.Must(t, err)
+		}
+		return err == nil, fmt.Sprint(err)
+	})
 }
 
 // revision is what orders all writes of one API server.
