@@ -279,10 +279,8 @@ static struct sim_world *tell(uint64_t seed, struct town *town)
 	return w;
 }
 
-TEST(a_watcher_knows_in_the_end_what_the_server_has)
+TEST_ONCE(a_watcher_knows_in_the_end_what_the_server_has)
 {
-	if (test_tortured())
-		return;                  /* some 100,000 allocations; test_api refuses each of its own */
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct town town;
 		FL_AUTO(sim_world) struct sim_world *w = tell(seed, &town);
@@ -300,10 +298,8 @@ TEST(a_watcher_knows_in_the_end_what_the_server_has)
 	}
 }
 
-TEST(the_same_seed_tells_the_same_story)
+TEST_ONCE(the_same_seed_tells_the_same_story)
 {
-	if (test_tortured())
-		return;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct town first, second;
 		FL_AUTO(sim_world) struct sim_world *a = tell(seed, &first);

@@ -25,7 +25,11 @@ import (
 const marketGroup = "demo.fairlead.test"
 
 func markets(c *cluster.Cluster, plural string) dynamic.ResourceInterface {
-	return c.Dynamic.Resource(schema.GroupVersionResource{Group: marketGroup, Version: "v1", Resource: plural})
+	resource := c.Dynamic.Resource(schema.GroupVersionResource{Group: marketGroup, Version: "v1", Resource: plural})
+	if plural == "squares" { // they have no namespace
+		return resource
+	}
+	return resource.Namespace("default")
 }
 
 func marketObject(kind, name string, labels map[string]any, spec map[string]any) *unstructured.Unstructured {
@@ -33,17 +37,11 @@ func marketObject(kind, name string, labels map[string]any, spec map[string]any)
 		"metadata": map[string]any{"name": name, "labels": labels}, "spec": spec}}
 }
 
-// applyMarket asks again on a 404: the API server may lose sight of a kind for a moment when another one comes.
 func applyMarket(t *testing.T, c *cluster.Cluster, name, side string, goods ...any) {
 	t.Helper()
-	until(t, "Market "+name+" is applied", func() (bool, string) {
-		_, err := markets(c, "markets").Apply(t.Context(), name, marketObject("Market", name, map[string]any{"side": side}, map[string]any{"goods": append([]any{}, goods...)}),
-			metav1.ApplyOptions{FieldManager: "person", Force: true})
-		if !apierrors.IsNotFound(err) {
-			cluster.Must(t, err)
-		}
-		return err == nil, fmt.Sprint(err)
-	})
+	_, err := markets(c, "markets").Apply(t.Context(), name, marketObject("Market", name, map[string]any{"side": side}, map[string]any{"goods": append([]any{}, goods...)}),
+		metav1.ApplyOptions{FieldManager: "person", Force: true})
+	cluster.Must(t, err)
 }
 
 // revision is what orders all writes of one API server.
