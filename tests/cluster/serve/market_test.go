@@ -231,7 +231,7 @@ func TestMarkets(t *testing.T) {
 		refuseFinalizer(t, c, "h")
 		applyMarket(t, c, "h", "a", "figs")
 		until(t, "the refusal", func() (bool, string) {
-			_, body := a.get("/explain?kind=Market&name=h")
+			_, body := a.get("/explain?kind=Market&namespace=default&name=h")
 			return strings.Contains(body, "no finalizer here"), body
 		})
 		a.untilAlive()
