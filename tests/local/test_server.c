@@ -119,7 +119,7 @@ static void write_next(struct fl_timer *timer)
 	if (fl_now(client->io) > WRITING)
 		return;
 	if (client->sent == client->acknowledged)
-		client->sent++;          /* else the last one again: nobody knows whether it arrived */
+		client->sent++;          /* else the last one again: it may not have arrived */
 	len = snprintf(client->body, sizeof client->body,
 		       "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\"},"
 		       "\"data\":{\"n\":\"%u\"}}",

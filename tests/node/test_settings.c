@@ -490,6 +490,7 @@ static const struct {
 	  "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE=1000", "-", "metricsClockWindow" },
 	{ "Pods are named anyway", "-", "DCGM_EXPORTER_KUBERNETES=true", "-", "" },
 	{ "what is not served is named", "-", "DCGM_REMOTE_HOSTENGINE_INFO=h:5555", "-", "untaken" },
+	{ "and so are claims", "-", "KUBERNETES_ENABLE_DRA=true", "-", "untaken" },
 	{ "sharing", "-", "-", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}",
 	  "sharing failRequestsGreaterThanOne" },
 	{ "sharing.mps", "--mps-root=m", "MPS_ROOT=m", "flags: {mpsRoot: m}", "!an absolute path" },

@@ -64,7 +64,7 @@ struct fl_gpu_order {
 	enum fl_gpu_ask ask;
 	char address[FL_PCI_ADDRESS], text[FL_GPU_ORDER_MAX];   /* the address, a blank, the order */
 	uint64_t within;               /* deadline of the call; 0: that of any call about a GPU */
-	bool alone;                    /* not before the other children have let go of the driver */
+	bool alone;                    /* not before the other children have released the driver */
 
 	/* The feeder's. */
 	struct fl_gpu *gpu;

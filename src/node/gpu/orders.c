@@ -4,7 +4,7 @@
 
 /* ---- orders ---- */
 
-/* A change of the MIG mode fails while any client of the driver has the GPU open: our other children let go of it. */
+/* A change of the MIG mode fails while any client of the driver has the GPU open: our other children release it. */
 static bool others_are_gone(struct fl_gpu *gpu)
 {
 	bool gone = true;

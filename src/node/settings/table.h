@@ -224,8 +224,9 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, metrics_virtual, OWN, has, "metrics-virtual-gpus", \
 	  "Accepted without effect: each Pod of a shared GPU has lines.", \
 	  (.env = "KUBERNETES_VIRTUAL_GPUS", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
-	X(STR, metrics_dra, OWN, has, "metrics-dra", "Accepted without effect.", \
-	  (.env = "KUBERNETES_ENABLE_DRA", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
+	X(STR, metrics_dra, OWN, has, "metrics-dra", "Not supported.", \
+	  (.env = "KUBERNETES_ENABLE_DRA", .hidden = true), (.own = fl_settings_own_metrics, \
+	  .unsupported = "no lines name the Pods of claims")) \
 	X(STR, metrics_names, OWN, has, "metrics-resource-names", \
 	  "Accepted without effect: devices of every resource are attributed.", \
 	  (.env = "NVIDIA_RESOURCE_NAMES", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \

@@ -127,6 +127,24 @@ func (r *rig) instances() map[string]string {
 	return all
 }
 
+// partitionedBut waits until each of the other seven GPUs has seven instances; the one that "holder" has stays as it is.
+func (r *rig) partitionedBut(held, id string) {
+	r.Helper()
+	until(r, "seven GPUs are partitioned", func() (bool, string) {
+		count := 0
+		for _, gpu := range r.instances() {
+			if gpu != held {
+				count++
+			}
+		}
+		return count == 7*7, fmt.Sprint(count)
+	})
+	if r.instances()[id] != held {
+		r.Errorf("the held MIG device %s is gone: %v", id, r.instances())
+	}
+	r.undisturbed("holder")
+}
+
 // A label partitions the GPUs. Another one later changes what nobody holds at once; the GPU of a Pod is named and waits, its
 // MIG device stays what it is, and it changes when the Pod has gone.
 func TestTheLabelOfANodePartitionsItsGPUs(t *testing.T) {
@@ -157,19 +175,7 @@ func TestTheLabelOfANodePartitionsItsGPUs(t *testing.T) {
 
 	r.sets(map[string]any{migConfig: "all-1g.10gb"})
 	r.partitioned("pending", "CardInUse", "default/holder")
-	until(r, "seven GPUs are partitioned", func() (bool, string) {
-		count := 0
-		for _, gpu := range r.instances() {
-			if gpu != own {
-				count++
-			}
-		}
-		return count == 7*7, fmt.Sprint(count)
-	})
-	if r.instances()[id] != own {
-		t.Errorf("the held MIG device %s is gone: %v", id, r.instances())
-	}
-	r.undisturbed("holder")
+	r.partitionedBut(own, id)
 	if r.only("holder/main") != id {
 		t.Error("the holder has another device")
 	}
@@ -224,19 +230,7 @@ func TestAnAgentThatIsKilledGoesOnPartitioning(t *testing.T) {
 		}
 		r.partitioned("pending", "CardInUse", "default/holder")
 	}
-	until(r, "seven GPUs are partitioned", func() (bool, string) {
-		count := 0
-		for _, gpu := range r.instances() {
-			if gpu != own {
-				count++
-			}
-		}
-		return count == 7*7, fmt.Sprint(count)
-	})
-	if r.instances()[id] != own {
-		t.Errorf("the held MIG device %s is gone: %v", id, r.instances())
-	}
-	r.undisturbed("holder")
+	r.partitionedBut(own, id)
 	r.must(r.c.DeletePod(cluster.Within(t, moment), "holder"))
 	r.partitioned("success", "Applied", "all-1g.10gb")
 	r.has(small, 56, 56)
