@@ -216,46 +216,59 @@ static struct fl_str path_in(struct fl_api_resource *resource, yyjson_val *objec
 	return path.p && path.len && path.p[0] == '.' ? fl_str_sub(path, 1, path.len) : path;
 }
 
-static void read_selectable(struct fl_api_resource *resource, struct fl_served *served, yyjson_val *version)
+/* False: allocation failed. */
+static bool read_selectable(struct fl_api_resource *resource, struct fl_served *served, yyjson_val *version)
 {
 	yyjson_val *list = fl_json_get(version, FL_S("selectableFields")), *one;
 	size_t i, n;
 
 	yyjson_arr_foreach (list, i, n, one) {
-		if (i < FL_SELECTABLE_MAX)
-			served->selectable[i] = path_in(resource, one, "jsonPath");
+		if (i == FL_SELECTABLE_MAX)
+			break;
+		served->selectable[i] = path_in(resource, one, "jsonPath");
+		if (!served->selectable[i].p)
+			return false;
 	}
+	return true;
+}
+
+static bool read_scale(struct fl_api_resource *resource, struct fl_served *served, yyjson_val *scale)
+{
+	served->scale = yyjson_is_obj(scale);
+	if (!served->scale)
+		return true;
+	served->replicas = path_in(resource, scale, "specReplicasPath");
+	served->status_replicas = path_in(resource, scale, "statusReplicasPath");
+	served->selector = path_in(resource, scale, "labelSelectorPath");
+	return served->replicas.p && served->status_replicas.p && served->selector.p;
+}
+
+static bool read_deprecated(struct fl_api_resource *resource, struct fl_served *served, yyjson_val *version)
+{
+	if (!yyjson_is_true(fl_json_get(version, FL_S("deprecated"))))
+		return true;
+	served->deprecated = text_in(resource, version, "deprecationWarning");
+	if (served->deprecated.p && !served->deprecated.len)
+		served->deprecated = fl_arena_printf(&resource->arena, "%.*s/%.*s %.*s is deprecated",
+						     FL_ARG(resource->group), FL_ARG(served->name),
+						     FL_ARG(resource->kind));
+	return served->deprecated.p;
 }
 
 static int read_version(struct fl_api_resource *resource, yyjson_val *version, struct fl_err *err)
 {
 	yyjson_val *subresources = fl_json_get(version, FL_S("subresources"));
-	yyjson_val *scale = fl_json_get(subresources, FL_S("scale"));
 	yyjson_val *schema = fl_json_get(fl_json_get(version, FL_S("schema")), FL_S("openAPIV3Schema"));
 	struct fl_served *served = &resource->versions[resource->version_count++];
-	int r;
 
 	*served = (struct fl_served){ .name = text_in(resource, version, "name") };
 	served->served = yyjson_is_true(fl_json_get(version, FL_S("served")));
 	served->stored = yyjson_is_true(fl_json_get(version, FL_S("storage")));
 	served->status = yyjson_is_obj(fl_json_get(subresources, FL_S("status")));
-	served->scale = yyjson_is_obj(scale);
-	if (served->scale) {
-		served->replicas = path_in(resource, scale, "specReplicasPath");
-		served->status_replicas = path_in(resource, scale, "statusReplicasPath");
-		served->selector = path_in(resource, scale, "labelSelectorPath");
-	}
-	if (yyjson_is_true(fl_json_get(version, FL_S("deprecated"))))
-		served->deprecated = text_in(resource, version, "deprecationWarning");
-	if (yyjson_is_true(fl_json_get(version, FL_S("deprecated"))) && !served->deprecated.len)
-		served->deprecated = fl_arena_printf(&resource->arena, "%.*s/%.*s %.*s is deprecated",
-						     FL_ARG(resource->group), FL_ARG(served->name),
-						     FL_ARG(resource->kind));
-	read_selectable(resource, served, version);
-	r = schema ? fl_schema_compile(schema, 0, &served->schema, err) : compile(ANYTHING, &served->schema, err);
-	if (r < 0)
-		return r;
-	return served->name.p ? 0 : fl_fail(err, FL_E_NOMEM, "no memory for a version of a CRD");
+	if (!served->name.p || !read_scale(resource, served, fl_json_get(subresources, FL_S("scale"))) ||
+	    !read_deprecated(resource, served, version) || !read_selectable(resource, served, version))
+		return fl_fail(err, FL_E_NOMEM, "no memory for a version of a CRD");
+	return schema ? fl_schema_compile(schema, 0, &served->schema, err) : compile(ANYTHING, &served->schema, err);
 }
 
 static int name_crd(struct fl_api_resource *resource, yyjson_val *spec)
