@@ -16,8 +16,8 @@ static const struct {
 	  "True TokenReview GPU metrics are served at :9400 over plain HTTP to who shows a token that may get /metrics",
 	  FL_EMIT_NOBODY },
 	{ "client certificates", { AT, .tls = true, .access = FL_EXPORTER_CERTIFICATES },
-	  "True ClientCertificate GPU metrics are served at :9400 over TLS to who shows a client certificate of the CA "
-	  "in the web config, or else a token that may get /metrics", FL_EMIT_NOBODY },
+	  "True ClientCertificate GPU metrics are served at :9400 over TLS to who shows a certificate of the web "
+	  "config's CA, or a token for /metrics", FL_EMIT_NOBODY },
 	{ "no API server", { AT, .access = FL_EXPORTER_MACHINE },
 	  "True ThisMachine GPU metrics are served at :9400 over plain HTTP to this machine only, as there is no API "
 	  "server that knows tokens", FL_EMIT_NOBODY },

@@ -7,8 +7,7 @@ const struct fl_owner fl_exporter_owner = { "fairlead-metrics", &fl_own_node_kin
 static const char *const to_whom[] = {
 	[FL_EXPORTER_OPEN] = "to everybody",
 	[FL_EXPORTER_TOKENS] = "to who shows a token that may get /metrics",
-	[FL_EXPORTER_CERTIFICATES] = "to who shows a client certificate of the CA in the web config, or else a token "
-				     "that may get /metrics",
+	[FL_EXPORTER_CERTIFICATES] = "to who shows a certificate of the web config's CA, or a token for /metrics",
 	[FL_EXPORTER_MACHINE] = "to this machine only, as there is no API server that knows tokens",
 };
 _Static_assert(FL_LEN(to_whom) == FL_EXPORTER_ACCESS_COUNT_, "each is told");
