@@ -156,7 +156,7 @@ static void no_line(void *self, const char *line, size_t len)
 	if (memmem(line, len, "settings changed", 16))
 		(void)snprintf(((struct world *)self)->changed, sizeof((struct world *)self)->changed, "%.*s",
 			       (int)len, line);
-	((struct world *)self)->registered += memmem(line, len, "\"healthy\":2,\"devices\":2", 23) != NULL;
+	((struct world *)self)->registered += memmem(line, len, "\"msg\":\"registered\"", 18) != NULL;
 	((struct world *)self)->killed += memmem(line, len, "does not quit, killed", 21) != NULL;
 	if (getenv("TEST_LOG"))
 		(void)fprintf(stderr, "# %.*s", (int)len, line);

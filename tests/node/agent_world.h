@@ -24,7 +24,7 @@ struct world {
 	bool astray; int warned;       /* a driver was looked for elsewhere; log lines of a wrong configuration */
 	int untaken, missed;           /* ... of one that is not taken as a whole; of a Node that is not there */
 	char changed[400];             /* the log's last line of settings that have changed */
-	int registered;                /* ... of a resource whose two devices are healthy, registered */
+	int registered;                /* ... of a resource, registered; its devices may become healthy later */
 	int killed;                    /* ... of an MPS daemon that was killed */
 	struct old *old;               /* a journal that the test has open */
 	void (*hear)(void *w, const struct fl_told_event *event);   /* NULL: nobody does */
