@@ -556,6 +556,27 @@ TEST_ONCE(mps_a_record_with_a_line_too_many_is_set_aside)
 	CHECK(!is_dead(pid));
 }
 
+static bool sets_a_mode(struct world *w, int arg)
+{
+	(void)arg;
+	return w->rig.state->calls[fake_call_no("set_compute_mode")] > 0;
+}
+
+/* The loop cancels its writes when the driver's part is gone already. */
+TEST_ONCE(mps_an_agent_stops_while_the_driver_sets_a_compute_mode)
+{
+	WORLD(w, "two-t4", 0);
+	MPS(mps, w);
+
+	OK_ERR(rig_say(&w.rig, "hang set_compute_mode", &w.err), &w.err);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, sets_a_mode, 0));
+	agent_down(&w);
+	OK_ERR(rig_say(&w.rig, "heal any", &w.err), &w.err);
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, modes_are, 3) && until(&w, shares_are, 'H'));
+}
+
 /* Whatever step it was at when it was killed, the next agent goes on from there. */
 TEST_ONCE(mps_an_agent_that_is_killed_at_any_step_is_followed_by_one_that_goes_on)
 {

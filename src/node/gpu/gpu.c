@@ -756,6 +756,8 @@ struct fl_gpu *fl_gpu_free(struct fl_gpu *gpu)
 	fl_notify_stop(&gpu->notify);
 	while (gpu->waiting)
 		fl_op_cancel(&gpu->waiting->op);
+	while (gpu->orders)
+		fl_op_cancel(&gpu->orders->op);
 	for (int i = 0; i < GPU_ROLE_COUNT_; i++) {
 		fl_op_cancel(&gpu->kids[i].request.op);
 		fl_supervisor_free(gpu->kids[i].s);
