@@ -14,6 +14,19 @@ int nvmlSystemGetDriverVersion(char *text, uint32_t size)
 	return c.code ? c.code : put_text(text, size, c.state->driver_version);
 }
 
+/* For peers: the agent does not ask. It is that of CUDA, and the driver's. */
+__attribute__((visibility("default"))) __typeof__(nvmlSystemGetDriverVersion) nvmlSystemGetNVMLVersion;
+int nvmlSystemGetNVMLVersion(char *text, uint32_t size)
+{
+	FAKE_SCOPE struct call c = begin(FAKE_NO(driver_version));
+	char version[64];
+
+	if (c.code)
+		return c.code;
+	(void)snprintf(version, sizeof version, "%u.%s", c.state->cuda_version / 1000, c.state->driver_version);
+	return put_text(text, size, version);
+}
+
 FAKE_CALL(cuda_version, nvmlSystemGetCudaDriverVersion_v2);
 int nvmlSystemGetCudaDriverVersion_v2(int *version)
 {
