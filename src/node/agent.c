@@ -610,12 +610,14 @@ static void turn(struct fl_timer *timer)
 
 bool fl_agent_end(struct fl_agent *agent)
 {
+	uint64_t wait = agent->options.end_wait;
 	bool told;
 
 	if (!agent->ends) {
 		agent->ends = true;
 		agent->end_by.fire = turn;
-		fl_timer_set(agent->io, &agent->end_by, fl_now(agent->io) + FL_AGENT_END_WAIT);
+		fl_timer_set(agent->io, &agent->end_by,
+			     fl_now(agent->io) + (wait ? wait : FL_AGENT_END_WAIT));
 		agent->let_go.op = (struct fl_op){ .deadline = agent->end_by.at };   /* what is left is killed */
 		if (agent->gpu)
 			fl_gpu_pause(agent->gpu, &agent->let_go, "the agent ends");
@@ -652,7 +654,9 @@ void fl_agent_stop(struct fl_agent *agent)
 	fl_mps_stop(&agent->mps);
 	fl_timer_stop(agent->io, &agent->open_again);
 	fl_timer_stop(agent->io, &agent->end_by);
+	fl_op_cancel(&agent->let_go.op);
 	fl_op_cancel(&agent->open.op);
+	fl_op_cancel(&agent->begin.op);
 	agent->journal = fl_journal_close(agent->journal);
 	agent->io = NULL;
 }

@@ -52,6 +52,7 @@ struct fl_agent_options {
 	bool metrics_off;                      /* the exporter is not wanted: the driver is not read for it */
 	struct fl_exporter_options exporter;   /* its functions and the log are the agent's */
 	const char *control;                   /* the operator's control socket (node/pausing.h); "": none */
+	uint64_t end_wait;                     /* of fl_agent_end; 0: FL_AGENT_END_WAIT */
 	struct fl_log *log;
 	struct fl_metrics *metrics;
 };
@@ -103,7 +104,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err) FL_MUSTUSE;
 
 /* The orderly end, after the loop's last write and before the stop: the kubelet's streams end with a status, and no
  * child process remains that may hold a port of ours. Call it after each iteration until it returns true, which it does
- * within FL_AGENT_END_WAIT. */
+ * within options.end_wait. */
 bool fl_agent_end(struct fl_agent *agent);
 void fl_agent_stop(struct fl_agent *agent);
 

@@ -121,7 +121,7 @@ int agent_up(struct world *w)
 		.exporter = { .period = w->metrics_period ? w->metrics_period : 50 * FL_NS_PER_MS,
 			      .file = w->metrics_file, .style.node = FL_S("n1") },
 		.runtime_socket = "/nowhere", .control = w->control, .log = &w->rig.log, .event = w->hear,
-		.event_arg = w,
+		.event_arg = w, .end_wait = w->end_wait,
 	};
 
 	w->root = fl_str(w->rig.root);

@@ -33,6 +33,7 @@ struct world {
 	bool opened;                   /* the driver, while nobody should have */
 	const char *metrics_file;      /* the list of metrics; NULL: the default */
 	uint64_t metrics_period;       /* 0: 50 ms */
+	uint64_t end_wait;             /* 0: as long as an agent takes at most; a busy machine may take longer */
 	struct fl_err err;
 };
 

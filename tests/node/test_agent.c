@@ -573,6 +573,7 @@ TEST_ONCE(it_ends_in_order)
 	struct fake_stream *stream;
 	WORLD(w, "two-t4", 0);
 
+	w.end_wait = 60 * FL_NS_PER_S;
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, both_are, 'H'));
 	stream = fake_kubelet_find(&w.kubelet, GPU);
@@ -591,11 +592,32 @@ TEST_ONCE(it_ends_before_it_has_begun)
 {
 	WORLD(w, "two-t4", 0);
 
+	w.end_wait = 60 * FL_NS_PER_S;
 	OK_ERR(agent_up(&w), &w.err);
 	OK_ERR(fl_io_turn(w.rig.io, fl_clock(w.rig.io), &w.err), &w.err);
 	fl_loop_lead(w.loop, false);
 	CHECK(until(&w, has_ended, 0));
 	CHECK_INT(fl_child_undead(w.rig.io), 0);
+}
+
+static bool journal_has_answered(struct world *w, int arg)
+{
+	(void)arg;
+	return w->agent.begin.op.state == FL_OP_ENDED;
+}
+
+/* That nothing can be written, which the next turn would tell. */
+TEST_ONCE(an_agent_that_has_stopped_tells_nothing_any_more)
+{
+	WORLD(w, "two-t4", 0);
+
+	w.hear = hear;
+	(void)snprintf(w.state, sizeof w.state, "/proc/self/fdinfo");
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, journal_has_answered, 0));
+	agent_down(&w);
+	OK_ERR(fl_io_turn(w.rig.io, fl_clock(w.rig.io), &w.err), &w.err);
+	CHECK_INT(w.told, 0);
 }
 
 /* Something else lies where the file should be, or the folder. It is not ready, and says why and what to do; then it
