@@ -532,6 +532,12 @@ func mps(n *node) error {
 	return n.fatalXID(each, ", MPS on")
 }
 
+// rest waits until the agent does no more than it does day by day: it asks a young kubelet more often, for
+// FL_HOLDERS_GRACE, and GPUs that are new for ten seconds.
+func (n *node) rest() {
+	time.Sleep(max(12*time.Second-time.Since(n.began), 32*time.Second-time.Since(n.kubelet.began)))
+}
+
 // idle measures both nodes over the same time.
 func idle(plain, shared *node, span time.Duration) error {
 	const each = 10
@@ -544,8 +550,8 @@ func idle(plain, shared *node, span time.Duration) error {
 	if err := shared.startShared(each); err != nil {
 		return err
 	}
-	// A young kubelet is asked more often, for FL_HOLDERS_GRACE, and cards that are new for ten seconds.
-	time.Sleep(max(12*time.Second, 32*time.Second-time.Since(shared.kubelet.began)))
+	plain.rest()
+	shared.rest()
 	nodes := []*node{plain, shared}
 	var pids [2][]int
 	var before [2]time.Duration
@@ -640,13 +646,13 @@ func bench(build, topology string, span time.Duration, program string, parts []s
 		name string
 		run  func(n *node) error
 	}{{"start", start}, {"quiet", quiet}, {"nvidia", nvidia(program)}, {"shares", shares}, {"mps", mps}, {"looks", looks},
-		{"labels", labels(api)}, {"mig", layouts(api)}} {
+		{"labels", labels(api)}, {"mig", layouts(api)}, {"metrics", telemetry(span)}} {
 		if !wanted(part.name) {
 			continue
 		}
 		gpus := topology
-		if part.name == "mig" {
-			gpus = filepath.Join(filepath.Dir(topology), "dgx-h100.yaml") // their mode changes without a reset
+		if part.name == "mig" || part.name == "metrics" { // their mode changes without a reset, and they count profiling metrics
+			gpus = filepath.Join(filepath.Dir(topology), "dgx-h100.yaml")
 		}
 		n, err := newNode(build, gpus, filepath.Join(dir, part.name), kubeconfig)
 		if err := one(n, part.run, err); err != nil {

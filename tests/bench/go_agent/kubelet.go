@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,6 +27,7 @@ type kubelet struct {
 	server *grpc.Server // of the sockets that a restart takes away
 	cri    *grpc.Server
 	began  time.Time
+	held   atomic.Pointer[pods.ListPodResourcesResponse] // nil: nobody has a device
 
 	mu         sync.Mutex
 	plugin     api.DevicePluginClient
@@ -176,10 +178,6 @@ func (k *kubelet) served(devices int) error {
 		}
 		return len(k.healthy) == devices
 	})
-}
-
-func (k *kubelet) List(context.Context, *pods.ListPodResourcesRequest) (*pods.ListPodResourcesResponse, error) {
-	return &pods.ListPodResourcesResponse{}, nil
 }
 
 func (k *kubelet) Version(context.Context, *cri.VersionRequest) (*cri.VersionResponse, error) {
