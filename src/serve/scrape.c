@@ -4,7 +4,9 @@
 
 /* What a scrape takes of a turn: a quarter of the promised 2 ms. One family is the least, and has FL_METRIC_SERIES. */
 #define FL_SCRAPE_SLICE (FL_NS_PER_MS / 2)
-#define FL_SCRAPE_PIECE (256 * FL_KIB)         /* of the text, before the client has taken it */
+/* What is written at once. It is copied for the client: in blocks that malloc keeps, not in ones that it maps anew. */
+#define FL_SCRAPE_PIECE (32 * FL_KIB)
+#define FL_SCRAPE_QUEUE (64 * FL_KIB)         /* of the text, before the client has taken it */
 /* To look into /proc; a disk that hangs keeps the worker, and a scrape then tells what was seen before. */
 #define FL_PROCESS_TIMEOUT (200 * FL_NS_PER_MS)
 
@@ -67,7 +69,7 @@ static void tell(struct scrape *scrape, bool last)
 		end(scrape);
 		return;
 	}
-	scrape->waits = fl_http_req_queued(req) >= FL_SCRAPE_PIECE;
+	scrape->waits = fl_http_req_queued(req) >= FL_SCRAPE_QUEUE;
 	if (!scrape->waits)
 		fl_timer_set(scrape->pages->io, &scrape->timer, fl_now(scrape->pages->io));
 }

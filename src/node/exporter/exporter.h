@@ -29,7 +29,7 @@
 #define FL_EXPORTER_STALE (120 * FL_NS_PER_S)        /* a stamp that is older is a missing heartbeat */
 #define FL_EXPORTER_PODS_STALE (60 * FL_NS_PER_S)    /* the kubelet's last answer counts so long while it is away */
 #define FL_EXPORTER_FRESH (100 * FL_NS_PER_MS)       /* labels once made serve so long: a text of 80 Pods takes 5 ms */
-#define FL_EXPORTER_PIECE (256 * FL_KIB)             /* of a text, before the client has taken it */
+#define FL_EXPORTER_PIECE (32 * FL_KIB)              /* of a text: as FL_SCRAPE_PIECE */
 
 struct fl_card_fault;
 struct fl_gpu_sample;
