@@ -51,12 +51,16 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome);
 
 static void set_state(struct fl_watch *watch, enum fl_watch_state state)
 {
+	bool was_live = watch->state == FL_WATCH_LIVE, is_live = state == FL_WATCH_LIVE;
+
 	if (state == watch->state)
 		return;
 	watch->state = state;
 	watch->since = fl_now(watch->io);
-	if (state == FL_WATCH_LIVE)
+	if (is_live)
 		watch->err = (struct fl_err){ 0 };
+	if (was_live != is_live && watch->options.to->current)
+		watch->options.to->current(watch->options.arg, is_live);
 }
 
 static uint64_t chance(struct fl_watch *watch, uint64_t below)

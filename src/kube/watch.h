@@ -55,6 +55,9 @@ struct fl_watch_to {
 	/* Has the consumer answers to writes of its own of which it was not told yet? Then a list is the newest state:
 	 * an older one would take them back. May be NULL. */
 	bool (*ahead)(void *to);
+	/* Whether what was reported is up to date: true when the watch becomes live, false when it breaks. What changed
+	 * in between follows within moments of the first. May be NULL. */
+	void (*current)(void *to, bool current);
 };
 
 enum fl_watch_state {

@@ -24,6 +24,9 @@
  *     NEED_ONLY(struct, member)          the only one of such a kind; without it nothing is planned
  *     TOLD(struct, member)               a bool: the kind is synced or absent
  *     KNOWN(struct, member)              a bool: the kind is synced
+ *     CURRENT(struct, member)            a uint64_t: since when what is known of it is current, by the clock of NOW;
+ *                                        0: it is not. A plan that judges from what is *not* there needs it: while a
+ *                                        watch is broken nothing new comes
  * Of the call:
  *     NOW(member), WALL(member)          the loop's clock in ns, microseconds since 1970
  *     KEY(member)                        the key's name
@@ -54,6 +57,7 @@
 #define FL_FACT_MEMBER_MAYBE_ALL FL_FACT_MEMBER_ALL
 #define FL_FACT_MEMBER_TOLD(type, member) bool member;
 #define FL_FACT_MEMBER_KNOWN FL_FACT_MEMBER_TOLD
+#define FL_FACT_MEMBER_CURRENT(type, member) uint64_t member;
 #define FL_FACT_MEMBER_NOW(member) uint64_t member;
 #define FL_FACT_MEMBER_WALL(member) int64_t member;
 #define FL_FACT_MEMBER_KEY(member) struct fl_str member;

@@ -60,6 +60,9 @@ static bool take_fact(struct fl_view *view, const struct fl_fact *row, struct fl
 		*(bool *)member = !fl_view_awaited(view, row->kind) &&
 				  (row->how == FL_FACT_TOLD || !fl_view_absent(view, row->kind));
 		break;
+	case FL_FACT_CURRENT:
+		*(uint64_t *)member = fl_view_current(view, row->kind);
+		break;
 	case FL_FACT_NOW:
 		*(uint64_t *)member = view->now;
 		break;

@@ -24,7 +24,7 @@
 
 enum fl_fact_how {
 	FL_FACT_ONE, FL_FACT_ONLY, FL_FACT_SELF, FL_FACT_ALL, FL_FACT_UNDER, FL_FACT_CHILDREN, FL_FACT_TOLD,
-	FL_FACT_KNOWN, FL_FACT_NOW, FL_FACT_WALL, FL_FACT_KEY, FL_FACT_COUNT_
+	FL_FACT_KNOWN, FL_FACT_CURRENT, FL_FACT_NOW, FL_FACT_WALL, FL_FACT_KEY, FL_FACT_COUNT_
 };
 
 struct fl_fact {
@@ -108,6 +108,8 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 	{ .how = FL_FACT_TOLD, .kind = &type##_kind, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_KNOWN(type, member) \
 	{ .how = FL_FACT_KNOWN, .kind = &type##_kind, .offset = offsetof(self, member) },
+#define FL_FACT_ROW_CURRENT(type, member) \
+	{ .how = FL_FACT_CURRENT, .kind = &type##_kind, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_NOW(member) { .how = FL_FACT_NOW, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_WALL(member) { .how = FL_FACT_WALL, .offset = offsetof(self, member) },
 #define FL_FACT_ROW_KEY(member) { .how = FL_FACT_KEY, .offset = offsetof(self, member) },
@@ -125,6 +127,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_WATCH_MAYBE_ALL FL_FACT_WATCH_MAYBE_ONE
 #define FL_FACT_WATCH_TOLD FL_FACT_WATCH_MAYBE_ONE
 #define FL_FACT_WATCH_KNOWN FL_FACT_WATCH_MAYBE_ONE
+#define FL_FACT_WATCH_CURRENT(type, ...) { &type##_kind, fl_one_key, true, true },
 #define FL_FACT_WATCH_NOW(...)
 #define FL_FACT_WATCH_WALL(...)
 #define FL_FACT_WATCH_KEY(...)
@@ -142,6 +145,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_WATCH_KEYED_MAYBE_ALL FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_TOLD FL_FACT_WATCH_KEYED_MAYBE_ONE
 #define FL_FACT_WATCH_KEYED_KNOWN FL_FACT_WATCH_KEYED_MAYBE_ONE
+#define FL_FACT_WATCH_KEYED_CURRENT(type, ...) { &type##_kind, fl_every_key, true, true },
 #define FL_FACT_WATCH_KEYED_SELF(type, member) { &type##_kind, type##_##member##_keys, false },
 #define FL_FACT_WATCH_KEYED_CHILDREN(type, member, ...) { &type##_kind, type##_##member##_keys, false },
 #define FL_FACT_WATCH_KEYED_UNDER(type, member, ...) { &type##_kind, type##_##member##_keys, false },
@@ -186,6 +190,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_KEYS_MAYBE_ALL(...)
 #define FL_FACT_KEYS_TOLD(...)
 #define FL_FACT_KEYS_KNOWN(...)
+#define FL_FACT_KEYS_CURRENT(...)
 #define FL_FACT_KEYS_NOW(...)
 #define FL_FACT_KEYS_WALL(...)
 #define FL_FACT_KEYS_KEY(...)
@@ -204,6 +209,7 @@ static inline void fl_no_key(const void *before, const void *after, struct fl_di
 #define FL_FACT_EACH_MAYBE_ALL(...)
 #define FL_FACT_EACH_TOLD(...)
 #define FL_FACT_EACH_KNOWN(...)
+#define FL_FACT_EACH_CURRENT(...)
 #define FL_FACT_EACH_NOW(...)
 #define FL_FACT_EACH_WALL(...)
 #define FL_FACT_EACH_KEY(...)

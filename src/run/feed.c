@@ -434,19 +434,32 @@ void fl_feed_begin(struct fl_feed *source)
 }
 
 /* Whether the server has the kind is a fact too (fl_view_absent), and what came while it was not known yet was planned
- * without it. So all that hangs on it is planned again. */
-static void tell_whether_known(const struct fl_feed *feed)
+ * without it; so is whether what is known is current. So all that depends on it is planned again. */
+static void tell_of_state(const struct fl_feed *feed, bool known)
 {
 	fl_vec_each (at, &feed->loop->caps) {
 		struct cap *cap = *at;
 
 		for (uint32_t i = 0; cap->active && i < cap->watch_count; i++) {
-			if (cap->row->watches[i].kind != feed->source.kind || !cap->row->watches[i].optional)
+			const struct fl_watched *watched = &cap->row->watches[i];
+
+			if (watched->kind != feed->source.kind || !(known ? watched->optional : watched->current))
 				continue;
-			begin_sweep(cap, feed->source.kind, false);
+			begin_sweep(cap, known ? feed->source.kind : NULL, false);
 			cap->begins |= cap->row->once;
 		}
 	}
+}
+
+/* After a change of what it hangs on. */
+static void set_current(struct fl_feed *source)
+{
+	bool is = source->told_state == FEED_SYNCED && !source->broken;
+
+	if (is == (source->current_at > 0))
+		return;
+	source->current_at = is ? fl_now(source->loop->io) : 0;
+	tell_of_state(source->first, false);
 }
 
 /* Known when each source is; there, unless one is absent that is needed, or all are. */
@@ -470,9 +483,10 @@ static enum feed_state state_of_all(const struct fl_feed *feed)
 static void become(struct fl_feed *source, enum feed_state state)
 {
 	if (state != source->told_state && source->told_state != FEED_UNKNOWN && state != FEED_AWAITED)
-		tell_whether_known(source->first);
+		tell_of_state(source->first, true);
 	source->told_state = state;
 	source->first->state = state_of_all(source->first);
+	set_current(source);
 	run_check_active(source->loop);
 }
 
@@ -497,6 +511,12 @@ void fl_feed_absent(struct fl_feed *source)
 void fl_feed_awaited(struct fl_feed *source)
 {
 	become(source, FEED_AWAITED);
+}
+
+void fl_feed_current(struct fl_feed *source, bool current)
+{
+	source->broken = !current;
+	set_current(source);
 }
 
 /* One that no source has. It stays when it is our own and younger than the telling. */

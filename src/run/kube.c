@@ -42,8 +42,13 @@ static bool feed_ahead(void *feed)
 	return fl_feed_ahead(feed);
 }
 
+static void feed_current(void *feed, bool current)
+{
+	fl_feed_current(feed, current);
+}
+
 const struct fl_watch_to fl_feed_watch = {
-	feed_begin, feed_put, feed_gone, feed_synced, feed_absent, feed_asked, feed_same, feed_ahead,
+	feed_begin, feed_put, feed_gone, feed_synced, feed_absent, feed_asked, feed_same, feed_ahead, feed_current,
 };
 
 /* ---- sink ---- */

@@ -76,6 +76,7 @@ struct fl_watched {
 	 * tests' keys_check finds what is missing. */
 	void (*keys)(const void *before, const void *after, struct fl_dirty *dirty);
 	bool optional;                         /* the capability also works on a server without the kind */
+	bool current;                          /* its facts have fl_view_current of the kind: all keys depend on it */
 };
 
 #define FL_OWNERS(...) (const struct fl_owner *const[]){ __VA_ARGS__, NULL }
@@ -248,6 +249,9 @@ void fl_feed_absent(struct fl_feed *feed);
 /* The kind's first full state may take long: capabilities for which it is optional run without it, and
  * fl_view_awaited tells them "not known yet" from "there is none". Call it before all others. */
 void fl_feed_awaited(struct fl_feed *feed);
+/* Whether the reported state is up to date now (fl_view_current): false while the feeder has lost its source. Without
+ * this call a source is current as soon as it is synced. */
+void fl_feed_current(struct fl_feed *feed, bool current);
 
 /* ---- looking at it ---- */
 

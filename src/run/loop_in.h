@@ -77,6 +77,8 @@ struct fl_feed {
 	uint32_t asked;                /* counts the full states that were asked for */
 	bool asking;                   /* the last one has not begun */
 	bool telling;                  /* a full state has begun and is not over */
+	bool broken;                   /* the feeder has lost its source */
+	uint64_t current_at;           /* since when it is synced and not broken; 0: it is not */
 	bool sweeping;
 	uint32_t sweep_at;
 

@@ -122,6 +122,24 @@ bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind)
 	return feed_of(view, kind)->state == FEED_AWAITED;
 }
 
+uint64_t fl_view_current(struct fl_view *view, const struct fl_kind *kind)
+{
+	const struct fl_feed *feed = feed_of(view, kind);
+	uint64_t since = 0;
+
+	if (feed->state != FEED_SYNCED)
+		return 0;
+	for (const struct fl_feed *source = feed; source; source = source->next) {
+		if (source->told_state != FEED_SYNCED)
+			continue;   /* an optional one, which is absent */
+		if (!source->current_at)
+			return 0;
+		if (since < source->current_at)
+			since = source->current_at;
+	}
+	return since;
+}
+
 struct fl_each fl_view_all(struct fl_view *view, const struct fl_kind *kind)
 {
 	struct fl_each each = { .view = view, .cache = &feed_of(view, kind)->cache };

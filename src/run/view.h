@@ -56,6 +56,11 @@ bool fl_view_lacks(struct fl_view *view, const struct fl_kind *kind, const char 
 /* Whether a feeder is about to report the kind and has not yet (fl_feed_awaited). Likewise. */
 bool fl_view_awaited(struct fl_view *view, const struct fl_kind *kind);
 
+/* Since when what is known of the kind is current, by the loop's clock in ns; 0: it is not, as its feeder has lost its
+ * source, or the kind is not synced. What changed before that time is reported within moments. Only for a kind that the
+ * capability watches as `current` and optional. */
+uint64_t fl_view_current(struct fl_view *view, const struct fl_kind *kind);
+
 /* Several objects: all, or those under a value of an index of the kind's source (struct fl_source). The order has no
  * meaning, but the same history gives the same order. */
 struct fl_each {

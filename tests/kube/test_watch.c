@@ -31,6 +31,7 @@ struct told {
 	int refuse;                /* so many puts are refused */
 	bool knows;                /* a at version 1; and asks are in the line, too */
 	bool ahead;                /* of what was told */
+	bool follows;              /* whether it is current; that is in the line, too */
 };
 
 static void add(struct told *told, const char *what, struct fl_str name)
@@ -95,6 +96,14 @@ static bool on_ahead(void *to)
 	return ((const struct told *)to)->ahead;
 }
 
+static void on_current(void *to, bool current)
+{
+	const struct told *told = to;
+
+	if (told->follows)
+		add(to, current ? "current" : "stale", FL_S(""));
+}
+
 static const struct {
 	const char *says;
 	struct exchange script[8];
@@ -104,7 +113,7 @@ static const struct {
 	bool no_stream, any_first;
 	const char *fields, *since;
 	int refuse;
-	bool knows, ahead;
+	bool knows, ahead, follows;
 	const struct fl_kind *kind;            /* NULL: ConfigMap */
 } rows[] = {
 	{ "the state as a stream, and then its changes",
@@ -232,13 +241,26 @@ static const struct {
 	    { MAPS "?limit=500&continue=next", 200, LIST("8", "", OBJECT("a", "2")) },
 	    { AFTER("8"), 200, EVENT("MODIFIED", "a", "1"), .stay = true } },
 	  "asked begin =a +a synced =a", FL_WATCH_LIVE, "1", .no_stream = true, .knows = true },
+	{ "what is told is current until the watch breaks, and again when it is resumed",
+	  { { STREAM, 200, EVENT("ADDED", "a", "1") END_OF_STATE("9"), .cut = true }, CHECK_AT("9"),
+	    { AFTER("9"), 200, EVENT("ADDED", "b", "10"), .stay = true } },
+	  "begin +a current synced stale current +b", FL_WATCH_LIVE, "10", .follows = true },
+	{ "... or read anew",
+	  { { STREAM, 200, END_OF_STATE("9") EVENT("ADDED", "a", "10") }, { AFTER("10"), 410, "{}" },
+	    { STREAM, 200, END_OF_STATE("90"), .stay = true } },
+	  "begin current synced +a stale begin current synced", FL_WATCH_LIVE, "90", .follows = true },
+	{ "a kind that is not there is not current",
+	  { { STREAM, 404, "" }, { "/api/v1", 200, "{\"resources\":[]}" },
+	    { "/api/v1", 200, "{\"resources\":[{\"name\":\"configmaps\"}]}" },
+	    { STREAM, 200, END_OF_STATE("9"), .stay = true } },
+	  "absent begin current synced", FL_WATCH_LIVE, "9", .follows = true },
 	{ "one that was cut is asked for anew",
 	  { { STREAM, 200, EVENT("ADDED", "b", "1") }, { STREAM, 200, END_OF_STATE("9"), .stay = true } },
 	  "asked begin +b asked begin synced", FL_WATCH_LIVE, "9", .knows = true },
 };
 
 static const struct fl_watch_to consumer = { on_begin, on_put, on_gone, on_synced, on_absent, on_asked, on_same,
-					     on_ahead };
+					     on_ahead, on_current };
 
 /* Turns until the script is over and all is told; whoever waits between steps is told not to. */
 static int turns(struct script *script, struct fl_watch *watch, const struct told *told, const char *want)
@@ -263,7 +285,8 @@ static void part(size_t from)
 	for (__typeof__(&rows[0]) row = rows + from; row < rows + FL_LEN(rows); row += PARTS) {
 		FL_AUTO(script) struct script script = { 0 };
 		FL_AUTO(fl_watch) struct fl_watch *watch = NULL;
-		struct told told = { .refuse = row->refuse, .knows = row->knows, .ahead = row->ahead };
+		struct told told = { .refuse = row->refuse, .knows = row->knows, .ahead = row->ahead,
+				     .follows = row->follows };
 		struct fl_watch_info info;
 
 		test_row(row->says);

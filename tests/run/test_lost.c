@@ -378,6 +378,69 @@ static const struct fl_capability counting = { .name = "counting", .watches = co
 					       .once = true, .facts_size = 1, .gather = count_gather,
 					       .plan = count_plan };
 
+/* ---- whether what is known is current ---- */
+
+static uint64_t current_since;
+static uint32_t current_plans;
+
+static bool current_gather(struct fl_view *view, struct fl_ref key, void *facts)
+{
+	(void)key;
+	(void)facts;
+	current_since = fl_view_current(view, &fl_demo_kind);
+	current_plans++;
+	return false;
+}
+
+static const struct fl_watched current_watches[] = { { &fl_demo_kind, count_keys, true, true }, { 0 } };
+static const struct fl_capability judging = { .name = "judging", .watches = current_watches, .owners = count_owners,
+					      .once = true, .facts_size = 1, .gather = current_gather,
+					      .plan = count_plan };
+
+/* The clock of the rig stands still between the sleeps, so each time is known. */
+TEST(a_plan_that_judges_is_called_when_what_is_known_is_current_no_more_and_when_it_is_again)
+{
+	uint64_t before;
+	RIG(rig, &judging, &counting);
+
+	rig.mute = true;
+	current_since = 7;
+	fl_feed_awaited(rig.rockets);
+	rig_sleep(&rig, FL_NS_PER_S);
+	fl_feed_begin(rig.rockets);
+	fl_feed_current(rig.rockets, true);
+	rig_run(&rig);
+	SURE_INT(current_since, 0);          /* not before all is told */
+	before = fl_now(rig.io);
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(current_since, before);
+	rig_sleep(&rig, FL_NS_PER_S);
+	fl_feed_current(rig.rockets, false);
+	rig_run(&rig);
+	SURE_INT(current_since, 0);
+	SURE_INT(planned_with, 0);           /* what is known is as it was */
+	planned_with = -2;
+	rig_sleep(&rig, FL_NS_PER_S);
+	before = fl_now(rig.io);
+	fl_feed_current(rig.rockets, true);
+	rig_run(&rig);
+	SURE_INT(current_since, before);
+	SURE_INT(planned_with, -2);          /* who does not ask is not called */
+	current_plans = 0;
+	rig_sleep(&rig, FL_NS_PER_S);
+	fl_feed_current(rig.rockets, true);
+	fl_feed_begin(rig.rockets);
+	fl_feed_synced(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(current_since, before);     /* a full state changes nothing of it */
+	SURE_INT(current_plans, 0);
+	fl_feed_absent(rig.rockets);
+	rig_run(&rig);
+	SURE_INT(current_since, 0);
+	SURE(rig_at_rest(&rig));
+}
+
 /* A full state comes in turns: its objects, and then its end. */
 TEST(what_came_before_a_kind_was_known_is_planned_again_when_it_is)
 {

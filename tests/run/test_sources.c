@@ -102,6 +102,12 @@ static int step(struct house *house, struct fl_str word)
 	case '?':
 		fl_feed_awaited(feed);
 		break;
+	case '~':
+		fl_feed_current(feed, false);
+		break;
+	case '^':
+		fl_feed_current(feed, true);
+		break;
 	case '-':
 		fl_feed_gone(feed, FL_S(""), rest);
 		break;
@@ -145,6 +151,9 @@ static void look(struct house *house, struct fl_buf *out)
 										   "there"));
 	if (fl_view_lacks(&view, &fl_demo_kind, "B"))
 		fl_buf_str(out, FL_S(", lacks B"));
+	if (fl_feed_known(house->sources[0]) && !fl_loop_missing(house->rig->loop) &&
+	    !fl_view_current(&view, &fl_demo_kind))
+		fl_buf_str(out, FL_S(", stale"));
 	house->rig->nomem |= view.failed;
 }
 
@@ -178,6 +187,9 @@ static const struct {
 	  "A( A) B( B+x5 B) C( C) A+x3 B-x", "x5 there", "~x " },
 	{ "a server that was set back is believed when it tells all",
 	  "A( A+x5 A) B( B+x5 B) C( C) A( A+x2 A) B( B+x2 B)", "x2 there", "~x ~x " },
+	{ "one broken source makes all of it stale", "A( A+x1 A) B( B) C( C) B~", "x1 there, stale", "~x " },
+	{ "... until it is back", "A( A+x1 A) B( B) C( C) B~ B^", "x1 there", "~x " },
+	{ "... but no absent one", "A( A+x1 A) B( B~ B! C( C)", "x1 there, lacks B", "~x " },
 	{ "known without being read", "A( A+x5 A) B( B=x5 B) C( C) A( A)", "x5 there", "~x " },
 	{ "gone by one that never had it", "A( A+x5 A) B( B) C( C) B-x", "x5 there", "~x " },
 };
