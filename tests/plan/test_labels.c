@@ -216,6 +216,7 @@ static int facts_init(struct facts *facts, const char *settings, const char *car
 	f->features_told = f->features_known = true;
 	f->wall = 1700000000000000;
 	f->now = 500 * FL_NS_PER_S;
+	f->node_current = FL_NS_PER_S;
 	fl_plan_init(&facts->plan, &facts->arena);
 	return f->settings && f->given && f->driver && f->node && f->cards ? 0 : -FL_E_NOMEM;
 }
@@ -426,12 +427,19 @@ TEST(labels_that_are_there_are_not_written_again)
  * reason. */
 static const struct {
 	const char *says, *settings, *features, *files, *node, *lag, *want;
+	uint64_t current;                      /* since when the watch of the Node is, in s; 0: since 1 */
+	bool broken;                           /* it is not */
 } moves[] = {
 	{ "a NodeFeature, and NFD has put its labels on the Node", "", WRITTEN, "", DONE, NULL, "feature "
 	  "NodeFeature" },
 	{ "labels that the Node lacks are waited for", "", WRITTEN, "", BARE, NULL, "feature lag NodeFeature" },
 	{ "for two minutes", "", WRITTEN, "", BARE, LAG("381"), "feature NodeFeature" },
 	{ "then NFD is missing", "", WRITTEN, "", BARE, LAG("380"), "feature NoNFD" },
+	{ "a Node whose watch is broken is not judged", "", WRITTEN, "", BARE, LAG("10"), "feature NodeFeature",
+	  .broken = true },
+	{ "nor for two minutes after it is back", "", WRITTEN, "", BARE, LAG("10"), "feature NodeFeature",
+	  .current = 381 },
+	{ "and then it is", "", WRITTEN, "", BARE, LAG("10"), "feature NoNFD", .current = 380 },
 	{ "or drops them", "", WRITTEN, "",
 	  "metadata: {name: n1, uid: u1, annotations: {nfd.node.kubernetes.io/feature-labels: 'a,b'}}\n", LAG("380"),
 	  "feature DroppedByNFD" },
@@ -557,6 +565,10 @@ TEST(labels_are_in_one_place)
 		f->node = row->node ? object(&facts, fl_own_node_bind(), "", row->node) : NULL;
 		lag = row->lag ? object(&facts, fl_label_lag_bind(), "", row->lag) : NULL;
 		GOT(f->features && f->files && (f->node || !row->node) && (lag || !row->lag));
+		if (row->current)
+			f->node_current = row->current * FL_NS_PER_S;
+		if (row->broken)
+			f->node_current = 0;
 		*(lag && fl_str_eq(lag->meta.name, FL_S("move")) ? &f->move : &f->lag) = lag;
 		fl_labels_plan(f, &facts.plan);
 		OK(facts.plan.failed ? -FL_E_NOMEM : 0);

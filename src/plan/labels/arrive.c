@@ -4,7 +4,8 @@
 #include "base/units.h"
 
 /* NFD merges within a second of a change, its worker reads files once a minute, and a master that restarts has to read
- * all objects first. */
+ * all objects first. All of it counts from when the Node is known as it is now: after an outage of the API server NFD
+ * begins as late as the agent. */
 #define FL_LABELS_ARRIVE (120 * FL_NS_PER_S)
 
 static const char *const paths[] = { "since", NULL };
@@ -74,6 +75,7 @@ bool labels_waited(const struct labels_out *out, const char *name, const struct 
 {
 	const struct fl_labels_facts *f = out->f;
 	struct fl_ref ref = { .kind = &fl_label_lag_kind, .name = fl_str(name) };
+	uint64_t since = lag ? (uint64_t)lag->since : f->now;
 	struct fl_label_lag now = { 0 };
 
 	if (!waits) {
@@ -81,12 +83,16 @@ bool labels_waited(const struct labels_out *out, const char *name, const struct 
 			fl_want_gone(out->plan, ref);
 		return false;
 	}
-	if (lag && f->now >= (uint64_t)lag->since + FL_LABELS_ARRIVE)
-		return true;
-	FL_SET(&now, since, lag ? lag->since : (int64_t)f->now);
+	FL_SET(&now, since, (int64_t)since);
 	if (!lag)
 		fl_want(out->plan, &fl_labels_lag_owner, ref, &now);
-	fl_want_at(out->plan, (uint64_t)now.since + FL_LABELS_ARRIVE);
+	if (!f->node_current)
+		return false;
+	if (since < f->node_current)
+		since = f->node_current;
+	if (f->now >= since + FL_LABELS_ARRIVE)
+		return true;
+	fl_want_at(out->plan, since + FL_LABELS_ARRIVE);
 	return false;
 }
 

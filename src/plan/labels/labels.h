@@ -37,6 +37,7 @@
 	X(ONE, fl_label_lag, move, FL_LABELS_MOVE) \
 	X(ALL, fl_check, checks, check_len) \
 	X(MAYBE_ONLY, fl_own_node, node) \
+	X(CURRENT, fl_own_node, node_current) \
 	X(MAYBE_ALL, fl_node_feature, features, feature_len) \
 	X(TOLD, fl_node_feature, features_told) \
 	X(KNOWN, fl_node_feature, features_known) /* told and not known: the API server has no such kind */ \

@@ -26,8 +26,8 @@ void labels_want_direct(const struct labels_out *out, const struct fl_map *label
 /* A text of NFD's: is the key in its list of the labels that it manages on the Node? */
 bool labels_nfd_has(const struct fl_own_node *node, struct fl_str key);
 
-/* Has NFD had the time for what waits? `name` and `lag`: which it is, and since when it waits. When nothing waits for
- * it, the answer is no. */
+/* Has NFD had the time for what waits, while the agent could see its work? `name` and `lag`: which it is, and since
+ * when it waits. When nothing waits for it, the answer is no. */
 bool labels_waited(const struct labels_out *out, const char *name, const struct fl_label_lag *lag, bool waits);
 
 /* Why the Node still lacks labels that it was given long ago; a reason and a message for the condition. NULL: it has
