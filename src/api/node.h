@@ -228,7 +228,8 @@ FL_STRUCT(fl_booking_status, FL_BOOKING_STATUS);
 	X(STR, container, "container", .required = true, .help = "Which container.") \
 	X(I64, since, "since", .required = true, .help = "When it was first seen: microseconds since 1970.") \
 	X(I64, doubted, "doubted", .help = \
-	  "Since when the kubelet lists other devices for its Pod, or none: microseconds since 1970.") \
+	  "Since when the kubelet lists other devices for its Pod, or none: ns of the loop's clock.") \
+	X(STR, doubt_boot, "doubtedBoot", .interned = true, .help = "The boot to which that time belongs.") \
 	X(OBJ(fl_booking_status), status, "status", .help = "Does the kubelet list the same devices?")
 FL_STRUCT(fl_booking, FL_BOOKING);
 extern const struct fl_kind fl_booking_kind;

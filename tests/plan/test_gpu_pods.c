@@ -7,7 +7,8 @@
 	"metadata: {name: t/" pod "/c/nvidia.com/gpu}\nresource: nvidia.com/gpu\ndevices: [" ids "]\n" \
 	"podNamespace: t\npod: " pod "\ncontainer: c\n"
 #define BOOKED(pod, ids) HOLDER(pod, ids) "since: 20000000\n"
-#define DOUBTED(pod, ids, at) BOOKED(pod, ids) "doubted: " at "000000\n"      /* the wall's clock is at 1000 */
+#define DOUBTED(pod, ids, at) BOOKED(pod, ids) DOUBT(at, "b1")   /* the loop's clock is at 100 */
+#define DOUBT(at, boot) "doubted: " at "000000000\ndoubtedBoot: " boot "\n"
 /* One that is older than the booking, and one that is younger. */
 #define POD(name) "metadata: {namespace: t, name: " name ", uid: u-" name "}\nstatus: {phase: Running, startTime: " \
 		  "'1970-01-01T00:00:10Z'}\n"
@@ -29,6 +30,8 @@
 
 static const struct {
 	const char *says, *active, *holders, *booked, *pods, *got;
+	uint64_t current;                      /* since when the watch of Pods is, in s; 0: since 1 */
+	bool broken;                           /* it is not */
 } books[] = {
 	{ "the kubelet has not answered: nothing changes", "", "", BOOKED("p", "G1"), POD("p"), "" },
 	{ "who is seen first is booked", OLD "containers: [t/p/c]\n", HOLDER("p", "G1"), "", NONE,
@@ -40,7 +43,7 @@ static const struct {
 	{ "forgotten: the Pod is asked for first", OLD "containers: [t/p/c]\n", "", BOOKED("p", "G1"), NONE,
 	  "t/p/c/nvidia.com/gpu [G1] at 20\nwatch\n" },
 	{ "forgotten: the Pod that was booked runs without its device", OLD "containers: [t/p/c]\n", "",
-	  DOUBTED("p", "G1", "985"), POD("p"),
+	  DOUBTED("p", "G1", "85"), POD("p"),
 	  "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceForgotten! Alone=AsAllocated\n"
 	  "watch\n" },
 	{ "another Pod of that name that has none is no reason", OLD "containers: [t/p/c]\n", "", BOOKED("p", "G1"),
@@ -53,7 +56,7 @@ static const struct {
 	  "t/p/c/nvidia.com/gpu [G1] at 20\n" },
 
 	{ "stale: the kubelet counts another device", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"),
-	  DOUBTED("p", "G1", "985"),
+	  DOUBTED("p", "G1", "85"),
 	  POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceDiffers! Alone=AsAllocated\nwatch\n" },
 	{ "stale: that waits for the Pod", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"), BOOKED("p", "G1"), NONE,
 	  "t/p/c/nvidia.com/gpu [G1] at 20\nwatch\n" },
@@ -61,26 +64,40 @@ static const struct {
 	  NEW_POD("p"), "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
 
 	{ "doubt: the API server may not know yet that the Pod has ended", OLD "containers: [t/p/c]\n", "",
-	  BOOKED("p", "G1"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1000\nwatch\nagain at 115\n" },
+	  BOOKED("p", "G1"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 100\nwatch\nagain at 115\n" },
 	{ "doubt: nor that another has its device, which is told on neither", OLD "containers: [t/p/c, t/q/c]\n",
-	  HOLDER("q", "G1"), DOUBTED("p", "G1", "990") "---\n" BOOKED("q", "G1"), POD("p"),
+	  HOLDER("q", "G1"), DOUBTED("p", "G1", "90") "---\n" BOOKED("q", "G1"), POD("p"),
 	  "t/q/c/nvidia.com/gpu [G1] at 20" AGREES
-	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 990\nwatch\nagain at 105\n" },
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 90\nwatch\nagain at 105\n" },
 	{ "doubt: nor that another Pod has its name", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"), BOOKED("p", "G1"),
-	  POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1000\nwatch\nagain at 115\n" },
+	  POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 100\nwatch\nagain at 115\n" },
 	{ "doubt ends with what agrees again", OLD "containers: [t/p/c]\n", HOLDER("p", "G1"),
-	  DOUBTED("p", "G1", "990"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20" AGREES },
+	  DOUBTED("p", "G1", "90"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20" AGREES },
 	{ "doubt ends with another Pod of that name", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"),
-	  DOUBTED("p", "G1", "900"), NEW_POD("p"), "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
-	{ "doubt ends with the Pod", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "900"), ENDED("p"),
+	  DOUBTED("p", "G1", "1"), NEW_POD("p"), "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
+	{ "doubt ends with the Pod", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "1"), ENDED("p"),
 	  "gone Booking t/p/c/nvidia.com/gpu\n" },
-	{ "doubt waits while the Pod is not known", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "900"), NONE,
-	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 900\nwatch\n" },
-	{ "doubt of a clock that was set back begins anew", OLD "containers: [t/p/c]\n", "",
-	  DOUBTED("p", "G1", "2000"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1000\nwatch\nagain at 115\n" },
+	{ "doubt waits while the Pod is not known", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "1"), NONE,
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1\nwatch\n" },
+	{ "doubt does not hang on the wall's clock, which an earlier release wrote", OLD "containers: [t/p/c]\n", "",
+	  BOOKED("p", "G1") "doubted: 900000000\n", POD("p"),
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 100\nwatch\nagain at 115\n" },
+	{ "doubt of another boot begins again", OLD "containers: [t/p/c]\n", "",
+	  BOOKED("p", "G1") DOUBT("1", "b0"), POD("p"),
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 100\nwatch\nagain at 115\n" },
+	{ "doubt waits while the watch of Pods is broken", OLD "containers: [t/p/c]\n", "", DOUBTED("p", "G1", "1"),
+	  POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1\nwatch\n", .broken = true },
+	{ "doubt waits until the watch has been back for as long", OLD "containers: [t/p/c]\n", HOLDER("p", "G2"),
+	  DOUBTED("p", "G1", "1"), POD("p"),
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1\nwatch\nagain at 113\n", .current = 98 },
+	{ "doubt is certain when the watch has been back for as long", OLD "containers: [t/p/c]\n", "",
+	  DOUBTED("p", "G1", "1"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceForgotten! "
+	  "Alone=AsAllocated\nwatch\n", .current = 85 },
+	{ "doubt of a later time begins again", OLD "containers: [t/p/c]\n", "",
+	  DOUBTED("p", "G1", "2000"), POD("p"), "t/p/c/nvidia.com/gpu [G1] at 20 doubted 100\nwatch\nagain at 115\n" },
 	{ "the other device of a Pod that ends is the one of the next Pod of that name", OLD "containers: [t/p/c]\n",
-	  HOLDER("p", "G2"), DOUBTED("p", "G1", "900"), ENDING("p"),
-	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 900\nwatch\n" },
+	  HOLDER("p", "G2"), DOUBTED("p", "G1", "1"), ENDING("p"),
+	  "t/p/c/nvidia.com/gpu [G1] at 20 doubted 1\nwatch\n" },
 	{ "a book from before the clock was set back does not know who is older", OLD "containers: [t/p/c]\n",
 	  HOLDER("p", "G2"), HOLDER("p", "G1") "since: 2000000000\n", POD("p"),
 	  "t/p/c/nvidia.com/gpu [G2] at 1000" AGREES "watch\n" },
@@ -90,7 +107,7 @@ static const struct {
 
 	{ "I1 a device of a forgotten Pod that another one was given is told on both",
 	  OLD "containers: [t/p/c, t/q/c]\n", HOLDER("q", "G1"),
-	  DOUBTED("p", "G1", "985") "---\n" BOOKED("q", "G1"), POD("p"),
+	  DOUBTED("p", "G1", "85") "---\n" BOOKED("q", "G1"), POD("p"),
 	  "t/q/c/nvidia.com/gpu [G1] at 20 Known=AsAllocated Alone=DeviceHeldTwice!\n"
 	  "t/p/c/nvidia.com/gpu [G1] at 20 Known=DeviceForgotten! Alone=DeviceHeldTwice!\nwatch\n" },
 	{ "I1 so is one that the kubelet lists for two Pods", OLD "containers: [t/p/c, t/q/c]\n",
@@ -215,7 +232,7 @@ static void print_want(const struct fl_want *want, struct fl_buf *out)
 			fl_buf_printf(out, "%s%.*s", i ? " " : "", FL_ARG(b->devices.at[i]));
 		fl_buf_printf(out, "] at %lld", (long long)(b->since / 1000000));
 		if (b->has.doubted && !fl_condition_find(&b->status.conditions, FL_S("KnownToKubelet")))
-			fl_buf_printf(out, " doubted %lld", (long long)(b->doubted / 1000000));
+			fl_buf_printf(out, " doubted %lld", (long long)(b->doubted / (int64_t)FL_NS_PER_S));
 		print_told(want, &b->status.conditions, "KnownToKubelet", " Known=", out);
 		print_told(want, &b->status.conditions, "HeldAlone", " Alone=", out);
 		fl_buf_char(out, '\n');
@@ -257,7 +274,8 @@ static int gather(struct fl_arena *arena, const char *settings, const char *acti
 	struct fl_str all = fl_arena_printf(arena, "metadata: {name: settings}\nnode: n1\nboot: b1\n%s", settings);
 	struct fl_str told = fl_arena_printf(arena, "metadata: {name: active}\n%s", active);
 
-	*ret = (struct fl_gpu_pods_facts){ .now = 100 * FL_NS_PER_S, .wall = 1000 * 1000000LL };
+	*ret = (struct fl_gpu_pods_facts){ .now = 100 * FL_NS_PER_S, .wall = 1000 * 1000000LL,
+					    .pods_current = FL_NS_PER_S };
 	if (!all.p || !told.p || !(ret->settings = facts_object(arena, fl_settings_bind(), all)) ||
 	    (*active && !(ret->active = facts_object(arena, fl_active_bind(), told))))
 		return -FL_E_NOMEM;
@@ -280,6 +298,10 @@ TEST(the_book_and_the_kubelet)
 		OK(gather(&arena, "", row->active, row->pods, &f));
 		GOT(f.holders = facts_list(&arena, fl_holder_bind(), row->holders, &f.holder_len));
 		GOT(f.bookings = facts_list(&arena, fl_booking_bind(), row->booked, &f.booking_len));
+		if (row->current)
+			f.pods_current = row->current * FL_NS_PER_S;
+		if (row->broken)
+			f.pods_current = 0;
 		OK(print_plan(&f, &arena, &text));
 		CHECK_STR(fl_buf_view(&text), row->got);
 	}
@@ -294,7 +316,7 @@ TEST(what_is_said_names_device_pod_and_remedy)
 
 	OK(gather(&arena, "", OLD "containers: [t/p/c, t/q/c]\n", POD("p"), &f));
 	GOT(f.holders = facts_list(&arena, fl_holder_bind(), HOLDER("q", "G1"), &f.holder_len));
-	GOT(f.bookings = facts_list(&arena, fl_booking_bind(), DOUBTED("p", "G1, G2, G3, G4, G5, G6", "985"),
+	GOT(f.bookings = facts_list(&arena, fl_booking_bind(), DOUBTED("p", "G1, G2, G3, G4, G5, G6", "85"),
 				    &f.booking_len));
 	fl_plan_init(&plan, &arena);
 	fl_gpu_pods_plan(&f, &plan);
@@ -493,11 +515,13 @@ static int some_container(struct world *w, uint32_t i)
 
 static int some_world(struct world *w)
 {
+	static const struct fl_settings settings = { 0 };
+
 	fl_arena_reset(&w->arena);
 	w->facts = (struct fl_gpu_pods_facts){ .active = &w->active, .holders = w->holders, .bookings = w->bookings,
 					       .pods = w->pods, .pod_len = PODS, .all_known = test_random() % 4 != 0,
-					       .failed_known = true,
-					       .wall = 1000000000 };
+					       .failed_known = true, .settings = &settings, .pods_current = 10,
+					       .now = 1000 * FL_NS_PER_S, .wall = 1000000000 };
 	w->active = (struct fl_active){ .settled = true };
 	if (!FL_ELEMENTS(&w->active, &w->arena, containers, ALL))
 		return -FL_E_NOMEM;

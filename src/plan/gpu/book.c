@@ -5,12 +5,12 @@
 #include "plan/gpu/pods_in.h"
 #include <stdlib.h>
 
-/* What the kubelet and the API server say of a Pod must contradict the book for so long: the kubelet tells the API
- * server within its sync period of 10 s how a Pod is. */
+/* What the kubelet and the API server say of a Pod must contradict the book for so long, while the watch of Pods is
+ * current: the kubelet tells the API server within its sync period of 10 s how a Pod is. */
 #define FL_BOOK_SURE (15 * FL_NS_PER_S)
 
 static const char *const paths[] = { "resource", "devices", "podNamespace", "pod", "container", "since",
-				     "doubted",
+				     "doubted", "doubtedBoot",
 				     "status.conditions[type=KnownToKubelet]", "status.conditions[type=HeldAlone]",
 				     NULL };
 const struct fl_owner fl_gpu_book_owner = { "fairlead-book", &fl_booking_kind, paths };
@@ -88,14 +88,20 @@ static bool same_pod(const struct book *book, const struct fl_booking *booking, 
  * still be the former one to one of them. What both say must hold for a while; until then it is not known. */
 static enum verdict doubt(struct book *book, struct fl_booking *booking, enum verdict verdict)
 {
-	int64_t wall = book->facts->wall, left;
+	const struct fl_gpu_pods_facts *f = book->facts;
+	uint64_t from;
 
-	if (!booking->has.doubted || booking->doubted > wall)
-		FL_SET(booking, doubted, wall);
-	left = (booking->doubted - wall) * 1000 + (int64_t)FL_BOOK_SURE;
-	if (left <= 0)
+	if (!booking->has.doubted || booking->doubted > (int64_t)f->now ||
+	    !fl_str_eq(booking->doubt_boot, f->settings->boot)) {
+		FL_SET(booking, doubted, (int64_t)f->now);
+		FL_SET(booking, doubt_boot, f->settings->boot);
+	}
+	if (!f->pods_current)
+		return UNSURE;
+	from = (uint64_t)booking->doubted > f->pods_current ? (uint64_t)booking->doubted : f->pods_current;
+	if (f->now >= from + FL_BOOK_SURE)
 		return verdict;
-	fl_want_at(book->plan, book->facts->now + (uint64_t)left);
+	fl_want_at(book->plan, from + FL_BOOK_SURE);
 	return UNSURE;
 }
 
@@ -126,6 +132,7 @@ static void read_holder(struct book *book, const struct fl_holder *holder)
 	if (!before || same_devices(&before->devices, &holder->devices)) {
 		entry->booking = before ? *before : new_booking(book, holder);
 		FL_UNSET(&entry->booking, doubted);
+		FL_UNSET(&entry->booking, doubt_boot);
 		return;
 	}
 	entry->booking = *before;

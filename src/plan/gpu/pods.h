@@ -20,6 +20,7 @@
 	X(ONE, fl_pod_watch, watch, "pods") \
 	X(MAYBE_ALL, fl_own_pod, pods, pod_len) /* only Failed ones, if `watch` is limited to these */ \
 	X(KNOWN, fl_own_pod, failed_known) /* the Failed ones are known */ \
+	X(CURRENT, fl_own_pod, pods_current) /* since when they are known as they are now */ \
 	X(ALL, fl_booking, bookings, booking_len) /* the book */ \
 	X(MAYBE_ONE, fl_memo, kept, FL_BOOK_MEMO) /* once it was complete */ \
 	X(ALL, fl_holder, holders, holder_len) \
