@@ -1,4 +1,5 @@
 #include "cmd/metrics.h"
+#include "base/backoff.h"
 #include "base/log.h"
 #include "serve/scrape.h"
 #include <stdio.h>
@@ -76,6 +77,16 @@ static int open_all(struct metrics *metrics, struct fl_err *err)
 				     err);
 }
 
+static void retry_later(struct metrics *metrics)
+{
+	uint64_t now = fl_now(metrics->options.io);
+	uint64_t wait = fl_backoff(&metrics->delay, METRICS_RETRY_FIRST, METRICS_RETRY_LAST);
+
+	if (wait == METRICS_RETRY_LAST)
+		wait = fl_round_in(now, METRICS_RETRY_LAST);
+	fl_timer_set(metrics->options.io, &metrics->again, now + wait);
+}
+
 static void listen_now(struct fl_timer *timer)
 {
 	struct metrics *metrics = fl_container(timer, struct metrics, again);
@@ -84,8 +95,10 @@ static void listen_now(struct fl_timer *timer)
 
 	metrics->listens = open_all(metrics, &err) == 0;
 	metrics->state.closed = err;
-	if (!metrics->listens)
-		fl_timer_set(metrics->options.io, timer, fl_now(metrics->options.io) + METRICS_RETRY);
+	if (metrics->listens)
+		metrics->delay = 0;
+	else
+		retry_later(metrics);
 	tell_access(metrics);
 	if (metrics->listens)
 		fl_log(metrics->options.log, FL_INFO, "GPU metrics served",
@@ -126,6 +139,7 @@ static void use_web(struct metrics *metrics, struct fl_tls_context *context)
 		return;
 	}
 	close_all(metrics);
+	metrics->delay = 0;
 	listen_now(&metrics->again);
 }
 

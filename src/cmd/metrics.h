@@ -10,7 +10,9 @@
 #include "serve/pages.h"
 #include "serve/web.h"
 
-#define METRICS_RETRY (1 * FL_NS_PER_S)   /* another exporter may have the port still */
+/* A port that is taken: by an exporter that is about to end, as at a take-over ... */
+#define METRICS_RETRY_FIRST (1 * FL_NS_PER_S)
+#define METRICS_RETRY_LAST (10 * FL_NS_PER_S)   /* ... or one that stays: together with the other checks of a node */
 
 /* Zeroed before; does not move. `open`: whoever asks is answered; else by token or client certificate. */
 struct metrics_options {
@@ -29,6 +31,7 @@ struct metrics {
 	struct fl_pages pages;
 	struct fl_addr addr;
 	struct fl_timer again;
+	uint64_t delay;                    /* of the last retry */
 	struct fl_exporter_listener state;
 	struct fl_files file;
 	struct fl_tls_files tls;

@@ -116,6 +116,36 @@ TEST(without_a_web_config_it_is_plain_http)
 	OK(ask(&h, false, NULL));
 }
 
+/* The timer is fired by hand: a test does not wait for the clock. */
+TEST(a_port_that_is_taken_is_tried_ever_more_seldom)
+{
+	static const uint64_t waits[] = { 1, 2, 4, 8 };
+	FL_AUTO(house) struct house h = { 0 };
+	struct metrics *m = &h.metrics;
+	struct fl_timer *again = &m->again;
+	int other;
+
+	OK_ERR(begin(&h, false), &h.err);
+	OK(-(int)m->state.closed.code);
+	fl_pages_stop(&m->pages);
+	other = fl_listen(h.io, &m->addr, 0600, &h.err);   /* another exporter */
+	OK_ERR(other, &h.err);
+	for (size_t i = 0; i < FL_LEN(waits); i++) {
+		again->fire(again);
+		CHECK(!m->listens);
+		CHECK_INT(again->at - fl_now(h.io), waits[i] * FL_NS_PER_S);
+	}
+	for (int i = 0; i < 3; i++) {
+		again->fire(again);
+		CHECK_INT(again->at % METRICS_RETRY_LAST, 0);
+		CHECK(again->at - fl_now(h.io) <= METRICS_RETRY_LAST);
+	}
+	fl_close(h.io, other);
+	again->fire(again);
+	OK(-(int)m->state.closed.code);
+	CHECK_INT(m->delay, 0);   /* the next time it begins soon again */
+}
+
 static bool write_certs(const struct house *h, const struct test_certs *certs)
 {
 	return test_write_file(test_path(h->dir, "tls.crt"), certs->server.cert) &&
