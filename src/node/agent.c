@@ -524,6 +524,8 @@ static void tell_health(struct fl_agent *agent, const struct fl_told_event *told
 		event.message = told->message;
 	if (agent->pod_events)
 		fl_pod_events_health(agent->pod_events, &event);
+	if (fl_gpu_tell_is_of_driver(told->is == FL_CONDITION_TRUE, told->reason, told->was))
+		return;
 	event.ref = node_ref(agent);
 	agent->options.event(agent->options.event_arg, &event);
 }

@@ -108,6 +108,7 @@ static struct waiting *copy(const struct fl_told_event *told, uint64_t now)
 		return NULL;
 	*waiting = (struct waiting){ .event = *told, .at = now };
 	waiting->event.ref.space = waiting->event.ref.uid = FL_S("");   /* a Health has none */
+	waiting->event.was = FL_S("");
 	at = put((char *)(waiting + 1), &waiting->event.ref.name);
 	at = put(at, &waiting->event.type);
 	at = put(at, &waiting->event.reason);

@@ -161,6 +161,7 @@ struct fl_told_event {
 	bool warning;
 	enum fl_condition_status is;
 	struct fl_str type, reason, message;
+	struct fl_str was;                     /* the reason before; empty: the condition is new */
 	struct fl_str subject;                 /* what of the object (kube/events.h); the loop leaves it empty */
 	const char *capability;
 };

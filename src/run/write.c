@@ -171,9 +171,13 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 				.ref = slot->write.ref, .warning = tell == FL_EMIT_WARNING, .is = condition->status,
 				.type = condition->type,
 				.reason = condition->reason, .message = condition->message,
+				.was = fl_arena_str(&slot->write.arena, was ? was->reason : FL_S("")),
 				.capability = slot->cap->row->name,
 			};
 	}
+	for (uint32_t i = 0; i < slot->event_count; i++)
+		if (!slot->events[i].was.p)
+			return no_memory(err, want);
 	return 0;
 }
 

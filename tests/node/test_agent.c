@@ -350,6 +350,51 @@ TEST_ONCE(an_event_about_a_gpu_names_it_and_is_shown_by_a_description_of_the_nod
 	CHECK_INT(w.told, (1 << HEARD_COUNT) - 1);
 }
 
+static struct {
+	int gpu_on_node, gpu_on_pod, back_on_node, back_on_pod, driver, gpus;
+} heard;
+
+static void hear_of_the_driver(void *w, const struct fl_told_event *event)
+{
+	bool node = event->ref.kind == &fl_own_node_kind;
+
+	(void)w;
+	heard.gpu_on_node += node && fl_str_eq(event->reason, FL_S("Paused"));
+	heard.gpu_on_pod += !node && fl_str_eq(event->reason, FL_S("Paused"));
+	heard.back_on_node += node && fl_str_eq(event->reason, FL_S("Healthy"));
+	heard.back_on_pod += !node && fl_str_eq(event->reason, FL_S("Healthy"));
+	heard.gpus += node && fl_str_eq(event->reason, FL_S("GPUsUnhealthy"));
+	heard.driver += node && fl_str_eq(event->reason, FL_S("DriverNotReady"));
+}
+
+static bool pod_is_told(struct world *w, int back)
+{
+	(void)w;
+	return (back ? heard.back_on_pod : heard.gpu_on_pod) && heard.driver;
+}
+
+TEST_ONCE(a_driver_that_is_away_has_one_event_on_the_node_and_one_on_each_pod)
+{
+	FL_AUTO(world) struct world w = { 0 };
+
+	w.hear = hear_of_the_driver;
+	OK_ERR(world_up(&w, "two-t4", 0), &w.err);
+	w.held = w.rig.state->gpus[0].uuid;
+	w.node = true;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, both_are, 'H') && until(&w, is_ready, 0));
+	memset(&heard, 0, sizeof heard);
+	OK_ERR(say(&w, true), &w.err);
+	CHECK(until(&w, both_are, 'U') && until(&w, pod_is_told, false));
+	OK_ERR(say(&w, false), &w.err);
+	CHECK(until(&w, both_are, 'H') && until(&w, pod_is_told, true) && until(&w, is_ready, 0));
+	CHECK_INT(heard.driver, 1);
+	CHECK_INT(heard.gpu_on_pod, 1);
+	CHECK_INT(heard.gpu_on_node, 0);
+	CHECK_INT(heard.back_on_node, 0);
+	CHECK_INT(heard.gpus, 0);
+}
+
 /* The one that was here before is told of nothing by the card; after a boot the CDI folder is empty as well. */
 TEST_ONCE(a_restart_remembers_what_a_lost_card_was_while_a_pod_holds_it)
 {

@@ -93,3 +93,25 @@ TEST(how_a_gpu_is_named)
 			CHECK_STR(name, row->name);
 	}
 }
+
+static const struct {
+	const char *says;
+	bool healthy;
+	const char *reason, *was;
+	bool is;
+} drivers[] = {
+	{ "a driver that is absent is none of a GPU's own", false, "DriverAbsent", "Healthy", true },
+	{ "nor one that is paused", false, "Paused", "Healthy", true },
+	{ "also after a fault of the GPU", false, "DriverMismatch", "Xid79", true },
+	{ "a GPU that is back with its driver is no news of its own", true, "Healthy", "DriverSick", true },
+	{ "what a GPU has beside its driver is", false, "Lost", "DriverAbsent", false },
+	{ "a fabric that is not ready is one GPU's", false, "FabricNotReady", "", false },
+	{ "so is its end", true, "Healthy", "FabricNotReady", false },
+	{ "a GPU that recovers by itself is news", true, "Healthy", "Xid79", false },
+};
+
+TEST(what_is_the_drivers)
+{
+	EACH_ROW (row, drivers)
+		CHECK_INT(fl_gpu_tell_is_of_driver(row->healthy, fl_str(row->reason), fl_str(row->was)), row->is);
+}

@@ -418,13 +418,17 @@ static enum fl_health_state bad_state(const struct subject *s, const struct verd
 	return FL_SUSPECT;
 }
 
-bool fl_gpu_cause_is_driver(struct fl_str cause)
+bool fl_gpu_cause_is_of_all(struct fl_str cause)
 {
 	static const struct fl_str causes[] = { FL_S_INIT("DriverAbsent"), FL_S_INIT("Paused"),
-						FL_S_INIT("DriverMismatch"), FL_S_INIT("DriverSick"),
-						FL_S_INIT("FabricNotReady") };
+						FL_S_INIT("DriverMismatch"), FL_S_INIT("DriverSick") };
 
 	return fl_str_in(causes, FL_LEN(causes), cause);
+}
+
+bool fl_gpu_cause_is_driver(struct fl_str cause)
+{
+	return fl_gpu_cause_is_of_all(cause) || fl_str_eq(cause, FL_S("FabricNotReady"));
 }
 
 /* Was it away for a reason that is no sickness? The cause says it, since that is all that is kept. */

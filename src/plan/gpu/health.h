@@ -54,6 +54,9 @@ bool fl_gpu_look_is_clean(const struct fl_card *card);
 /* Whether this cause of a Health is the driver's or the fabric's, not the GPU's own. */
 bool fl_gpu_cause_is_driver(struct fl_str cause);
 
+/* Whether it is that of the driver as a whole, so of every GPU at once. */
+bool fl_gpu_cause_is_of_all(struct fl_str cause);
+
 /* The command that resets a GPU on its node. nvidia-smi refuses while any process, such as the agent, has the driver
  * open. A message has the GPU's PCI address in place of FL_GPU_WHICH: an index changes when a GPU before it is lost. */
 #define FL_GPU_WHICH "ADDRESS"

@@ -53,6 +53,11 @@ struct fl_str fl_gpu_tell_name(struct fl_arena *arena, const struct fl_health *h
 			       FL_ARG(index), known ? ")" : "");
 }
 
+bool fl_gpu_tell_is_of_driver(bool healthy, struct fl_str reason, struct fl_str was)
+{
+	return fl_gpu_cause_is_of_all(healthy ? was : reason);
+}
+
 bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault)
 {
 	return fault->what == FL_FAULT_XID && fl_xid_find(fault->xid)->class == FL_XID_APPLICATION &&

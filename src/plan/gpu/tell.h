@@ -26,5 +26,9 @@ uint32_t fl_gpu_affected_pods(const struct fl_gpu_tell_facts *facts, struct fl_g
  * driver renumbers indexes when a GPU goes. An Event about a Node names its GPU only by this. Empty: no memory. */
 struct fl_str fl_gpu_tell_name(struct fl_arena *arena, const struct fl_health *health);
 
+/* Whether a change of a GPU's health is one of the driver as a whole. The Node's condition GPUsReady has one Event for
+ * that, so the GPUs need none of their own on the Node. `was`: the reason before. */
+bool fl_gpu_tell_is_of_driver(bool healthy, struct fl_str reason, struct fl_str was);
+
 /* Whether it is an XID of an application that does not count against the GPU: only Pods get an Event then. */
 bool fl_gpu_tell_is_application(const struct fl_settings *settings, const struct fl_card_fault *fault);

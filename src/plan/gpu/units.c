@@ -1,5 +1,6 @@
 /* What is said of each device of a list: health, nodes, how near it is to others, and who has it. */
 #include "plan/gpu/cdi.h"
+#include "plan/gpu/health.h"
 #include "plan/gpu/ids.h"
 #include "plan/gpu/lists_in.h"
 #include "plan/gpu/mps.h"
@@ -34,6 +35,7 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 {
 	const struct fl_health *card = lists_health(l, unit->card);
 	const struct fl_health *own = is_partition(unit->id) ? lists_health(l, unit->id) : card;
+	const struct fl_health *sick;
 
 	FL_SET(unit, healthy, card && own && card->state == FL_HEALTHY && own->state == FL_HEALTHY);
 	FL_UNSET(unit, why);
@@ -46,9 +48,11 @@ static void set_health(struct lists *l, struct list *list, struct fl_unit *unit)
 		FL_SET(unit, why, FL_S("it has not been checked yet: wait a moment"));
 		return;
 	}
-	set_why(l, unit, own->state != FL_HEALTHY ? own : card);
-	lists_device(l, false, FL_GPUS_UNHEALTHY, "%.*s (GPU %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card),
-		     FL_ARG(unit->why));
+	sick = own->state != FL_HEALTHY ? own : card;
+	set_why(l, unit, sick);
+	/* Of a driver that is back, its GPUs' health is still to follow. */
+	lists_device(l, sick->state == FL_UNHEALTHY && fl_gpu_cause_is_of_all(sick->cause), FL_GPUS_UNHEALTHY,
+		     "%.*s (GPU %.*s): %.*s", FL_ARG(unit->id), FL_ARG(unit->card), FL_ARG(unit->why));
 }
 
 void lists_tell_nameless(struct lists *l, const struct fl_card *card)

@@ -30,7 +30,7 @@ func TestADriverThatFailsAsAWholeComesBack(t *testing.T) {
 	r.condition(corev1.ConditionFalse, "DriverNotReady")
 	r.health("holder", id, "Unhealthy")
 	r.event("Pod", "holder", "DriverSick")
-	r.event("Node", r.n.Name, "DriverSick")
+	r.event("Node", r.n.Name, "DriverNotReady") // and not one for each GPU
 	r.undisturbed("holder")
 	if _, metrics := r.page("/metrics"); !strings.Contains(metrics, `cause="DriverSick"} 1`) {
 		t.Errorf("no metric says so:\n%s", metrics)
