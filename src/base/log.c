@@ -8,8 +8,8 @@ FL_NAMES(fl_log_format_names, FL_LOG_FORMAT_COUNT_, [FL_LOG_JSON] = "json", [FL_
 static const char *const level_columns[] = { "DEBUG", "INFO ", "WARN ", "ERROR" };
 _Static_assert(FL_LEN(level_columns) == FL_LEVEL_COUNT_, "each level has a column");
 
-/* Kept free while values are put in: for the place, the count, the mark of a cut and the line end. */
-static const size_t tail_room = 160;
+/* Kept free while values are put in: for the place, the counts, the mark of a cut and the line end. */
+static const size_t tail_room = 168;
 
 static const struct fl_str ellipsis = FL_S_INIT("\xe2\x80\xa6");
 
@@ -169,7 +169,8 @@ static void put_place(struct line *line, const char *file, uint32_t number)
 	put_kv(line, &FL_KV_STR("at", fl_buf_view(&place)));
 }
 
-static void write_line(struct fl_log *log, enum fl_level level, const struct fl_log_site *site, const char *message,
+/* False: the line is lost. */
+static bool write_line(struct fl_log *log, enum fl_level level, const struct fl_log_site *site, const char *message,
 		       const struct fl_kv *kv)
 {
 	char text[FL_LOG_LINE];
@@ -188,10 +189,17 @@ static void write_line(struct fl_log *log, enum fl_level level, const struct fl_
 	put_place(&line, site->file, site->line);
 	if (site->suppressed)
 		put_kv(&line, &FL_KV_UINT("suppressed", site->suppressed));
+	if (log->lost > log->lost_told)
+		put_kv(&line, &FL_KV_UINT("lost", log->lost - log->lost_told));
 	if (line.cut)
 		put_kv(&line, &FL_KV_BOOL("cut", true));
 	fl_buf_str(&line.buf, line.json ? FL_S("}\n") : FL_S("\n"));
-	log->to.line(log->to.self, line.buf.p, line.buf.len);
+	if (!log->to.line(log->to.self, line.buf.p, line.buf.len)) {
+		log->lost++;
+		return false;
+	}
+	log->lost_told = log->lost;
+	return true;
 }
 
 /* ---- rate ---- */
@@ -239,7 +247,7 @@ void fl_log_(struct fl_log *log, enum fl_level level, const char *file, uint32_t
 	struct fl_log_site *site;
 
 	if (level == FL_DEBUG) {
-		write_line(log, level, &here, message, kv);
+		(void)write_line(log, level, &here, message, kv);
 		return;
 	}
 	site = site_of(log, file, line);
@@ -248,19 +256,23 @@ void fl_log_(struct fl_log *log, enum fl_level level, const char *file, uint32_t
 		return;
 	}
 	here.suppressed = site->suppressed;
-	write_line(log, level, &here, message, kv);
-	site->suppressed = 0;
+	if (write_line(log, level, &here, message, kv))
+		site->suppressed = 0;
 }
 
 void fl_log_flush(struct fl_log *log)
 {
+	const struct fl_kv none = { .type = FL_KV_TYPE_END };
+	const struct fl_log_site here = { .file = __FILE_NAME__, .line = __LINE__ };
+
 	if (!log)
 		return;
 	for (uint32_t i = 0; i < FL_LOG_SITES; i++) {
 		if (!log->sites[i].suppressed)
 			continue;
-		write_line(log, FL_WARN, &log->sites[i], "the last lines from here were held back",
-			   &(const struct fl_kv){ .type = FL_KV_TYPE_END });
-		log->sites[i].suppressed = 0;
+		if (write_line(log, FL_WARN, &log->sites[i], "the last lines from here were held back", &none))
+			log->sites[i].suppressed = 0;
 	}
+	if (log->lost > log->lost_told)
+		(void)write_line(log, FL_WARN, &here, "the last lines of the log were lost", &none);
 }

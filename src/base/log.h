@@ -12,7 +12,7 @@
  * FL_LOG_LINE bytes: pairs that do not fit are left out, and the line gets "cut":true.
  *
  * Each place in the code may log FL_LOG_BURST lines at once and one more each FL_LOG_EVERY. Its next line then has the
- * count "suppressed". FL_DEBUG is not limited.
+ * count "suppressed". FL_DEBUG is not limited. Where lines are not taken, the next one that is has their count "lost".
  */
 #pragma once
 #include "base/buf.h"
@@ -32,7 +32,8 @@ extern const struct fl_names fl_log_format_names;   /* json text: the latter for
 
 /* Where lines go and where time comes from; io/log_stderr.h has the real one. */
 struct fl_log_to {
-	void (*line)(void *self, const char *line, size_t len);   /* one call a line, its line end included */
+	/* One call a line, its line end included. False: the line is lost. */
+	bool (*line)(void *self, const char *line, size_t len);
 	uint64_t (*now)(void *self);                              /* monotonic ns, for the rate */
 	int64_t (*wall)(void *self);                              /* ns since 1970, for people */
 	void *self;
@@ -52,11 +53,13 @@ struct fl_log {
 	const char *role;      /* in every line when not NULL; borrowed */
 	struct fl_log_to to;
 	struct fl_log_site sites[FL_LOG_SITES];
+	uint64_t lost, lost_told;   /* lines that were not taken, since the start; as many a line has told of */
 };
 
 void fl_log_init(struct fl_log *log, const struct fl_log_to *to, const char *role);
 
-/* One line for each place whose last lines were suppressed. Call it now and then, and at the end. */
+/* One line for each place whose last lines were suppressed, or if no line has told of those that were lost. Call it now
+ * and then, and at the end. */
 void fl_log_flush(struct fl_log *log);
 
 /* A text that is never shown: only FL_KV_SECRET takes one. For tokens, keys and passwords. */

@@ -39,6 +39,11 @@ static void evicted(struct fl_scrape *scrape, void *run_)
 		fl_scrape_value(scrape, &webhooks, (double)fl_http_server_evicted(fl_webhooks_server(run->webhooks)));
 }
 
+static void log_lost(struct fl_scrape *scrape, void *run)
+{
+	fl_scrape_value(scrape, NULL, (double)((const struct fl_running *)run)->log.lost);
+}
+
 static void expires(struct fl_scrape *scrape, void *run_)
 {
 	const struct fl_running *run = run_;
@@ -102,6 +107,7 @@ static const struct fl_metric rows[] = {
 					   "start.", FL_GAUGE, .collect = longest },
 	{ "fairlead_call_longest_seconds", "Longest callback since the start, with its name.", FL_GAUGE, { "callback" },
 	  .collect = longest_call },
+	{ "fairlead_log_lines_lost_total", "Log lines that stderr had no room for.", FL_COUNTER, .collect = log_lost },
 	{ "fairlead_watch_events_total", "Watch events from the API server.", FL_COUNTER, { "kind", "source" },
 	  .collect = watch_events },
 	{ "fairlead_watch_full_states_total", "Lists that were read.", FL_COUNTER, { "kind", "source" },

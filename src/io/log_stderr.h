@@ -3,7 +3,7 @@
  *     struct fl_log_to to = fl_log_to_stderr(io);
  *     fl_log_init(&log, &to, "node");
  *
- * Never blocks: while stderr has no room, lines are dropped.
+ * Never blocks: while stderr has no room, lines are lost, and counted (struct fl_log).
  */
 #pragma once
 #include "base/log.h"

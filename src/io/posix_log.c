@@ -8,17 +8,18 @@
 _Static_assert(FL_LOG_LINE <= PIPE_BUF, "a line of the log fits into a pipe in one piece");
 
 /* stderr is not made non-blocking: it may be a terminal that we share with a shell. */
-static void line(void *self, const char *text, size_t len)
+static bool line(void *self, const char *text, size_t len)
 {
 	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
 	ssize_t n;
 
 	(void)self;
 	if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT))
-		return;
+		return false;
 	do
 		n = write(STDERR_FILENO, text, len);
 	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)len;
 }
 
 static uint64_t now(void *self)

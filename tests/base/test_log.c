@@ -7,17 +7,19 @@ static struct {
 	size_t len, last;   /* last: bytes of the last call */
 	int calls;
 	uint64_t now;
+	bool full;          /* nothing is taken */
 } out;
 
-static void keep(void *self, const char *line, size_t len)
+static bool keep(void *self, const char *line, size_t len)
 {
 	(void)self;
 	out.calls++;
 	out.last = len;
-	if (len > sizeof out.text - out.len)
-		return;
+	if (out.full || len > sizeof out.text - out.len)
+		return false;
 	memcpy(out.text + out.len, line, len);
 	out.len += len;
+	return true;
 }
 
 static uint64_t now(void *self)
@@ -41,6 +43,7 @@ static struct fl_log *fresh(void)
 	out.len = out.last = 0;
 	out.calls = 0;
 	out.now = 0;
+	out.full = false;
 	return &log_of_test;
 }
 
@@ -364,4 +367,35 @@ TEST(level_names_are_those_of_the_option)
 {
 	CHECK_INT(fl_name_find(&fl_level_names, FL_S("debug")), FL_DEBUG);
 	CHECK_INT(fl_name_find(&fl_log_format_names, FL_S("text")), FL_LOG_TEXT);
+}
+
+/* I6 a journal that is stuck: what is missing is told as soon as a line is taken again. */
+TEST(lines_that_are_not_taken_are_counted_and_told_with_the_next_one)
+{
+	struct fl_log *log = fresh();
+
+	out.full = true;
+	for (int i = 0; i < FL_LOG_BURST + 3; i++)   /* three are suppressed, which is no loss */
+		fl_log(log, FL_INFO, "a");
+	CHECK_INT(log->lost, FL_LOG_BURST);
+	fl_log_flush(log);
+	CHECK_INT(log->lost, FL_LOG_BURST + 2);       /* of what was suppressed, and of what was lost */
+	CHECK_INT(out.len, 0);
+	out.full = false;
+	out.now = FL_LOG_BURST * FL_LOG_EVERY;
+	fl_log(log, FL_INFO, "b");
+	CHECK_STR(said(), "\"level\":\"info\",\"msg\":\"b\",\"at\":\"test_log.c:#\",\"lost\":22}\n");
+	out.len = 0;
+	fl_log(log, FL_INFO, "c");
+	CHECK_STR(said(), "\"level\":\"info\",\"msg\":\"c\",\"at\":\"test_log.c:#\"}\n");
+	out.len = 0;
+	fl_log_flush(log);                            /* what was suppressed is told still */
+	CHECK(strstr(out.text, "\"suppressed\":3"));
+	out.full = true;
+	fl_log(log, FL_INFO, "d");
+	out.full = false;
+	out.len = 0;
+	fl_log_flush(log);                            /* at the end no line follows that would tell */
+	CHECK(strstr(out.text, "the last lines of the log were lost") && strstr(out.text, "\"lost\":1}"));
+	CHECK_INT(log->lost, log->lost_told);
 }

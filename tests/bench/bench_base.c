@@ -156,9 +156,10 @@ static void interns(void)
 
 /* ---- log ---- */
 
-static void drop_line(void *self, const char *line, size_t len)
+static bool drop_line(void *self, const char *line, size_t len)
 {
 	*(size_t *)self += len + (line[0] == 0);
+	return true;
 }
 
 static uint64_t ever_later(void *self)

@@ -25,11 +25,12 @@ static void house_auto_(struct house *h)
 	fl_io_free(h->io);
 }
 
-static void no_line(void *arg, const char *line, size_t len)
+static bool no_line(void *arg, const char *line, size_t len)
 {
 	(void)arg;
 	(void)line;
 	(void)len;
+	return true;
 }
 static uint64_t no_clock(void *arg)
 {

@@ -8,13 +8,14 @@
 #include "fuzz.h"
 #include <assert.h>
 
-static void one_line(void *self, const char *line, size_t len)
+static bool one_line(void *self, const char *line, size_t len)
 {
 	(void)self;
 	assert(len > 0 && len < FL_LOG_LINE && line[len - 1] == '\n' && memchr(line, '\n', len) == line + len - 1);
 	assert(fl_str_utf8((struct fl_str){ line, (uint32_t)len }));
 	for (size_t i = 0; i + 1 < len; i++)
 		assert((unsigned char)line[i] >= ' ' && line[i] != 0x7f);
+	return true;
 }
 
 static uint64_t now(void *self)

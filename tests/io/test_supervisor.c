@@ -113,12 +113,13 @@ static void event(void *self, uint16_t kind, struct fl_str payload)
 	heard.events += kind == 7 && fl_str_eq(payload, FL_S("xid 79"));
 }
 
-static void line(void *self, const char *text, size_t len)
+static bool line(void *self, const char *text, size_t len)
 {
 	size_t n = strlen(heard.log);
 
 	(void)self;
 	(void)snprintf(heard.log + n, sizeof heard.log - n, "%.*s", (int)len, text);
+	return true;
 }
 
 static uint64_t zero(void *self)

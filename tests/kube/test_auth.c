@@ -74,9 +74,10 @@ TEST(a_token_file_that_goes_leaves_the_former_token_in_use)
 	CHECK_STR(fl_str(script.got_auth), "Bearer old");
 }
 
-static void add_line(void *lines, const char *line, size_t len)
+static bool add_line(void *lines, const char *line, size_t len)
 {
 	fl_buf_str(lines, (struct fl_str){ line, (uint32_t)len });
+	return true;
 }
 
 static uint64_t no_clock(void *self)

@@ -112,11 +112,12 @@ static void house_gone(void *self)
 	script_close(&house->script);
 }
 
-static void on_line(void *self, const char *line, size_t len)
+static bool on_line(void *self, const char *line, size_t len)
 {
 	struct house *house = self;
 
 	house->absent_lines += memmem(line, len, "kind absent", 11) != NULL;
+	return true;
 }
 
 static uint64_t no_clock(void *self)

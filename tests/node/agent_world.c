@@ -148,7 +148,7 @@ void world_auto_(struct world *w)
 	rig_down(&w->rig);
 }
 
-static void no_line(void *self, const char *line, size_t len)
+static bool no_line(void *self, const char *line, size_t len)
 {
 	((struct world *)self)->warned += memmem(line, len, "configuration invalid", 21) != NULL;
 	((struct world *)self)->untaken += memmem(line, len, "configuration applied in part", 29) != NULL;
@@ -160,6 +160,7 @@ static void no_line(void *self, const char *line, size_t len)
 	((struct world *)self)->killed += memmem(line, len, "does not quit, killed", 21) != NULL;
 	if (getenv("TEST_LOG"))
 		(void)fprintf(stderr, "# %.*s", (int)len, line);
+	return true;
 }
 
 static uint64_t no_clock(void *self)

@@ -93,20 +93,21 @@ int rig_tree(struct gpu_rig *rig, bool library, struct fl_err *err)
 }
 
 /* What a child writes to its stderr comes here, too. A crash that was ordered is none of the sanitizers' affair. */
-static void log_line(void *self, const char *line, size_t len)
+static bool log_line(void *self, const char *line, size_t len)
 {
 	struct gpu_rig *rig = self;
 	char text[FL_LOG_LINE + 1];
 
 	(void)snprintf(text, sizeof text, "%.*s", (int)len, line);
 	if (strstr(text, "SEGV"))
-		return;
+		return true;
 	if (strstr(text, "ERROR: ") || strstr(text, "runtime error")) {
 		rig->complained = true;
 		(void)fprintf(stderr, "# %s", text);
 	}
 	if (getenv("TEST_LOG"))
 		(void)fprintf(stderr, "# %s", text);
+	return true;
 }
 
 static uint64_t log_now(void *self)

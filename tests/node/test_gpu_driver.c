@@ -265,11 +265,12 @@ struct reasons {
 	uint32_t said;
 };
 
-static void reason_line(void *self, const char *line, size_t len)
+static bool reason_line(void *self, const char *line, size_t len)
 {
 	struct reasons *reasons = self;
 
 	reasons->said += memmem(line, len, reasons->why, strlen(reasons->why)) != NULL;
+	return true;
 }
 
 static uint64_t no_now(void *self)

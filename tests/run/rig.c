@@ -104,9 +104,10 @@ static bool may_write(void *self)
 	return ((struct rig *)self)->may_write;
 }
 
-static void log_line(void *self, const char *line, size_t len)
+static bool log_line(void *self, const char *line, size_t len)
 {
 	fl_buf_str(&((struct rig *)self)->lines, (struct fl_str){ line, (uint32_t)len });
+	return true;
 }
 
 static uint64_t log_now(void *self)
