@@ -76,6 +76,7 @@ FL_BIND(fl_check_status, FL_CHECK_STATUS)
 FL_BIND(fl_check, FL_CHECK)
 FL_BIND(fl_exporter_status, FL_EXPORTER_STATUS)
 FL_BIND(fl_label_file, FL_LABEL_FILE)
+FL_BIND(fl_ready_file, FL_READY_FILE)
 FL_BIND(fl_label_lag, FL_LABEL_LAG)
 FL_BIND(fl_given_option, FL_GIVEN_OPTION)
 FL_BIND(fl_given, FL_GIVEN)
@@ -140,6 +141,7 @@ FL_LOCAL_KIND(fl_driver_pause, "DriverPause", "driverpauses", "Whether the drive
 FL_LOCAL_KIND(fl_mps, "MpsDaemon", "mpsdaemons", "The MPS control daemon of a resource.");
 FL_LOCAL_KIND(fl_check, "Check", "checks", "Whether something that GPU programs need works.");
 FL_LOCAL_KIND(fl_exporter_status, "Exporter", "exporters", "How GPU metrics are served.");
+FL_LOCAL_KIND(fl_ready_file, "ReadyFile", "readyfiles", "A file that says that a check has passed.");
 FL_LOCAL_KIND(fl_label_file, "LabelFile", "labelfiles", "A file with labels, for NFD's local source.");
 FL_LOCAL_KIND(fl_label_lag, "LabelLag", "labellags", "Labels that the Node does not have yet.");
 FL_LOCAL_KIND(fl_given, "Given", "givens", "What the agent was started with.");

@@ -536,6 +536,7 @@ FL_STRUCT(fl_given_option, FL_GIVEN_OPTION);
 	X(STR, space, "namespace", .help = "Namespace of the agent's own objects; absent: no API server.") \
 	X(STR, machine, "machine", .help = "Type of the machine; absent: unknown.") \
 	X(STR, label_file, "labelFile", .help = "Path of the file that --labels=file writes.") \
+	X(STR, ready_dir, "readyDir", .help = "Where ReadyFiles are written; absent: nowhere.") \
 	X(I64, started, "started", .help = "When the agent started: ns of the loop's clock.") \
 	X(STR, file, "file", \
 	  .help = "The only configuration file; absent: the Node's label selects one of the directory.") \

@@ -2,6 +2,7 @@
  * api/node.h.
  *
  *     LabelFile   a fact: a file of NFD's local source
+ *     ReadyFile   a file that says that a check has passed, by its check: "driver"
  *     LabelLag    what NFD is given time for: "labels", "move"
  *     Check       whether something that GPU programs need works, by its name: "driver", "pcie"
  *     Exporter    a fact: how GPU metrics are served: "exporter"
@@ -60,6 +61,15 @@ extern const struct fl_kind fl_exporter_status_kind;
 	X(STR, why, "why", .help = "Why it cannot be read, or the directory is missing.")
 FL_STRUCT(fl_label_file, FL_LABEL_FILE);
 extern const struct fl_kind fl_label_file_kind;
+
+/* ---- ReadyFile: what NVIDIA's validator leaves for programs that wait for it: "driver", of the file driver-ready
+ * ---- */
+#define FL_READY_FILE(X) \
+	FL_LOCAL(X) \
+	X(STR, content, "content", .required = true, .help = "The file's text.") \
+	X(STR, why, "why", .help = "Why it cannot be read.")
+FL_STRUCT(fl_ready_file, FL_READY_FILE);
+extern const struct fl_kind fl_ready_file_kind;
 
 /* ---- LabelLag: "labels": the Node does not have the labels that were written for it; "move": they are in a file now,
  * and still in the NodeFeature, until NFD has read the file ---- */

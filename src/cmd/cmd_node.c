@@ -20,7 +20,7 @@ struct node {
 	struct fl_role_flags role;
 	struct fl_str name, fallback;
 	const char *config_file, *config_dir, *state_dir, *kubelet_dir, *kubelet, *cdi_dir, *runtime, *control;
-	const char *sysfs, *proc, *machine, *label_file;
+	const char *sysfs, *proc, *machine, *label_file, *ready_dir;
 	int64_t look_every;
 	bool cuda;
 };
@@ -58,6 +58,8 @@ static const struct fl_option options[] = {
 	FL_OPT_PATH(struct node, label_file, "labels-file", "File that --labels=file writes, for the worker of node "
 		    "feature discovery.", .env = "GFD_OUTPUT_FILE", .also = "output-file",
 		    .fallback = "/etc/kubernetes/node-feature-discovery/features.d/nvidia-fairlead"),
+	FL_OPT_PATH(struct node, ready_dir, "ready-files-dir", "Directory for the files of NVIDIA's validator "
+		    "(driver-ready, ...): /run/nvidia/validations."),
 	FL_OPT_BOOL(struct node, cuda, "cuda-checks", "Try a CUDA context on a GPU whose calls hung before it is used.",
 		    .fallback = "true"),
 	FL_OPT_DURATION(struct node, look_every, "look-every", "Time between two health checks of an idle GPU.",
@@ -230,6 +232,7 @@ static int set_up(struct running *running, struct fl_io *io, const struct node *
 	agent->config.fallback = config->fallback;
 	agent->config.machine = config->machine;
 	agent->config.label_file = config->label_file;
+	agent->config.ready_dir = config->ready_dir;
 	agent->gpu = (struct fl_gpu_options){ .program = running->program, .roots = running->roots,
 					      .dev_root = running->look_dev, .sysfs = config->sysfs,
 					      .proc = config->proc, .env = (const char *const *)environ,
@@ -385,7 +388,8 @@ static int check_paths(const struct node *config, struct fl_err *err)
 	if (config->config_file && (!config->config_file[0] || fl_str_ends(fl_str(config->config_file), FL_S("/"))))
 		return fl_fail(err, FL_E_INVALID, "--config-file: '%s' is not the path of a file", config->config_file);
 	if (check_dir("--state-dir", config->state_dir, err) < 0 || check_dir("--cdi-dir", config->cdi_dir, err) < 0 ||
-	    check_dir("--kubelet-dir", config->kubelet_dir, err) < 0)
+	    check_dir("--kubelet-dir", config->kubelet_dir, err) < 0 ||
+	    (config->ready_dir && check_dir("--ready-files-dir", config->ready_dir, err) < 0))
 		return -(int)err->code;
 	if (join(path, sizeof path, config->state_dir, "bin/fairlead-cdi-hook", err) < 0)
 		return fl_wrap(err, "--state-dir");

@@ -26,7 +26,7 @@
 const struct fl_capability *const fl_agent_capabilities[] = {
 	&fl_node_config, &fl_node_pausing, &fl_node_health, &fl_node_host, &fl_node_cdi, &fl_node_mps, &fl_node_mig,
 	&fl_node_lists, &fl_node_pods, &fl_node_taint, &fl_node_links, &fl_node_dev_nodes, &fl_node_inside,
-	&fl_node_labels, &fl_node_checks, &fl_node_exporter, NULL,
+	&fl_node_labels, &fl_node_checks, &fl_node_ready_files, &fl_node_exporter, NULL,
 };
 
 /* ---- Settings: in memory, and at once where the driver is searched for ---- */
@@ -131,12 +131,14 @@ static void begin(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop
 	fl_inside_init(&agent->inside, io, &agent->options.inside);
 	fl_cdi_init(&agent->cdi, io, options->cdi_dir, options->log);
 	fl_labels_file_init(&agent->label_file, io, options->config.label_file);
+	fl_ready_files_init(&agent->ready_files, io, options->config.ready_dir, options->log);
 	fl_mps_init(&agent->mps, io, &(struct fl_mps_options){ .program = options->gpu.program, .env = options->gpu.env,
 							       .probe_soon = options->gpu.pace.look_soon,
 							       .log = options->log });
 	fl_pausing_init(&agent->pausing, io, options->control, options->log);
 }
 
+/* long: because it is a table of all kinds of the node */
 int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *loop,
 		     const struct fl_agent_options *options, struct fl_err *err)
 {
@@ -177,6 +179,7 @@ int fl_agent_sources(struct fl_agent *agent, struct fl_io *io, struct fl_loop *l
 		{ { &fl_check_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_exporter_status_kind }, EMPTY },
 		{ { &fl_label_file_kind, NULL, &fl_files_sink, &agent->label_file.sink }, TOLD },
+		{ { &fl_ready_file_kind, NULL, &fl_files_sink, &agent->ready_files.sink }, TOLD },
 		{ { &fl_label_lag_kind, NULL, &fl_memory_sink, io }, EMPTY },
 		{ { &fl_own_pod_kind, NULL, options->kube ? &fl_kube_sink : &fl_memory_sink,
 		    options->kube ? (void *)options->kube : (void *)io }, TOLD },
@@ -594,6 +597,7 @@ int fl_agent_start(struct fl_agent *agent, struct fl_err *err)
 		return -(int)(err ? err->code : FL_E_INVALID);
 	fl_cdi_start(&agent->cdi, agent->loop);
 	fl_labels_file_start(&agent->label_file, agent->loop);
+	fl_ready_files_start(&agent->ready_files, agent->loop);
 	agent->runtime = fl_runtime_new(agent->io, agent->loop, &runtime, err);
 	if (agent->runtime && start_holders(agent, err) == 0)
 		agent->plugins = fl_plugins_new(agent->io, agent->loop, &plugins, err);
@@ -646,6 +650,7 @@ void fl_agent_stop(struct fl_agent *agent)
 	fl_inside_stop(&agent->inside);
 	fl_cdi_stop(&agent->cdi);
 	fl_labels_file_stop(&agent->label_file);
+	fl_ready_files_stop(&agent->ready_files);
 	fl_config_stop(&agent->config);
 	agent->bookings = fl_records_free(agent->bookings);
 	agent->records = fl_records_free(agent->records);

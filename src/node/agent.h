@@ -23,6 +23,7 @@
 #include "node/kubelet/inside.h"
 #include "node/labels/file.h"
 #include "node/host/links.h"
+#include "node/host/ready_files.h"
 #include "node/kubelet/plugin.h"
 #include "node/kubelet/pods.h"
 #include "node/host/runtime.h"
@@ -67,6 +68,7 @@ struct fl_agent {
 	struct fl_sink settings;
 	struct fl_host_sink host;
 	struct fl_cdi_dir cdi;
+	struct fl_ready_files ready_files;
 	struct fl_runtime_feed *runtime;
 	struct fl_gpu *gpu;
 	struct fl_pausing pausing;

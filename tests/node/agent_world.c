@@ -112,7 +112,8 @@ static void changed(void *w, const struct fl_told_event *told)
 int agent_up(struct world *w)
 {
 	struct fl_agent_options options = {
-		.config = { .given = &w->given, .file = w->config, .dir = w->configs, .node = FL_S("n1") },
+		.config = { .given = &w->given, .file = w->config, .dir = w->configs, .node = FL_S("n1"),
+			    .ready_dir = w->ready_dir },
 		.gpu = { .program = "/proc/self/exe", .roots = w->rig.roots, .sysfs = w->rig.sysfs,
 			 .proc = w->rig.proc, .env = w->rig.envs,
 			 .pace = { .look_every = 400 * FL_NS_PER_MS, .look_soon = 20 * FL_NS_PER_MS,

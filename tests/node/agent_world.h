@@ -31,6 +31,7 @@ struct world {
 	uint32_t told;                 /* a bit for each that hear() has waited for */
 	char share[80];                /* a device that the one Pod may have */
 	bool opened;                   /* the driver, while nobody should have */
+	const char *ready_dir;         /* of files that say which checks have passed; NULL: none */
 	const char *metrics_file;      /* the list of metrics; NULL: the default */
 	uint64_t metrics_period;       /* 0: 50 ms */
 	uint64_t end_wait;             /* 0: as long as an agent takes at most; a busy machine may take longer */

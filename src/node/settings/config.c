@@ -415,6 +415,8 @@ int fl_config_start(struct fl_config *config, struct fl_io *io, struct fl_loop *
 		FL_SET(&given, space, options->space);
 	if (options->label_file)
 		FL_SET(&given, label_file, fl_str(options->label_file));
+	if (options->ready_dir)
+		FL_SET(&given, ready_dir, fl_str(options->ready_dir));
 	read_machine(io, options->machine, machine, sizeof machine, &given);
 	FL_SET(&given, started, (int64_t)fl_now(io));
 	FL_SET_TEXT(&given, fallback, options->fallback);

@@ -21,6 +21,7 @@ struct fl_config_options {
 	struct fl_str space;          /* namespace of our own objects; empty: there is no API server */
 	const char *machine;          /* file with the machine's type; NULL: not read */
 	const char *label_file;       /* what --labels=file writes; NULL: there is no such output */
+	const char *ready_dir;        /* where checks that pass leave files; NULL: nowhere */
 };
 
 /* Zeroed before the start; does not move. */
