@@ -30,8 +30,9 @@ static struct fl_str quoted(struct fl_api_call *call, struct fl_str text)
 	return buf.failed ? (struct fl_str){ 0 } : fl_arena_str(&call->arena, fl_buf_view(&buf));
 }
 
-void fl_api_call_warn(struct fl_api_call *call, const char *fmt, ...)
+void fl_api_call_warn(struct fl_api_call *of, const char *fmt, ...)
 {
+	struct fl_api_call *call = of->outer ? of->outer : of;
 	char text[1024];
 	struct fl_buf buf = FL_BUF_IN(text);
 	struct fl_str value;
@@ -257,7 +258,7 @@ int fl_refuse_as(struct fl_api_call *call, const struct fl_err *err)
 
 /* ---- objects ---- */
 
-static void put_type(struct fl_buf *buf, const struct fl_api_resource *resource, struct fl_str version)
+void fl_put_type(struct fl_buf *buf, const struct fl_api_resource *resource, struct fl_str version)
 {
 	fl_buf_str(buf, FL_S("\"kind\":\""));
 	fl_buf_str(buf, resource->kind);
@@ -280,7 +281,7 @@ void fl_state_print(struct fl_buf *buf, const struct fl_api_resource *resource, 
 		return;
 	}
 	fl_buf_char(buf, '{');
-	put_type(buf, resource, version);
+	fl_put_type(buf, resource, version);
 	fl_buf_char(buf, ',');   /* metadata is always there */
 	fl_buf_str(buf, fl_str_sub(json, 1, json.len));
 }
@@ -303,7 +304,7 @@ int fl_answer_tree(struct fl_api_call *call, int status, yyjson_mut_val *object,
 	call->outcome = FL_OUTCOME_ANSWER;
 	json_header(call);
 	fl_buf_char(&call->body, '{');
-	put_type(&call->body, call->resource, call->version);
+	fl_put_type(&call->body, call->resource, call->version);
 	w.comma = true;
 	fl_object_print(&w, object, version);
 	fl_buf_str(&call->body, FL_S("}\n"));

@@ -4,7 +4,13 @@
 
 static void changed(void *arg, const struct fl_store_change *change)
 {
-	fl_api_watch_changed(arg, change);
+	struct fl_api *api = arg;
+
+	if (api->hooks && fl_api_is_hooks(api, change->shelf)) {
+		fl_hook_set_drop(api->hooks);
+		api->hooks = NULL;
+	}
+	fl_api_watch_changed(api, change);
 }
 
 /* The namespaces that every cluster has. */
@@ -74,6 +80,7 @@ void fl_api_free(struct fl_api *api)
 		api->chores = chore->next;
 		fl_chore_free(chore);
 	}
+	fl_hook_set_drop(api->hooks);
 	destroy(api->spare);
 	fl_peek_free(&api->peek);
 	fl_peek_free(&api->peek_before);
@@ -158,6 +165,18 @@ static struct fl_api_call *begin(struct fl_api *api)
 	return call;
 }
 
+/* All but its memory. */
+static void release(struct fl_api_call *call)
+{
+	if (call->watch)
+		fl_api_watch_leave(call->watch);
+	for (uint32_t i = call->at; i < call->len && call->states; i++)
+		fl_state_drop(call->states[i]);
+	fl_state_drop(call->before);
+	fl_hooking_end(&call->hooking);
+	fl_api_call_free(call->one);
+}
+
 void fl_api_call_free(struct fl_api_call *call)
 {
 	struct fl_api *api;
@@ -166,11 +185,7 @@ void fl_api_call_free(struct fl_api_call *call)
 	if (!call)
 		return;
 	api = call->api;
-	if (call->watch)
-		fl_api_watch_leave(call->watch);
-	for (uint32_t i = call->at; i < call->len && call->states; i++)
-		fl_state_drop(call->states[i]);
-	fl_state_drop(call->before);
+	release(call);
 	if (api->spare || call->body.cap > FL_MIB) {
 		destroy(call);
 		return;
@@ -290,6 +305,40 @@ struct fl_api_call *fl_api_call(struct fl_api *api, const struct fl_ask *ask)
 		return NULL;
 	}
 	return call;
+}
+
+/* What it is about has changed while webhooks were asked. */
+static int start_again(struct fl_api_call *call)
+{
+	struct fl_api_call fresh = { .api = call->api, .ask = call->ask, .doc = call->doc, .outer = call->outer };
+	int r = fl_hooking_again(call);
+
+	if (r < 0)
+		return r;
+	release(call);
+	fl_buf_clear(&call->body);
+	fresh.arena = call->arena;
+	fresh.space = call->space;
+	fresh.body = call->body;
+	fresh.hooking.tries = call->hooking.tries;
+	*call = fresh;
+	return run(call);
+}
+
+static int go_on(struct fl_api_call *call)
+{
+	call->outcome = FL_OUTCOME_ANSWER;
+	if (call->verb == FL_VERB_DELETE_ALL)
+		return fl_api_call_delete_all_on(call);
+	if (!fl_api_call_is_current(call))
+		return start_again(call);
+	return call->verb == FL_VERB_DELETE ? fl_api_call_delete_on(call) : fl_api_call_write_on(call);
+}
+
+bool fl_api_call_resume(struct fl_api_call *call, int64_t now)
+{
+	call->api->now = now;
+	return !call->lost && go_on(call) != -FL_E_NOMEM && !call->lost;
 }
 
 enum fl_outcome fl_api_call_outcome(const struct fl_api_call *call)

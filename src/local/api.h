@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "http/chunk.h"
 #include "http/head.h"
+#include "io/addr.h"
 #include "local/select.h"
 #include "local/resource.h"
 
@@ -30,6 +31,9 @@ struct fl_api_options {
 	uint64_t seed[2];            /* of uids, names and maps */
 	uint32_t window;             /* changes that are kept for watches; 0: FL_STORE_WINDOW */
 	struct fl_log *log;          /* NULL: silent */
+	/* Where a Service of a webhook's configuration is; false: there is none. NULL: there are none. */
+	bool (*service)(void *arg, struct fl_str space, struct fl_str name, uint16_t port, struct fl_addr *ret);
+	void *arg;
 };
 
 struct fl_api *fl_api_new(const struct fl_api_options *options, int64_t now, struct fl_err *err) FL_MUSTUSE;
@@ -48,6 +52,7 @@ enum fl_outcome {
 	FL_OUTCOME_ANSWER,   /* status, headers and body are there */
 	FL_OUTCOME_LIST,     /* the same, and fl_api_call_more gives the rest of the body */
 	FL_OUTCOME_WATCH,    /* start it: fl_api_watch_start */
+	FL_OUTCOME_HOOKS,    /* webhooks are to be asked first: fl_api_call_hooks */
 	FL_OUTCOME_COUNT_
 };
 
@@ -67,6 +72,27 @@ struct fl_headers fl_api_call_headers(const struct fl_api_call *call);
 /* The next piece of a list's body, in place of the one before; false: there is none. After a failed allocation the
  * answer must be cut. */
 bool fl_api_call_more(struct fl_api_call *call, struct fl_err *err);
+
+/* ---- webhooks ---- */
+
+/* One that is to be asked: a POST of the body, as application/json. Texts live until the call is freed. */
+struct fl_api_hook {
+	struct fl_str url;           /* whole, for messages */
+	struct fl_str origin, target;   /* "https://10.0.0.1:443"; "/path?timeout=10s" */
+	struct fl_str server;        /* the name of its certificate; empty: the origin's host */
+	struct fl_str ca;            /* who signs it: PEM */
+	struct fl_str body;
+	uint32_t timeout;            /* seconds */
+};
+
+/* Those that are asked at once. Give the answer to each, in any order, then resume. */
+uint32_t fl_api_call_hooks(const struct fl_api_call *call);
+/* NULL: its answer is known already. */
+const struct fl_api_hook *fl_api_call_hook(const struct fl_api_call *call, uint32_t index);
+/* Its HTTP status and body; status 0: there is none, and the text says why. The text is copied. */
+void fl_api_call_hooked(struct fl_api_call *call, uint32_t index, int status, struct fl_str text);
+/* With all answers: see the outcome again; there may be more to ask. false: no memory; answer with 500. */
+bool fl_api_call_resume(struct fl_api_call *call, int64_t now) FL_MUSTUSE;
 
 /* ---- watches ---- */
 

@@ -23,6 +23,7 @@ struct fl_api {
 	uint32_t throttled, throttle_seconds;
 	struct fl_api_call *spare;           /* a call to be used again, with its memory */
 	unsigned discovery;              /* changes with what is served */
+	struct fl_hook_set *hooks;           /* NULL: to be read anew */
 };
 
 bool fl_api_knows(const struct fl_api *api, struct fl_str group, struct fl_str version);
@@ -80,12 +81,18 @@ int fl_scale_put(struct fl_api_call *call, yyjson_mut_val *scale);
 /* What stands at the paths of scale must be what it is read as. */
 void fl_scale_check(struct fl_api_call *call, struct fl_causes *causes);
 
+/* ---- identity.c: what an object says that it is, and where; both are set ---- */
+
+int fl_object_type(struct fl_api_call *call, yyjson_mut_val *object);
+int fl_object_place(struct fl_api_call *call, yyjson_mut_val *object);   /* name and namespace are the URL's */
+
 /* ---- meta.c, write.c, commit.c, delete.c ---- */
 
 void fl_meta_check(struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object, struct fl_causes *causes);
 void fl_meta_tidy(yyjson_mut_val *object);
 int fl_meta_fixed(struct fl_api_call *call, yyjson_mut_val *object);   /* refuses a change of what is fixed */
-int fl_meta_keep(struct fl_api_call *call, yyjson_mut_val *object);    /* what is the API server's stays */
+/* What is the API server's stays as it was; `all`: name and managedFields too. */
+int fl_meta_keep(struct fl_api_call *call, yyjson_mut_val *was, yyjson_mut_val *object, bool all);
 int fl_meta_types(struct fl_api_call *call, yyjson_mut_val *object);
 bool fl_object_moved(const struct fl_api_call *call, yyjson_mut_val *old, yyjson_mut_val *object);
 int fl_object_raise(struct fl_api_call *call, yyjson_mut_val *object);
@@ -93,6 +100,13 @@ int fl_api_call_note(struct fl_api_call *call);              /* who has written 
 int fl_commit(struct fl_api_call *call, struct fl_state **ret_after);
 int fl_commit_gone(struct fl_api_call *call, struct fl_state **ret_after);
 int fl_delete(struct fl_api_call *call, struct fl_state **ret_after);
+int fl_api_call_write_on(struct fl_api_call *call);           /* with answers of webhooks */
+int fl_api_call_delete_on(struct fl_api_call *call);
+int fl_api_call_delete_all_on(struct fl_api_call *call);
+int fl_object_hooked(struct fl_api_call *call, yyjson_mut_val *object);   /* a webhook has made this of call->object */
+bool fl_api_is_hooks(const struct fl_api *api, const struct fl_shelf *shelf);
+/* Is the object still as the request has read it? */
+bool fl_api_call_is_current(struct fl_api_call *call);
 
 /* ---- rules.c: what single built-in kinds have of their own ---- */
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "local/api.h"
 #include "local/apply.h"
+#include "local/hook.h"
 #include "local/patch.h"
 
 /* Warnings of one answer: each unknown field is one. */
@@ -71,6 +72,11 @@ struct fl_api_call {
 	struct fl_causes unknown;
 	struct fl_str patched;           /* of a Strict patch: what it makes, before pruning */
 	struct fl_api_watch *watch;
+	struct fl_hooking hooking;
+	struct fl_api_call *outer;       /* of one of a collection that is deleted: the request */
+	struct fl_api_call *one;         /* of that: the one that is deleted now ... */
+	uint32_t turn;                   /* ... of `states` */
+	enum fl_outcome rest;            /* the outcome when all are */
 };
 
 /* ---- request.c ---- */
@@ -101,6 +107,7 @@ int fl_refuse_as(struct fl_api_call *call, const struct fl_err *err) FL_COLD;   
 struct fl_refusal fl_refusal(const struct fl_api_call *call, int code, const char *reason);
 void fl_api_call_warn(struct fl_api_call *call, const char *fmt, ...) FL_PRINTF(2, 3);   /* 299 - "..." */
 
+void fl_put_type(struct fl_buf *buf, const struct fl_api_resource *resource, struct fl_str version);
 void fl_status_print(struct fl_jw *w, const struct fl_refusal *refusal, struct fl_str message);
 
 /* The object as a client of this version sees it. `kind`: with apiVersion and kind. */

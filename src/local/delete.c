@@ -195,19 +195,22 @@ static int answer_gone(struct fl_api_call *call)
 	return fl_answer_status(call, 200, &done);
 }
 
-int fl_api_call_delete(struct fl_api_call *call)
+/* 1: they are asked. */
+static int ask_hooks(struct fl_api_call *call)
+{
+	int r = call->hooking.stage == FL_HOOKS_VALIDATE ? 0 : fl_hooks(call, FL_HOOKS_MUTATE);
+
+	return r == 0 ? fl_hooks(call, FL_HOOKS_VALIDATE) : r;
+}
+
+int fl_api_call_delete_on(struct fl_api_call *call)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
-	int r = read_options(call);
+	int r = ask_hooks(call);
 
-	if (r == 0)
-		r = fl_api_call_load(call);
-	if (r == 0 && !call->before)
-		r = fl_refuse_not_found(call);
-	if (r == 0)
-		r = check_precondition(call);
-	if (r == 0)
-		r = fl_delete(call, &after);
+	if (r)
+		return r;
+	r = fl_delete(call, &after);
 	if (r < 0)
 		return r;
 	if (r > 0 && !(call->resource->traits & FL_TRAIT_SHOWN))
@@ -217,20 +220,90 @@ int fl_api_call_delete(struct fl_api_call *call)
 	return fl_answer_state(call, 200, after);
 }
 
-/* One of a collection, in a call of its own. */
-static int delete_one(struct fl_api_call *call, struct fl_state *state)
+int fl_api_call_delete(struct fl_api_call *call)
 {
-	FL_AUTO(fl_api_call) struct fl_api_call *one = fl_api_call_inner(call->api, call->resource, state);
-	FL_AUTO(fl_state) struct fl_state *after = NULL;
-	int r = one ? 0 : -FL_E_NOMEM;
+	int r = read_options(call);
 
-	if (r == 0) {
-		one->wish = call->wish;
-		r = fl_api_call_load(one);
+	if (r == 0)
+		r = fl_api_call_load(call);
+	if (r == 0 && !call->before)
+		r = fl_refuse_not_found(call);
+	if (r == 0)
+		r = check_precondition(call);
+	return r < 0 ? r : fl_api_call_delete_on(call);
+}
+
+/* ---- a collection ---- */
+
+/* A call of its own for one of them; *ret NULL: it is gone already. */
+static int begin_one(struct fl_api_call *call, const struct fl_state *state)
+{
+	struct fl_api_call *one = fl_api_call_inner(call->api, call->resource, state);
+
+	call->one = one;
+	if (!one)
+		return -FL_E_NOMEM;
+	one->outer = call;
+	one->verb = FL_VERB_DELETE_ALL;
+	one->wish = call->wish;
+	return fl_api_call_load(one);
+}
+
+/* It is refused: so is the request. */
+static int take_refusal(struct fl_api_call *call, int r)
+{
+	struct fl_api_call *one = call->one;
+
+	if (r == -FL_E_NOMEM)
+		return r;
+	fl_buf_clear(&call->body);
+	fl_buf_str(&call->body, fl_buf_view(&one->body));
+	call->status = one->status;
+	call->outcome = FL_OUTCOME_ANSWER;
+	return call->body.failed ? -FL_E_NOMEM : r;
+}
+
+/* 1: it waits for webhooks. */
+static int delete_one(struct fl_api_call *call, const struct fl_state *state)
+{
+	FL_AUTO(fl_state) struct fl_state *after = NULL;
+	int r = 0;
+
+	if (call->one && !fl_api_call_is_current(call->one)) {   /* while it waited */
+		fl_api_call_free(call->one);
+		call->one = NULL;
 	}
-	if (r == 0 && one->before)
-		r = fl_delete(one, &after);
-	return r < 0 ? -FL_E_NOMEM : 0;
+	if (!call->one)
+		r = begin_one(call, state);
+	if (r == 0 && call->one->before)
+		r = ask_hooks(call->one);
+	if (r == 0 && call->one->before)
+		r = fl_delete(call->one, &after);
+	else if (r == 1)
+		return 1;
+	if (r < 0)
+		return take_refusal(call, r);
+	fl_api_call_free(call->one);
+	call->one = NULL;
+	return 0;
+}
+
+int fl_api_call_delete_all_on(struct fl_api_call *call)
+{
+	enum fl_outcome outcome = call->rest;
+
+	for (; call->turn < call->len; call->turn++) {
+		struct fl_state *state = call->states[call->turn];
+		int r = call->filters && !call->one ? fl_filter_match(&call->filter, state, &call->api->peek) : 1;
+
+		fl_peek_reset(&call->api->peek);
+		if (r > 0)
+			r = delete_one(call, state);
+		if (r)
+			return r;
+	}
+	call->outcome = outcome;
+	return 0;
 }
 
 int fl_api_call_delete_all(struct fl_api_call *call)
@@ -239,13 +312,6 @@ int fl_api_call_delete_all(struct fl_api_call *call)
 
 	if (r == 0)
 		r = fl_api_call_list(call);
-	for (uint32_t i = 0; r == 0 && i < call->len; i++) {
-		int one = call->filters ? fl_filter_match(&call->filter, call->states[i], &call->api->peek) : 1;
-
-		if (one > 0)
-			one = delete_one(call, call->states[i]);
-		fl_peek_reset(&call->api->peek);
-		r = one < 0 ? one : 0;
-	}
-	return r;
+	call->rest = call->outcome;
+	return r < 0 ? r : fl_api_call_delete_all_on(call);
 }

@@ -346,16 +346,16 @@ int fl_meta_fixed(struct fl_api_call *call, yyjson_mut_val *object)
 }
 
 /* These are the API server's. */
-int fl_meta_keep(struct fl_api_call *call, yyjson_mut_val *object)
+int fl_meta_keep(struct fl_api_call *call, yyjson_mut_val *was, yyjson_mut_val *object, bool all)
 {
 	static const char *const kept[] = { "uid", "creationTimestamp", "deletionTimestamp",
-			"deletionGracePeriodSeconds",
-					    "generation", "generateName" };
-	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(call->old);
+					    "deletionGracePeriodSeconds", "generation", "generateName", "name",
+					    "namespace", "managedFields" };
+	yyjson_mut_val *meta = fl_meta(object), *old = fl_meta(was);
 
 	fl_tree_remove(meta, FL_S("resourceVersion"));
 	fl_tree_remove(meta, FL_S("selfLink"));
-	for (size_t i = 0; i < FL_LEN(kept); i++) {
+	for (size_t i = 0; i < (all ? FL_LEN(kept) : 6); i++) {
 		yyjson_mut_val *had = fl_tree_get(old, fl_str(kept[i])), *copy;
 
 		fl_tree_remove(meta, fl_str(kept[i]));

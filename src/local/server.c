@@ -1,10 +1,12 @@
 #include "local/server.h"
+#include "local/hook_http.h"
 
 struct fl_api_server {
 	struct fl_io *io;
 	struct fl_api *api;
 	struct fl_http_server *http;
 	struct fl_timer work;
+	struct fl_hook_servers hooks;
 };
 
 /* A request that takes more than one turn. */
@@ -14,7 +16,8 @@ struct exchange {
 	struct fl_api_call *call;
 	struct fl_api_watch watch;
 	struct fl_timer bookmark, timeout, pump;
-	bool watches, sending;
+	bool watches;
+	struct fl_hook_questions questions;
 };
 
 static int64_t wall(struct fl_io *io)
@@ -38,6 +41,7 @@ static void exchange_free(struct exchange *exchange)
 	fl_timer_stop(io, &exchange->bookmark);
 	fl_timer_stop(io, &exchange->timeout);
 	fl_timer_stop(io, &exchange->pump);
+	fl_hook_questions_stop(&exchange->questions);
 	fl_api_call_free(exchange->call);
 	fl_free(exchange);
 }
@@ -121,6 +125,8 @@ static void drained(void *arg)
 {
 	struct exchange *exchange = arg;
 
+	if (fl_api_call_outcome(exchange->call) == FL_OUTCOME_HOOKS)
+		return;
 	if (exchange->watches)
 		fl_timer_set(exchange->server->io, &exchange->pump, fl_now(exchange->server->io));
 	else
@@ -148,8 +154,72 @@ static void begin_watch(struct exchange *exchange)
 	fl_api_watch_pump(&exchange->watch);
 }
 
-/* An answer in pieces; the call is the exchange's from here on. */
-static void begin_pieces(struct fl_api_server *server, struct fl_http_req *req, struct fl_api_call *call)
+/* An answer in pieces. */
+static void begin_pieces(struct exchange *exchange)
+{
+	struct fl_api_call *call = exchange->call;
+
+	fl_http_req_begin(exchange->req, fl_api_call_status(call), fl_api_call_headers(call), -1);
+	if (fl_api_call_outcome(call) == FL_OUTCOME_WATCH) {
+		begin_watch(exchange);
+		return;
+	}
+	fl_http_req_send(exchange->req, fl_api_call_body(call));
+	send_list(exchange);
+}
+
+static void answer(struct fl_http_req *req, const struct fl_api_call *call)
+{
+	fl_http_req_answer(req, fl_api_call_status(call), fl_api_call_headers(call), fl_api_call_body(call));
+}
+
+static void fail(struct exchange *exchange)
+{
+	fl_http_req_say(exchange->req, 500, "no memory");
+	exchange_free(exchange);
+}
+
+/* ---- webhooks ---- */
+
+/* Until all have answered, or the request is; then with its answer. */
+static void proceed(struct exchange *exchange)
+{
+	struct fl_api_server *server = exchange->server;
+
+	while (fl_api_call_outcome(exchange->call) == FL_OUTCOME_HOOKS) {
+		fl_hook_questions_stop(&exchange->questions);
+		if (fl_hook_questions_start(&exchange->questions) < 0) {
+			fail(exchange);
+			return;
+		}
+		if (exchange->questions.open)
+			return;
+		if (!fl_api_call_resume(exchange->call, wall(server->io))) {
+			fail(exchange);
+			return;
+		}
+	}
+	fl_timer_set(server->io, &server->work, fl_now(server->io));
+	if (fl_api_call_outcome(exchange->call) != FL_OUTCOME_ANSWER) {
+		begin_pieces(exchange);
+		return;
+	}
+	answer(exchange->req, exchange->call);
+	exchange_free(exchange);
+}
+
+static void hooks_answered(struct fl_hook_questions *questions)
+{
+	struct exchange *exchange = fl_container(questions, struct exchange, questions);
+
+	if (fl_api_call_resume(exchange->call, wall(exchange->server->io)))
+		proceed(exchange);
+	else
+		fail(exchange);
+}
+
+/* The call is the exchange's from here on. */
+static void begin_exchange(struct fl_api_server *server, struct fl_http_req *req, struct fl_api_call *call)
 {
 	struct exchange *exchange = fl_zalloc(sizeof *exchange);
 
@@ -159,14 +229,10 @@ static void begin_pieces(struct fl_api_server *server, struct fl_http_req *req, 
 		return;
 	}
 	*exchange = (struct exchange){ .server = server, .req = req, .call = call };
+	exchange->questions = (struct fl_hook_questions){ .servers = &server->hooks, .call = call,
+							  .done = hooks_answered };
 	fl_http_req_on(req, &user, exchange);
-	fl_http_req_begin(req, fl_api_call_status(call), fl_api_call_headers(call), -1);
-	if (fl_api_call_outcome(call) == FL_OUTCOME_WATCH) {
-		begin_watch(exchange);
-		return;
-	}
-	fl_http_req_send(req, fl_api_call_body(call));
-	send_list(exchange);
+	proceed(exchange);
 }
 
 static void handle(struct fl_http_req *req)
@@ -190,20 +256,12 @@ static void handle(struct fl_http_req *req)
 		return;
 	}
 	fl_timer_set(server->io, &server->work, fl_now(server->io));
-	switch (fl_api_call_outcome(call)) {
-	case FL_OUTCOME_ANSWER:
-		fl_http_req_answer(req, fl_api_call_status(call), fl_api_call_headers(call), fl_api_call_body(call));
+	if (fl_api_call_outcome(call) == FL_OUTCOME_ANSWER) {
+		answer(req, call);
 		fl_api_call_free(call);
 		return;
-	case FL_OUTCOME_LIST:
-	case FL_OUTCOME_WATCH:
-		begin_pieces(server, req, call);
-		return;
-	case FL_OUTCOME_COUNT_:
-		break;
 	}
-	fl_api_call_free(call);
-	fl_http_req_say(req, 500, "no answer");
+	begin_exchange(server, req, call);
 }
 
 static const struct fl_http_route routes[] = { { NULL, "/*", handle, FL_API_BODY_MAX, false, false } };
@@ -217,7 +275,7 @@ struct fl_api_server *fl_api_serve(struct fl_io *io, struct fl_api *api, const s
 
 	if (!server)
 		return fl_null(err, FL_E_NOMEM, "no memory for an API server");
-	*server = (struct fl_api_server){ .io = io, .api = api, .work.fire = on_work };
+	*server = (struct fl_api_server){ .io = io, .api = api, .work.fire = on_work, .hooks.io = io };
 	options.service = server;
 	server->http = fl_http_server_new(io, &options, err);
 	if (!server->http || fl_http_server_listen(server->http, at, 0, tls, ret_addr, err) < 0)
@@ -231,6 +289,7 @@ struct fl_api_server *fl_api_server_free(struct fl_api_server *server)
 		return NULL;
 	fl_timer_stop(server->io, &server->work);
 	fl_http_server_free(server->http);
+	fl_hook_servers_free(&server->hooks);
 	fl_free(server);
 	return NULL;
 }

@@ -60,100 +60,6 @@ int fl_api_call_read(struct fl_api_call *call, struct fl_str text, bool yaml, yy
 	return 0;
 }
 
-/* ---- what the object says that it is ---- */
-
-static int refuse_no_kind(struct fl_api_call *call)
-{
-	struct fl_str body = fl_str_trim(call->ask.body);
-
-	return fl_refuse_bad(call, "the object provided is unrecognized (must be of type %.*s): Object 'Kind' is "
-				   "missing in '%.*s' (%.*s%s)",
-			     FL_ARG(call->resource->kind), FL_ARG(body), FL_ARG(fl_str_sub(body, 0, 30)),
-			     body.len > 30 ? " ..." : "");
-}
-
-/* A custom resource of another kind or version: the refusal names it as it names itself. */
-static int refuse_identity(struct fl_api_call *call, yyjson_mut_val *object, const char *field, struct fl_str want)
-{
-	struct fl_str found = fl_tree_str(fl_tree_get(object, fl_str(field)));
-	struct fl_str version = fl_tree_str(fl_tree_get(object, FL_S("apiVersion"))), group = FL_S("");
-	struct fl_causes causes = FL_CAUSES(&call->arena);
-	struct fl_refusal refusal = { .code = 422, .reason = "Invalid", .causes = &causes };
-
-	if (fl_str_find(version, '/') >= 0)
-		(void)fl_str_split(&version, '/', &group);
-	refusal.group = group;
-	refusal.kind = fl_tree_str(fl_tree_get(object, FL_S("kind")));
-	refusal.name = fl_tree_str(fl_tree_get(fl_meta(object), FL_S("name")));
-	fl_cause_add(&causes, "FieldValueInvalid", fl_str(field), "Invalid value: \"%.*s\": must be %.*s",
-		     FL_ARG(found), FL_ARG(want));
-	return fl_refuse(call, &refusal, "%.*s.%.*s \"%.*s\" is invalid: %s: Invalid value: \"%.*s\": must be %.*s",
-			 FL_ARG(refusal.kind), FL_ARG(group), FL_ARG(refusal.name), field, FL_ARG(found), FL_ARG(want));
-}
-
-static int check_type(struct fl_api_call *call, yyjson_mut_val *object)
-{
-	struct fl_str version = fl_tree_str(fl_tree_get(object, FL_S("apiVersion")));
-	struct fl_str kind = fl_tree_str(fl_tree_get(object, FL_S("kind"))), want = fl_api_call_api_version(call);
-	struct fl_str served = call->resource->kind;
-
-	if (!want.p)
-		return -FL_E_NOMEM;
-	if (!yyjson_mut_is_obj(object))
-		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: json: cannot "
-					   "unmarshal "
-					   "into Go value",
-				     FL_ARG(served), FL_ARG(call->version), FL_ARG(served));
-	if (!kind.len && !call->resource->builtin)
-		return refuse_no_kind(call);
-	if (kind.len && !fl_str_eq(kind, served) && !call->resource->builtin)
-		return refuse_identity(call, object, "kind", served);
-	if (kind.len && !fl_str_eq(kind, served))
-		return fl_refuse_bad(call, "%.*s in version \"%.*s\" cannot be handled as a %.*s: the object "
-					   "provided is "
-					   "unrecognized (must be of type %.*s)",
-				     FL_ARG(kind), FL_ARG(call->version),
-				     FL_ARG(served), FL_ARG(served));
-	if (!fl_str_eq(version, want) && call->verb == FL_VERB_PATCH && !call->resource->builtin)
-		return refuse_identity(call, object, "apiVersion", want);
-	if ((version.len || !call->resource->builtin) && !fl_str_eq(version, want))
-		return fl_refuse_bad(call, "the API version in the data (%.*s) does not match the expected API version "
-					   "(%.*s)",
-				     FL_ARG(version), FL_ARG(want));
-	return fl_tree_set(call->doc, object, "apiVersion", want) && fl_tree_set(call->doc, object, "kind", served) &&
-			       fl_tree_object(call->doc, object, "metadata")
-		       ? fl_meta_types(call, object)
-		       : -FL_E_NOMEM;
-}
-
-/* Name and namespace of the URL and of the object agree. */
-static int check_place(struct fl_api_call *call, yyjson_mut_val *object)
-{
-	yyjson_mut_val *meta = fl_meta(object);
-	struct fl_str name = fl_tree_str(fl_tree_get(meta, FL_S("name")));
-	struct fl_str space = fl_tree_str(fl_tree_get(meta, FL_S("namespace")));
-
-	if (call->resource->cluster) {
-		fl_tree_remove(meta, FL_S("namespace"));
-	} else if (space.len && !fl_str_eq(space, call->space_name)) {
-		return fl_refuse_bad(call, "the namespace of the provided object does not match the namespace "
-					   "sent on the "
-					   "request");
-	} else if (!fl_tree_set(call->doc, meta, "namespace", call->space_name)) {
-		return -FL_E_NOMEM;
-	}
-	if (call->verb == FL_VERB_CREATE)
-		return 0;
-	if (!name.len)
-		return fl_refuse_bad(call, "the name of the object (%.*s based on URL) was undeterminable: name "
-					   "must be provided",
-				     FL_ARG(call->name));
-	if (name.len && !fl_str_eq(name, call->name))
-		return fl_refuse_bad(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
-				     FL_ARG(name), FL_ARG(call->name));
-	return fl_tree_set(call->doc, meta, "name", call->name) ? 0 : -FL_E_NOMEM;
-}
-
 /* ---- fields that the schema does not know, and those that stand twice ---- */
 
 static int refuse_unknown(struct fl_api_call *call, struct fl_str fields)
@@ -413,6 +319,14 @@ int fl_object_raise(struct fl_api_call *call, yyjson_mut_val *object)
 	return fl_tree_set_int(call->doc, meta, "generation", generation + 1) ? 0 : -FL_E_NOMEM;
 }
 
+static int raise_changed(struct fl_api_call *call)
+{
+	if (!call->old || !(call->resource->traits & FL_TRAIT_GENERATION) ||
+	    !fl_object_moved(call, call->old, call->object))
+		return 0;
+	return fl_object_raise(call, call->object);
+}
+
 static int change(struct fl_api_call *call, yyjson_mut_val *object)
 {
 	int r = check_precondition(call, object);
@@ -421,7 +335,7 @@ static int change(struct fl_api_call *call, yyjson_mut_val *object)
 	if (r == 0)
 		r = fl_meta_fixed(call, object);
 	if (r == 0)
-		r = fl_meta_keep(call, object);
+		r = fl_meta_keep(call, call->old, object, false);
 	if (r == 0 && part_of(call) != FL_PART_WHOLE)
 		r = fl_part_reset(part_of(call), call->doc, call->old, object);
 	if (r == 0)
@@ -453,9 +367,9 @@ static int from_body(struct fl_api_call *call, enum media media)
 		return -FL_E_NOMEM;
 	if (is_scale(call))
 		return from_scale(call, object);
-	r = check_type(call, object);
+	r = fl_object_type(call, object);
 	if (r == 0)
-		r = check_place(call, object);
+		r = fl_object_place(call, object);
 	if (r == 0)
 		r = shape(call, object, &call->unknown);
 	if (r == 0)
@@ -536,9 +450,9 @@ static int from_patch(struct fl_api_call *call, enum media media)
 	call->unknown = FL_CAUSES(&call->arena);
 	r = keep_patched(call, object);
 	if (r == 0)
-		r = check_type(call, object);
+		r = fl_object_type(call, object);
 	if (r == 0)
-		r = check_place(call, object);
+		r = fl_object_place(call, object);
 	if (r == 0)
 		r = shape(call, object, &call->unknown);
 	if (r == 0)
@@ -631,10 +545,10 @@ static int from_apply(struct fl_api_call *call)
 	if (r == 0)
 		r = check_applied_type(call, config);
 	if (r == 0)
-		r = check_type(call, config);
+		r = fl_object_type(call, config);
 	spaced = fl_tree_get(fl_meta(config), FL_S("namespace")) != NULL;
 	if (r == 0)
-		r = check_place(call, config);
+		r = fl_object_place(call, config);
 	if (r == 0 && !spaced)
 		fl_tree_remove(fl_meta(config), FL_S("namespace"));
 	if (r == 0 && call->before)
@@ -718,13 +632,78 @@ static int as_stored(struct fl_api_call *call)
 	return fl_schema_default(stored->schema, call->doc, call->object);
 }
 
+/* Defaults again, and nothing but what the request may write: the rest stays as it was before the webhook. */
+int fl_object_hooked(struct fl_api_call *call, yyjson_mut_val *object)
+{
+	yyjson_mut_val *was = call->object, *had;
+	struct fl_str version = fl_api_call_api_version(call);
+	int r;
+
+	if (!version.p || !fl_tree_set(call->doc, object, "apiVersion", version) ||
+	    !fl_tree_set(call->doc, object, "kind", call->resource->kind) ||
+	    !fl_tree_object(call->doc, object, "metadata") || fl_meta_keep(call, was, object, true) < 0)
+		return -FL_E_NOMEM;
+	r = shape(call, object, NULL);
+	if (r == 0)
+		r = fl_part_reset(part_of(call), call->doc, was, object);
+	if (r == 0)
+		r = fl_meta_types(call, object);
+	had = fl_tree_get(fl_meta(call->old), FL_S("generation"));
+	if (r == 0 && had && !(had = fl_tree_copy(call->doc, had)))
+		r = -FL_E_NOMEM;
+	if (r == 0 && had && !fl_tree_put(call->doc, fl_meta(object), FL_S("generation"), had))
+		r = -FL_E_NOMEM;
+	call->object = object;
+	return r == 0 ? raise_changed(call) : r;
+}
+
 static int make(struct fl_api_call *call, enum media media)
 {
+	int r;
+
 	if (media == MEDIA_APPLY)
-		return from_apply(call);
-	if (media == MEDIA_JSON || media == MEDIA_YAML)
-		return from_body(call, media);
-	return from_patch(call, media);
+		r = from_apply(call);
+	else if (media == MEDIA_JSON || media == MEDIA_YAML)
+		r = from_body(call, media);
+	else
+		r = from_patch(call, media);
+	if (r == 0)
+		r = raise_changed(call);
+	if (r == 0 && media != MEDIA_APPLY)
+		r = fl_api_call_note(call);
+	return r < 0 ? r : fl_builtin_own(call);
+}
+
+/* What the webhooks that change objects have made of it is checked, and then shown to the others. */
+static int check_made(struct fl_api_call *call)
+{
+	int r = check_object(call);
+
+	if (r == 0 && media_of(call) == MEDIA_APPLY)
+		r = fl_schema_default(call->served->schema, call->doc, call->object);   /* nulls that were let pass */
+	return r;
+}
+
+int fl_api_call_write_on(struct fl_api_call *call)
+{
+	bool asks = !is_scale(call);
+	int r = 0;
+
+	if (call->hooking.stage != FL_HOOKS_VALIDATE) {
+		r = asks ? fl_hooks(call, FL_HOOKS_MUTATE) : 0;
+		if (r == 0)
+			r = check_made(call);
+	}
+	if (r == 0 && asks)
+		r = fl_hooks(call, FL_HOOKS_VALIDATE);
+	if (r == 0)
+		r = as_stored(call);
+	if (r == 0 && call->verb == FL_VERB_CREATE) {
+		r = fl_api_call_load(call);
+		if (r == 0 && call->before)
+			r = refuse_exists(call);
+	}
+	return r ? r : finish(call);
 }
 
 int fl_api_call_write(struct fl_api_call *call)
@@ -739,23 +718,5 @@ int fl_api_call_write(struct fl_api_call *call)
 		r = fl_api_call_load(call);
 	if (r == 0)
 		r = make(call, media);
-	if (r == 0 && call->old && (call->resource->traits & FL_TRAIT_GENERATION) &&
-	    fl_object_moved(call, call->old, call->object))
-		r = fl_object_raise(call, call->object);
-	if (r == 0 && media != MEDIA_APPLY)
-		r = fl_api_call_note(call);
-	if (r >= 0)
-		r = fl_builtin_own(call);
-	if (r == 0)
-		r = check_object(call);
-	if (r == 0 && media == MEDIA_APPLY)
-		r = fl_schema_default(call->served->schema, call->doc, call->object);   /* nulls that were let pass */
-	if (r == 0)
-		r = as_stored(call);
-	if (r == 0 && call->verb == FL_VERB_CREATE) {
-		r = fl_api_call_load(call);
-		if (r == 0 && call->before)
-			r = refuse_exists(call);
-	}
-	return r < 0 ? r : finish(call);
+	return r < 0 ? r : fl_api_call_write_on(call);
 }

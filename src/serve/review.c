@@ -3,26 +3,15 @@
 #include "json/bind_walk.h"
 #include "plan/plan.h"
 
-FL_NAMES(fl_operation_names, FL_OPERATION_COUNT_, [FL_OP_CREATE] = "CREATE", [FL_OP_UPDATE] = "UPDATE",
-	 [FL_OP_DELETE] = "DELETE", [FL_OP_CONNECT] = "CONNECT");
-FL_BIND(fl_review_resource, FL_REVIEW_RESOURCE)
-FL_BIND(fl_review_user, FL_REVIEW_USER)
-FL_BIND(fl_review_request, FL_REVIEW_REQUEST)
-FL_BIND(fl_review_status, FL_REVIEW_STATUS)
-FL_BIND(fl_review_response, FL_REVIEW_RESPONSE)
-FL_BIND(fl_review_doc, FL_REVIEW_DOC)
-
-#define API_VERSION "admission.k8s.io/v1"
-#define KIND "AdmissionReview"
-
 /* ---- the question ---- */
 
 static int check(const struct fl_review_doc *doc, const struct fl_kind *kind, struct fl_err *err)
 {
 	const struct fl_review_resource *resource = &doc->request.resource;
 
-	if (!fl_str_eq(doc->kind, FL_S(KIND)) || !fl_str_eq(doc->api_version, FL_S(API_VERSION)))
-		return fl_fail(err, FL_E_INVALID, "this is a %.*s of %.*s; only " KIND " of " API_VERSION " is read",
+	if (!fl_str_eq(doc->kind, FL_S(FL_ADMISSION_KIND)) || !fl_str_eq(doc->api_version, FL_S(FL_ADMISSION_VERSION)))
+		return fl_fail(err, FL_E_INVALID,
+			       "this is a %.*s of %.*s; only " FL_ADMISSION_KIND " of " FL_ADMISSION_VERSION " is read",
 			       FL_ARG(doc->kind), FL_ARG(doc->api_version));
 	if (!doc->request.uid.len || !doc->request.has.operation)
 		return fl_fail(err, FL_E_INVALID, "the review's request has no uid or no operation");
@@ -193,8 +182,8 @@ int fl_verdict_write(const struct fl_verdict *verdict, struct fl_str uid, struct
 	if (verdict->failed)
 		return fl_fail(err, verdict->patch.failed == FL_E_TOOBIG ? FL_E_TOOBIG : FL_E_NOMEM,
 			       "the verdict found no room");
-	FL_SET(&doc, api_version, FL_S(API_VERSION));
-	FL_SET(&doc, kind, FL_S(KIND));
+	FL_SET(&doc, api_version, FL_S(FL_ADMISSION_VERSION));
+	FL_SET(&doc, kind, FL_S(FL_ADMISSION_KIND));
 	FL_SET(response, uid, uid);
 	FL_SET(response, allowed, verdict->allowed);
 	if (!verdict->allowed) {

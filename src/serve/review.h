@@ -1,6 +1,6 @@
 /* review.h - request and response of an admission webhook: admission.k8s.io/v1. Pure. */
 #pragma once
-#include "api/meta.h"
+#include "api/admission.h"
 #include "api/owner.h"
 #include "base/units.h"
 
@@ -8,56 +8,6 @@
 #define FL_REVIEW_WARNING 256                  /* ... and cuts each at this many bytes */
 #define FL_REVIEW_PATCH_MAX (256 * FL_KIB)     /* an object with a default in each of a thousand containers */
 #define FL_REVIEW_ANSWER_MAX (512 * FL_KIB)    /* with such a patch in base64 */
-
-enum fl_operation { FL_OP_CREATE, FL_OP_UPDATE, FL_OP_DELETE, FL_OP_CONNECT, FL_OPERATION_COUNT_ };
-extern const struct fl_names fl_operation_names;   /* CREATE ..., as the API spells them */
-
-/* ---- the wire ---- */
-
-#define FL_REVIEW_RESOURCE(X) \
-	X(STR, group, "group", .help = "Group, empty for the core group.") \
-	X(STR, version, "version", .help = "Version that the webhook has registered for.") \
-	X(STR, resource, "resource", .help = "In the plural.")
-FL_STRUCT(fl_review_resource, FL_REVIEW_RESOURCE);
-
-#define FL_REVIEW_USER(X) \
-	X(STR, username, "username", .help = "Who asks.") \
-	X(STRS, groups, "groups", .help = "The groups of who asks.")
-FL_STRUCT(fl_review_user, FL_REVIEW_USER);
-
-/* Without object and oldObject: those are bound by the table of their kind. */
-#define FL_REVIEW_REQUEST(X) \
-	X(STR, uid, "uid", .required = true, .help = "Of this question; goes back in the answer.") \
-	X(OBJ(fl_review_resource), resource, "resource", .required = true, .help = "What is written.") \
-	X(STR, sub_resource, "subResource", .help = "status, scale; absent: the object itself.") \
-	X(STR, name, "name", .help = "Absent while the API server has yet to make one.") \
-	X(STR, space, "namespace", .help = "Absent when cluster-scoped.") \
-	X(ENUM(fl_operation), operation, "operation", .required = true, .help = "What is done.") \
-	X(OBJ(fl_review_user), user, "userInfo", .help = "Who asks.") \
-	X(BOOL, dry_run, "dryRun", .help = "Nothing will be kept.")
-FL_STRUCT(fl_review_request, FL_REVIEW_REQUEST);
-
-#define FL_REVIEW_STATUS(X) \
-	X(I32, code, "code", .help = "HTTP status for who asked.") \
-	X(STR, reason, "reason", .help = "metav1.StatusReason.") \
-	X(STR, message, "message", .help = "For people.")
-FL_STRUCT(fl_review_status, FL_REVIEW_STATUS);
-
-#define FL_REVIEW_RESPONSE(X) \
-	X(STR, uid, "uid", .required = true, .help = "Of the question.") \
-	X(BOOL, allowed, "allowed", .required = true, .help = "May it be?") \
-	X(OBJ(fl_review_status), status, "status", .help = "Why not.") \
-	X(STR, patch_type, "patchType", .help = "JSONPatch, where there is a patch.") \
-	X(STR, patch, "patch", .help = "In base64.") \
-	X(STRS, warnings, "warnings", .help = "Shown to who asked.")
-FL_STRUCT(fl_review_response, FL_REVIEW_RESPONSE);
-
-#define FL_REVIEW_DOC(X) \
-	X(STR, api_version, "apiVersion", .required = true, .help = "admission.k8s.io/v1.") \
-	X(STR, kind, "kind", .required = true, .help = "AdmissionReview.") \
-	X(OBJ(fl_review_request), request, "request", .help = "The question.") \
-	X(OBJ(fl_review_response), response, "response", .help = "The answer.")
-FL_STRUCT(fl_review_doc, FL_REVIEW_DOC);
 
 /* ---- the question ---- */
 

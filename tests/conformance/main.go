@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -85,6 +86,7 @@ func conformance() (int, error) {
 	failed := j.judgeAll()
 	if flag.NArg() == 0 {
 		failed += j.judgeList()
+		failed += j.judgeDocs()
 	}
 	if *realURL != "" && *memory != "" {
 		text, err := json.Marshal(j.remembered)
@@ -216,7 +218,7 @@ type verdict struct {
 
 // judgeAll runs all cases, several at once, and tells of each in the table's order.
 func (j *judge) judgeAll() (failed int) {
-	fmt.Printf("1..%d\n", len(j.cases)+map[bool]int{true: 1}[flag.NArg() == 0])
+	fmt.Printf("1..%d\n", len(j.cases)+map[bool]int{true: 2}[flag.NArg() == 0])
 	verdicts := make([]chan verdict, len(j.cases))
 	places := make(chan bool, atOnce)
 	for i := range j.cases {
@@ -352,6 +354,50 @@ func (j *judge) judgeList() (failed int) {
 		fmt.Println(strings.Join(said, "\n"))
 	}
 	return failed
+}
+
+// judgeDocs fails on reasons that the page for people does not have, and on a page that has others.
+func (j *judge) judgeDocs() int {
+	said := j.differingDocs()
+	word := "ok"
+	if len(said) > 0 {
+		word = "not ok"
+	}
+	fmt.Printf("%s %d - docs/API-SERVER.md has every reason\n", word, len(j.cases)+2)
+	for _, each := range said {
+		fmt.Println("# " + each)
+	}
+	return min(len(said), 1)
+}
+
+const docsHeading = "\n## Known differences\n"
+
+func (j *judge) differingDocs() (said []string) {
+	text, err := os.ReadFile(filepath.Join(*folder, "..", "..", "docs", "API-SERVER.md"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	_, section, found := strings.Cut(string(text), docsHeading)
+	if !found {
+		return []string{"docs/API-SERVER.md has no section Known differences"}
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	points := map[string]bool{}
+	for _, point := range strings.Split(section, "\n* ")[1:] {
+		points[strings.Join(strings.Fields(point), " ")] = true
+	}
+	for _, l := range j.list {
+		if reason := strings.Join(strings.Fields(l.reason), " "); !points[reason] {
+			said = append(said, "no point of it says: "+reason)
+			points[reason] = true
+		}
+	}
+	for point := range points {
+		if !slices.ContainsFunc(j.list, func(l *listed) bool { return strings.Join(strings.Fields(l.reason), " ") == point }) {
+			said = append(said, "no difference has this reason any more: "+point)
+		}
+	}
+	return said
 }
 
 // isKnown tells whether a case's wanted answers are known, so that its differences are; no case at all is stale, too.

@@ -226,9 +226,9 @@ static const struct row deletes[] = {
 };
 
 static const struct row customs[] = {
-	{ "a webhook is stored with a warning that it is not called",
-	  { { 201, "POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-	      "{\"metadata\":{\"name\":\"a\"},\"webhooks\":[]}", "calls no webhook" } } },
+	{ "a policy is stored with a warning that it is not asked",
+	  { { 201, "POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+	      "{\"metadata\":{\"name\":\"a\"}}", "asks none" } } },
 	{ "a CRD is established, and serves its kind",
 	  { { 404, "GET", WIDGETS, NULL, NULL }, { 201, "POST", CRDS, CRD, NULL },
 	    { 200, "GET", CRDS "/widgets.demo.io", NULL, "\"Established\"" }, { 200, "GET", WIDGETS, NULL,

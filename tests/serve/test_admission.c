@@ -126,8 +126,8 @@ static const struct {
 } questions[] = {
 	{ "allowed by what the cache shows", "/validate", REVIEW("1", "new"), 200, "\"uid\":\"1\",\"allowed\":true" },
 	{ "refused by what the cache shows", "/validate", REVIEW("2", "there"), 200,
-	  "\"uid\":\"2\",\"allowed\":false,\"status\":{\"code\":409,\"reason\":\"Conflict\","
-	  "\"message\":\"there is there\"}" },
+	  "\"uid\":\"2\",\"allowed\":false,\"status\":{\"message\":\"there is there\",\"reason\":\"Conflict\","
+	  "\"code\":409}" },
 	{ "one without facts", "/any", REVIEW("3", "there"), 200, "\"allowed\":true" },
 	{ "no JSON", "/validate", "{", 400, "line 1" },
 	{ "nothing", "/validate", "", 400, "" },

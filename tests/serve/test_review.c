@@ -149,10 +149,10 @@ static const struct {
 } verdicts[] = {
 	{ "allowed", fl_allow, ANSWER("\"allowed\":true") },
 	{ "what nobody has decided is refused", nothing,
-	  ANSWER("\"allowed\":false,\"status\":{\"code\":403,\"reason\":\"Forbidden\",\"message\":\"\"}") },
+	  ANSWER("\"allowed\":false,\"status\":{\"message\":\"\",\"reason\":\"Forbidden\",\"code\":403}") },
 	{ "refused, with code and words", denies,
-	  ANSWER("\"allowed\":false,\"status\":{\"code\":409,\"reason\":\"Conflict\","
-		 "\"message\":\"Node n is taken\"}") },
+	  ANSWER("\"allowed\":false,\"status\":{\"message\":\"Node n is taken\","
+		 "\"reason\":\"Conflict\",\"code\":409}") },
 	{ "warnings", warns, ANSWER("\"allowed\":true,\"warnings\":[\"old 1\",\"and slow\"]") },
 	/* [{"op":"add","path":"/metadata/labels","value":{"a/b":"c"}},{"op":"remove","path":"/data"}]: the name is not
 	 * in its list, and stays. */
@@ -162,7 +162,7 @@ static const struct {
 		 "eyJvcCI6InJlbW92ZSIsInBhdGgiOiIvZGF0YSJ9XQ==\"") },
 	{ "where there is no object there is no patch", mends_nothing, ANSWER("\"allowed\":true") },
 	{ "what is refused is not patched", mends_and_denies,
-	  ANSWER("\"allowed\":false,\"status\":{\"code\":422,\"reason\":\"Invalid\",\"message\":\"no\"}") },
+	  ANSWER("\"allowed\":false,\"status\":{\"message\":\"no\",\"reason\":\"Invalid\",\"code\":422}") },
 };
 
 TEST(verdicts_are_written)
