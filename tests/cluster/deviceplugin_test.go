@@ -59,7 +59,7 @@ func serveDevice(t *testing.T, node *cluster.Node, resource, cdiName string) {
 	kubelet, err := grpc.NewClient("unix://"+node.Path(plugin.KubeletSocket), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	cluster.Must(t, err)
 	defer kubelet.Close()
-	_, err = plugin.NewRegistrationClient(kubelet).Register(cluster.Within(t, 10*time.Second), &plugin.RegisterRequest{
+	_, err = plugin.NewRegistrationClient(kubelet).Register(cluster.Within(t, time.Minute), &plugin.RegisterRequest{
 		Version:      plugin.Version,
 		Endpoint:     socket,
 		ResourceName: resource,

@@ -20,7 +20,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -179,11 +181,18 @@ func (r *rig) cards(pod, container string) []string {
 	return strings.Fields(r.in(pod, container, "cd /dev && ls -d nvidia[0-9]* 2>/dev/null || true"))
 }
 
-// listed is what PodResources says each container has: "pod/container" and IDs.
-func (r *rig) listed() map[string][]string {
+// listed is what PodResources says each container has: "pod/container" and IDs. A kubelet that has just started does not
+// listen yet, and one that many ask turns some of them away.
+func (r *rig) listed() (all map[string][]string) {
 	r.Helper()
-	all, err := r.listedNow(cluster.Within(r, moment))
-	r.must(err)
+	until(r, "an answer of PodResources", func() (bool, string) {
+		var err error
+		all, err = r.listedNow(cluster.Within(r, moment))
+		if code := status.Code(err); code != codes.Unavailable && code != codes.ResourceExhausted {
+			r.must(err)
+		}
+		return err == nil, fmt.Sprint(err)
+	})
 	return all
 }
 

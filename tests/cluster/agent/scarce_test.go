@@ -85,10 +85,11 @@ func TestAnAgentAtItsLimitOfProcessesStaysAndHeals(t *testing.T) {
 	})
 	t.Logf("no GPU is handed out after %v", r.hasGPUs(0, 8))
 	r.condition(corev1.ConditionFalse, "DriverNotReady")
-	if said := r.gpusReady(); !strings.Contains(said, "its process cannot be started") ||
-		!strings.Contains(said, "Resource temporarily unavailable") || !strings.Contains(said, "pids.max") {
-		t.Errorf("the condition says %q", said)
-	}
+	until(r, "the condition names the limit", func() (bool, string) {
+		said := r.gpusReady()
+		return strings.Contains(said, "its process cannot be started") &&
+			strings.Contains(said, "Resource temporarily unavailable") && strings.Contains(said, "pids.max"), said
+	})
 	if status, _ := r.page("/healthz"); status != 200 {
 		t.Errorf("/healthz says %d: it would be started anew, for nothing", status)
 	}

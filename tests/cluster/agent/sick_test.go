@@ -19,10 +19,10 @@ func TestADriverThatFailsAsAWholeComesBack(t *testing.T) {
 	pid, err := r.agent.Pid()
 	r.must(err)
 	r.say("fail", "init", "999")
+	began := time.Now()
 	for _, child := range r.children() {
 		r.must(unix.Kill(child, unix.SIGKILL)) // the next one hears nothing else
 	}
-	began := time.Now()
 	t.Logf("no GPU is handed out after %v", r.hasGPUs(0, 8))
 	if took := time.Since(began); took < 9*time.Second {
 		t.Errorf("a child that is replaced would have cost the GPUs: they were gone after %v", took)

@@ -35,7 +35,9 @@ func TestAPluginThatFailsComesBack(t *testing.T) {
 		r := &rig{t, r.c, r.n, r.agent}
 		b.r = r
 		b.fails(broken, broken)
-		r.hasGPUs(0, 8) // a list that was under way is over then
+		r.hasGPUs(0, 8)
+		// The agent asks once at a time: a list that was under way is over when options are asked for the next time.
+		b.grows("GetDevicePluginOptions", b.called("GetDevicePluginOptions"), moment)
 		lists := b.called("ListAndWatch")
 		b.grows("Register", b.called("Register"), moment)
 		b.grows("GetDevicePluginOptions", b.called("GetDevicePluginOptions"), moment)

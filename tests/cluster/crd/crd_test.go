@@ -127,7 +127,7 @@ func rockets(t *testing.T) (*cluster.Cluster, *table, dynamic.ResourceInterface)
 func eventually(t *testing.T, try func() error) {
 	t.Helper()
 	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if err = try(); err == nil {
 			return
 		}

@@ -279,7 +279,7 @@ func TestATokenIsRotatedInFlight(t *testing.T) {
 	kubeconfig, file, _ := tokenFor(t, c, "rotated")
 	_, _, second := tokenFor(t, c, "rotated-two")
 	d := run(t, c, kubeconfig, "repeat", "name=rotating", "every=5")
-	from := d.waitFor(0, 10*time.Second, "done 20")
+	from := d.waitFor(0, moment, "done 20")
 	cluster.Must(t, os.WriteFile(file+".new", []byte(second), 0o600))
 	cluster.Must(t, os.Rename(file+".new", file))
 	cluster.Must(t, c.Client.CoreV1().ServiceAccounts("default").Delete(t.Context(), "rotated", metav1.DeleteOptions{}))
@@ -314,7 +314,7 @@ END
 	const version = "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
 	write(version + "command: ./plugin, provideClusterInfo: true")
 	d := run(t, c, kubeconfig, "repeat", "name=plugged", "every=5")
-	d.waitFor(0, 10*time.Second, "done 20")
+	d.waitFor(0, moment, "done 20")
 	runs, _ := os.ReadFile(filepath.Join(dir, "runs"))
 	if string(runs) != "x\n" {
 		t.Errorf("the plugin ran %d times for 20 calls", len(runs)/2)

@@ -98,7 +98,7 @@ func TestElectionsWhileTheClockSteps(t *testing.T) {
 			mu.Unlock()
 			died := time.Now()
 			a.signal(unix.SIGSTOP)
-			until(t, 10*time.Second, "client-go's turn", func() (bool, string) {
+			until(t, moment, "client-go's turn", func() (bool, string) {
 				mu.Lock()
 				defer mu.Unlock()
 				return !led.IsZero(), "not yet"

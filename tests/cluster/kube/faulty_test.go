@@ -240,13 +240,13 @@ func TestAWatchOnAFaultyWay(t *testing.T) {
 				return row.meddle(p, w, r)
 			})
 			d := run(t, c, p.config, "follow", "kind=configmap", "space="+ns, row.args)
-			d.waitFor(0, 20*time.Second, "synced")
+			d.waitFor(0, moment, "synced")
 			for n := range 20 {
 				put(t, c, ns, fmt.Sprint("more-", n), nil)
 				drop(t, c, ns, fmt.Sprint("o-", n))
 				time.Sleep(50 * time.Millisecond)
 			}
-			v := sameAs(t, d, store, 20*time.Second)
+			v := sameAs(t, d, store, moment)
 			if v.fulls != row.fulls || hits.Load() == 0 {
 				t.Errorf("%d full states, want %d; meddled with %d times", v.fulls, row.fulls, hits.Load())
 			}
@@ -285,8 +285,8 @@ func TestAListWhoseVersionIsCompactedWhileItIsRead(t *testing.T) {
 		store := informer(t, c)
 		p = newProxy(t, c, forget(&p, 1))
 		d := run(t, c, p.config, "follow", "kind=configmap", "space=default", "list=1")
-		d.waitFor(0, 20*time.Second, "synced")
-		if v := sameAs(t, d, store, 20*time.Second); v.fulls != 1 {
+		d.waitFor(0, moment, "synced")
+		if v := sameAs(t, d, store, moment); v.fulls != 1 {
 			t.Errorf("%d full states", v.fulls)
 		}
 		if n := len(p.asked(func(q url.Values) bool { return q.Has("limit") && !q.Has("continue") })); n < 2 {
@@ -311,14 +311,14 @@ func TestAWatchResumesFromABookmark(t *testing.T) {
 		put(t, c, ns, fmt.Sprint("other-", i), nil)
 	}
 	// The API server sends one shortly before the watch ends.
-	next := d.wait(first, 20*time.Second, "a bookmark", func(line string) bool {
+	next := d.wait(first, moment, "a bookmark", func(line string) bool {
 		return strings.HasPrefix(line, "version ") && newer(version(line), known)
 	})
 	if n := count(d.all()[from:], "put"); n != 0 {
 		t.Fatalf("%d objects were told, none has changed", n)
 	}
 	t.Run("the next watch begins at a bookmark's version", func(t *testing.T) {
-		until(t, 15*time.Second, "a watch from a bookmark", func() (bool, string) {
+		until(t, moment, "a watch from a bookmark", func() (bool, string) {
 			marks := map[string]bool{}
 			for _, line := range d.all() {
 				if strings.HasPrefix(line, "version ") && newer(strings.Fields(line + " 0")[1], known) {

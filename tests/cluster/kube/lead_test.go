@@ -146,7 +146,8 @@ func TestALeaderThatCannotRenewStops(t *testing.T) {
 	cluster.Must(t, c.APIServer.Stop())
 	began := time.Now()
 	from := a.waitFor(0, moment, "leads 0")
-	if took := time.Since(began); took > 2300*time.Millisecond {
+	// Another may lead 3 s after the last renewal, which was up to 300 ms before.
+	if took := time.Since(began); took > 2700*time.Millisecond {
 		t.Errorf("it believed for %v", took)
 	}
 	cluster.Must(t, c.APIServer.Continue())

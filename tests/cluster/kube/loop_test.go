@@ -54,7 +54,7 @@ func condition(g *unstructured.Unstructured, kind string) map[string]any {
 // says waits until the Gadget's ConfigMap says so.
 func says(t *testing.T, c *cluster.Cluster, space, name, text string) {
 	t.Helper()
-	until(t, 20*time.Second, "the ConfigMap of "+name, func() (bool, string) {
+	until(t, moment, "the ConfigMap of "+name, func() (bool, string) {
 		m, err := c.Client.CoreV1().ConfigMaps(space).Get(t.Context(), "gadget-"+name, metav1.GetOptions{})
 		return err == nil && m.Data["text"] == text, fmt.Sprint(m.Data, err)
 	})
@@ -64,7 +64,7 @@ func says(t *testing.T, c *cluster.Cluster, space, name, text string) {
 func settled(t *testing.T, c *cluster.Cluster, space, name string) *unstructured.Unstructured {
 	t.Helper()
 	var g *unstructured.Unstructured
-	until(t, 20*time.Second, "the status of "+name, func() (bool, string) {
+	until(t, moment, "the status of "+name, func() (bool, string) {
 		g = theGadget(t, c, space, name)
 		seen, _, _ := unstructured.NestedInt64(g.Object, "status", "observedGeneration")
 		m := condition(g, "Mirrored")
@@ -282,7 +282,7 @@ func TestTaintsThatOthersChangeToo(t *testing.T) {
 	d := loop(t, c, ns)
 	ours := func(want string) {
 		t.Helper()
-		until(t, 20*time.Second, "our taint", func() (bool, string) {
+		until(t, moment, "our taint", func() (bool, string) {
 			taints := taintsOf(t, c, "hammered")
 			return taints[ourTaint] == want, fmt.Sprint(taints)
 		})
@@ -443,7 +443,7 @@ func TestAFieldThatAForeignManagerTakes(t *testing.T) {
 	t.Run("and a new wish ends the rest", func(t *testing.T) {
 		gadget(t, c, ns, "g", "{text: anew}")
 		says(t, c, ns, "g", "anew")
-		until(t, 20*time.Second, "the end of the condition", func() (bool, string) {
+		until(t, moment, "the end of the condition", func() (bool, string) {
 			g = theGadget(t, c, ns, "g")
 			return condition(g, "Contested") == nil, fmt.Sprint(g.Object["status"])
 		})

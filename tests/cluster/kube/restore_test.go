@@ -66,7 +66,7 @@ func TestAServerRestoredFromABackup(t *testing.T) {
 	says(t, c, "default", "lost", "three")
 	settled(t, c, "default", "kept")
 	for _, d := range followers {
-		sameAs(t, d, store, 30*time.Second)
+		sameAs(t, d, store, moment)
 	}
 	newest := theGadget(t, c, "default", "kept").GetResourceVersion()
 

@@ -22,7 +22,7 @@ import (
 const (
 	resourceName = "nvidia.com/gpu"
 	cdiKind      = "test.dev/gpu"
-	moment       = 30 * time.Second
+	moment       = time.Minute // for what takes a second, and longer on a machine that does much else
 )
 
 // agent is the agent of one node.

@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	moment = 30 * time.Second
+	moment = time.Minute // for what takes a second, and longer on a machine that does much else
 	lan    = "10.77.0.1" // where the tests sit, and the controllers with them
 	lease  = "demo-controller"
 )
