@@ -53,7 +53,7 @@ static bool seen(const struct watcher *watcher, const char *name)
 static int something(struct fl_io *io, struct watcher *watcher)
 {
 	int both = watcher->all + watcher->changes, want = both + 1;
-	uint64_t until = fl_clock(io) + 5 * FL_NS_PER_S;
+	uint64_t until = fl_clock(io) + 30 * FL_NS_PER_S;
 
 	while (both < want && fl_clock(io) < until) {
 		int r = fl_io_turn(io, until, NULL);
@@ -215,7 +215,7 @@ TEST_ONCE(lost_changes_mean_look_everywhere)
 
 static bool heals(struct fl_io *io, const struct watcher *watcher)
 {
-	uint64_t until = fl_clock(io) + 5 * FL_NS_PER_S;
+	uint64_t until = fl_clock(io) + 30 * FL_NS_PER_S;
 
 	while (watcher->notify.hint.code != FL_OK && fl_clock(io) < until)
 		if (fl_io_turn(io, until, NULL) < 0)

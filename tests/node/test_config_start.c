@@ -58,7 +58,7 @@ static const struct fl_settings *see(struct world *w, struct fl_arena *arena)
 /* Settings that say of unpooled cards what is wanted, and a message or none. */
 static bool comes(struct world *w, bool unpooled, bool message)
 {
-	uint64_t until = fl_clock(w->io) + 5 * FL_NS_PER_S;
+	uint64_t until = fl_clock(w->io) + 30 * FL_NS_PER_S;
 
 	while (fl_clock(w->io) < until) {
 		FL_AUTO(fl_arena) struct fl_arena arena = { 0 };

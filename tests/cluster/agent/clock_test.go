@@ -71,7 +71,7 @@ func TestAWallClockThatStepsMovesNoCard(t *testing.T) {
 	r.heals()
 	clock := r.withClock()
 	r.settled()
-	user := r.runs(sleeper("user", 1))
+	r.runs(sleeper("user", 1))
 	id := r.only("user/main")
 	r.grown()
 	for _, by := range []time.Duration{time.Hour, -time.Hour, -time.Hour, time.Hour} {
@@ -96,7 +96,7 @@ func TestAWallClockThatStepsMovesNoCard(t *testing.T) {
 	r.hasGPUs(7, 8)
 	r.health("user", id, "Unhealthy")
 	clock.agrees(t, "the condition of a GPU that broke", r.since(corev1.ConditionFalse, "GPUsUnhealthy"), broken)
-	clock.agrees(t, "its Event", r.lastEvent(user, "Xid79"), broken)
+	clock.agrees(t, "its Event", r.lastEvent("Pod", "user", "Xid79", broken), broken)
 
 	r.must(clock.step(-2 * time.Hour))
 	r.must(r.agent.Kill(t.Context()))
@@ -125,16 +125,18 @@ func (r *rig) since(status corev1.ConditionStatus, reason string) (at time.Time)
 	return at
 }
 
-// lastEvent is when an Event about a Pod was told last; not about one of that name that was there before.
-func (r *rig) lastEvent(pod *corev1.Pod, reason string) (at time.Time) {
+// lastEvent is when an Event was told last, of those that were made since then by the API server's clock: an earlier test
+// had a Pod of that name.
+func (r *rig) lastEvent(kind, name, reason string, since time.Time) (at time.Time) {
 	r.Helper()
-	until(r, "an Event "+reason+" of "+pod.Name, func() (bool, string) {
+	since = since.Truncate(time.Second)
+	until(r, "an Event "+reason+" of "+kind+" "+name, func() (bool, string) {
 		all, err := r.c.Client.EventsV1().Events("").List(context.Background(), metav1.ListOptions{})
 		if err != nil {
 			return false, err.Error()
 		}
 		for _, e := range all.Items {
-			if e.Regarding.UID == pod.UID && e.Reason == reason && e.EventTime.After(at) {
+			if isAbout(&e, kind, name) && e.Reason == reason && e.EventTime.After(at) && !e.CreationTimestamp.Time.Before(since) {
 				at = e.EventTime.Time
 			}
 		}
