@@ -452,7 +452,7 @@ int test_io_open_fds(struct fl_io *io)
 
 /* ---- turning ---- */
 
-enum { SECONDS = 30 };   /* for what takes a moment, on a machine that may do much else */
+enum { SECONDS = 10 };   /* for what takes a moment, on a machine that may do much else */
 
 void test_op_done(struct fl_op *op)
 {

@@ -199,7 +199,7 @@ int world_up(struct world *w, const char *topology, unsigned flags)
 
 bool until(struct world *w, bool (*so)(struct world *w, int arg), int arg)
 {
-	uint64_t end = fl_clock(w->rig.io) + 60 * FL_NS_PER_S;
+	uint64_t end = fl_clock(w->rig.io) + 20 * FL_NS_PER_S;
 
 	while (!so(w, arg)) {
 		if (fl_clock(w->rig.io) > end ||

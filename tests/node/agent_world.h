@@ -51,7 +51,7 @@ void tells_down(struct world *w);
 /* Does it know all of its Pods? From the start on it does. */
 void kubelet_is_young(struct world *w, bool young);
 
-/* Turns until it is so; false when it is not within a minute. */
+/* Turns until it is so; false when it is not within 20 s. */
 bool until(struct world *w, bool (*so)(struct world *w, int arg), int arg);
 const char *uuid(const struct world *w, int gpu);
 /* In the kubelet's list: 'H', 'U', or '-' where it is not there. */

@@ -276,7 +276,7 @@ void rig_turn(struct gpu_rig *rig, uint64_t ns)
 
 bool rig_until(struct gpu_rig *rig, bool (*so)(struct gpu_rig *rig, int arg), int arg)
 {
-	uint64_t end = fl_clock(rig->io) + 60 * FL_NS_PER_S;
+	uint64_t end = fl_clock(rig->io) + 20 * FL_NS_PER_S;
 
 	while (!so(rig, arg)) {
 		if (fl_clock(rig->io) > end || fl_io_turn(rig->io, end, NULL) < 0) {

@@ -56,7 +56,8 @@ static inline void gpu_rig_auto_(struct gpu_rig *rig)
 int rig_say(struct gpu_rig *rig, const char *words, struct fl_err *err);
 int rig_tree(struct gpu_rig *rig, bool library, struct fl_err *err);          /* the files, made anew */
 
-/* Turns until it is so; false when it is not within a minute. */
+/* Turns until it is so; false when it is not within 20 s, which is before the next look of a SELDOM
+ * one. */
 bool rig_until(struct gpu_rig *rig, bool (*so)(struct gpu_rig *rig, int arg), int arg);
 void rig_turn(struct gpu_rig *rig, uint64_t ns);
 bool rig_driver(struct gpu_rig *rig, enum fl_driver_state state);             /* until */
