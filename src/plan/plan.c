@@ -261,6 +261,30 @@ void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_de
 	want->as_seen = how->as_seen;
 }
 
+static struct fl_want *find_gone(struct fl_want *in, struct fl_ref ref)
+{
+	while (in && (in->what != FL_WANT_GONE || !same_object(in->ref, ref)))
+		in = in->same_hash;
+	return in;
+}
+
+void fl_want_event(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, struct fl_ref about,
+		   enum fl_emit tell, const char *reason, const char *message, ...)
+{
+	struct fl_want *first = *bucket_of(plan, ref), *want = owner ? find_want(first, owner, ref) : find_gone(first,
+			ref);
+	struct fl_news *news = fl_plan_get(plan, 1, sizeof *news);
+	va_list args;
+
+	assert(want || plan->failed);
+	if (!want || !news)
+		return;
+	va_start(args, message);
+	*news = (struct fl_news){ about, tell, fl_str(reason), print(plan, message, args), want->news };
+	va_end(args);
+	want->news = news;
+}
+
 static struct fl_want *find_child(const struct fl_plan *plan, const struct fl_children *children, struct fl_ref child)
 {
 	struct fl_want *want = *bucket_of((struct fl_plan *)(uintptr_t)plan, child);
@@ -458,6 +482,11 @@ static void print_want(const struct fl_want *want, struct fl_buf *buf)
 		break;
 	case FL_WANT_COUNT_:
 		break;
+	}
+	for (const struct fl_news *news = want->news; news; news = news->next) {
+		fl_buf_printf(buf, " event %s", fl_name(&fl_emit_names, (int)news->tell));
+		print_ref("", news->about, buf);
+		fl_buf_printf(buf, " %.*s: %.*s", FL_ARG(news->reason), FL_ARG(news->message));
 	}
 	fl_buf_char(buf, '\n');
 }

@@ -96,6 +96,11 @@ struct fl_deletion {
 /* The object should not exist. With a uid, only that object is deleted. One that is being deleted already is left
  * alone. It exists until its finalizers are removed and its grace period is over: the facts show that, not the plan. */
 void fl_want_gone(struct fl_plan *plan, struct fl_ref ref);
+/* An Event about `about`, in the same breath as the write of a want that stands already: that of the owner for the
+ * object or, without an owner, its absence. It is sent once, when that write has succeeded; where nothing differs, and
+ * so nothing is written, none is sent. For what no condition tells: a first sight, an end. */
+void fl_want_event(struct fl_plan *plan, const struct fl_owner *owner, struct fl_ref ref, struct fl_ref about,
+		   enum fl_emit tell, const char *reason, const char *message, ...) FL_PRINTF(7, 8);
 void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_deletion *how);
 
 /* The desired child of `parent`, which has a uid: like fl_want, with the reference to the parent (api/children.h). If
@@ -140,6 +145,13 @@ struct fl_told {
 	struct fl_told *next;
 };
 
+struct fl_news {
+	struct fl_ref about;
+	enum fl_emit tell;
+	struct fl_str reason, message;
+	struct fl_news *next;
+};
+
 enum fl_want_what { FL_WANT_OBJECT, FL_WANT_GONE, FL_WANT_ITEM, FL_WANT_NO_ITEM, FL_WANT_COUNT_ };
 extern const struct fl_names fl_want_names;
 
@@ -150,6 +162,7 @@ struct fl_want {
 	struct fl_ref ref;
 	void *object;                          /* OBJECT: a root struct; ITEM, NO_ITEM: the item */
 	struct fl_told *told;                  /* OBJECT */
+	struct fl_news *news;                  /* OBJECT, GONE: Events of fl_want_event */
 	const struct fl_children *children;    /* OBJECT: of a child; NULL: it is none */
 	struct fl_ref parent;                  /* ... of this parent */
 	bool taken;                            /* ... another object has its name: set by the loop */

@@ -146,6 +146,45 @@ static bool is_news(const struct fl_condition *before, const struct fl_condition
 	return before->status != now->status || !fl_str_eq(before->reason, now->reason);
 }
 
+static bool is_about(const struct fl_ref *a, const struct fl_ref *b)
+{
+	return a->kind == b->kind && fl_str_eq(a->name, b->name) && fl_str_eq(a->space, b->space);
+}
+
+static struct fl_ref copy_ref(struct fl_arena *arena, struct fl_ref ref)
+{
+	return (struct fl_ref){ ref.kind, fl_arena_str(arena, ref.space), fl_arena_str(arena, ref.name),
+				fl_arena_str(arena, ref.uid), ref.generation };
+}
+
+/* Of fl_want_event; behind those of conditions, for which there is room. */
+static int add_news(struct slot *slot, const struct fl_want *want, uint32_t conditions, struct fl_err *err)
+{
+	struct fl_arena *arena = &slot->write.arena;
+	uint32_t count = 0;
+
+	for (const struct fl_news *news = want->news; news; news = news->next)
+		count++;
+	slot->events = conditions + count ? fl_arena_get_n(arena, conditions + count, sizeof *slot->events) : NULL;
+	if (conditions + count && !slot->events)
+		return no_memory(err, want);
+	for (const struct fl_news *news = want->news; news; news = news->next) {
+		struct fl_told_event *event = &slot->events[slot->event_count++];
+
+		*event = (struct fl_told_event){
+			.ref = is_about(&news->about, &slot->write.ref) ? slot->write.ref : copy_ref(arena,
+					news->about),
+			.warning = news->tell == FL_EMIT_WARNING, .is = FL_CONDITION_TRUE,
+			.type = fl_arena_str(arena, news->reason), .reason = fl_arena_str(arena, news->reason),
+			.message = fl_arena_str(arena, news->message), .capability = slot->cap->row->name,
+		};
+		if (!event->ref.space.p || !event->ref.name.p || !event->ref.uid.p || !event->reason.p ||
+		    !event->type.p || !event->message.p)
+			return no_memory(err, want);
+	}
+	return 0;
+}
+
 /* The object's conditions are the write's own copies. */
 static int stamp(struct slot *slot, const struct fl_want *want, void *object, const void *have, struct fl_err *err)
 {
@@ -153,12 +192,9 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 	struct fl_condition_list before;
 	int64_t wall = fl_wall(slot->cap->loop->io) / 1000000000 * 1000000;   /* seconds, as they are printed */
 
-	if (!now.len)
-		return 0;
+	if (add_news(slot, want, now.len, err) < 0)
+		return -FL_E_NOMEM;
 	before = conditions_of(want->ref.kind, have);
-	slot->events = fl_arena_get_n(&slot->write.arena, now.len, sizeof *slot->events);
-	if (!slot->events)
-		return no_memory(err, want);
 	for (uint32_t i = 0; i < now.len; i++) {
 		struct fl_condition *condition = &now.at[i];
 		const struct fl_condition *was = fl_condition_find(&before, condition->type);
@@ -357,8 +393,8 @@ static struct slot *prepare_slot(struct turn *t, struct fl_feed *feed, const str
 	r = fill(slot, want, have, err);
 	if (r == 0 && want->what == FL_WANT_OBJECT)
 		r = fill_object(slot, want, have, change, err);
-	else if (r == 0 && want->what != FL_WANT_GONE)
-		r = fill_item(slot, want, change, err);
+	else if (r == 0)
+		r = want->what == FL_WANT_GONE ? add_news(slot, want, 0, err) : fill_item(slot, want, change, err);
 	if (r == 0)
 		slot->overlay = overlay_new(feed, slot, slot->write.ref.space, slot->write.ref.name);
 	if (r == 0 && !slot->overlay)
@@ -707,7 +743,8 @@ void fl_write_done(struct fl_write *write, const void *object)
 	}
 	run_count_write(slot->cap->loop, slot, "done");
 	for (uint32_t i = 0; object && i < slot->event_count; i++)
-		slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
+		if (is_about(&slot->events[i].ref, &write->ref))
+			slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
 	tell_people(slot);
 	look_at(slot, object, as_laid);
 	if (slot->key->writing == 1 && !slot->key->in && !slot->waiters.len &&
@@ -721,8 +758,10 @@ void fl_write_gone(struct fl_write *write)
 	struct slot *slot = slot_of(write);
 
 	run_count_write(slot->cap->loop, slot, "gone");
-	if (write->what == FL_WANT_GONE)
+	if (write->what == FL_WANT_GONE) {
+		tell_people(slot);
 		look_at(slot, NULL, true);
+	}
 	overlay_gone(slot->feed, slot->overlay, &write->ref);
 	fl_arena_reset(&slot->cap->loop->feeding);
 	end_slot(slot);

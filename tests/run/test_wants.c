@@ -186,3 +186,56 @@ TEST(a_condition_of_an_older_generation_is_written_again_without_an_event)
 	SURE_STR(fl_buf_view(&rig.events), "Warning a Empty NothingThere\n");
 	SURE(rig_at_rest(&rig));
 }
+
+/* ---- Events that hang on a write, and on no condition ---- */
+
+/* Red, with an Event; gone when it is grounded, with one about another. */
+static void color_it(const void *facts, struct fl_plan *plan)
+{
+	const struct fl_demo *rocket = ((const struct facts *)facts)->rocket;
+	struct fl_ref ref = FL_REF(&fl_demo_kind, rocket), other = { &fl_demo_kind, FL_S(""), FL_S("tower"), FL_S("") };
+	struct fl_demo want = { 0 };
+
+	if (rocket->spec.replicas == 0) {
+		fl_want_gone(plan, ref);
+		fl_want_event(plan, NULL, ref, other, FL_EMIT_NORMAL, "Grounded", "%.*s is gone", FL_ARG(ref.name));
+		return;
+	}
+	FL_SET(FL_IN(&want, spec), color, FL_S("red"));
+	fl_want(plan, &color, ref, &want);
+	fl_want_event(plan, &color, ref, ref, FL_EMIT_WARNING, "Painted", "it is red now");
+}
+static const struct fl_capability painting = {
+	.name = "painting", .watches = watches, .key = &fl_demo_kind, .owners = two_owners,
+	.facts_size = sizeof(struct facts), .gather = gather, .plan = color_it,
+};
+
+TEST(an_event_of_a_want_is_sent_once_its_write_has_succeeded)
+{
+	RIG(rig, &painting);
+
+	OK(rig_put(&rig, ROCKET("a", 1)));
+	OK(rig_tell_all(&rig));
+	rig_run(&rig);
+	SURE_INT(rig.held, 1);
+	SURE_INT(rig.events.len, 0);
+	rig_refuse(&rig, FL_E_RETRY);
+	rig_run(&rig);
+	SURE_INT(rig.events.len, 0);
+	rig_sleep(&rig, FL_NS_PER_S);
+	OK(rig_settle(&rig));
+	SURE_STR(fl_buf_view(&rig.events), "Warning a Painted Painted\n");
+	OK(rig_put(&rig, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"replicas\":2,\"color\":\"red\"}}"));
+	OK(rig_settle(&rig));
+	SURE_STR(fl_buf_view(&rig.events), "Warning a Painted Painted\n");
+}
+
+TEST(an_event_of_an_end_is_about_what_it_names)
+{
+	RIG(rig, &painting);
+
+	OK(rig_put(&rig, ROCKET("a", 0)));
+	OK(rig_tell_all(&rig));
+	OK(rig_settle(&rig));
+	SURE_STR(fl_buf_view(&rig.events), "Normal tower Grounded Grounded\n");
+}
