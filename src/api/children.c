@@ -55,10 +55,7 @@ struct fl_str fl_label_of(const struct fl_kind *kind, const void *object, struct
 
 	if (row)
 		memcpy(&map, member_of(meta, row, object), sizeof map);
-	for (uint32_t i = 0; i < map.len; i++)
-		if (fl_str_eq(map.at[i].key, key))
-			return map.at[i].value;
-	return (struct fl_str){ NULL, 0 };
+	return fl_map_value(map, key);
 }
 
 struct fl_str fl_parent_of(const struct fl_children *children, const void *object)

@@ -22,3 +22,21 @@ const struct fl_condition *fl_condition_find(const struct fl_condition_list *con
 {
 	return fl_find(conditions->at, conditions->len, type, type);
 }
+
+struct fl_str fl_map_value(struct fl_map map, struct fl_str key)
+{
+	for (uint32_t i = 0; i < map.len; i++)
+		if (fl_str_eq(map.at[i].key, key))
+			return map.at[i].value;
+	return (struct fl_str){ NULL, 0 };
+}
+
+bool fl_map_equal(struct fl_map a, struct fl_map b)
+{
+	if (a.len != b.len)
+		return false;
+	for (uint32_t i = 0; i < a.len; i++)
+		if (!fl_str_eq(a.at[i].key, b.at[i].key) || !fl_str_eq(a.at[i].value, b.at[i].value))
+			return false;
+	return true;
+}

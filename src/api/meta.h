@@ -76,6 +76,10 @@ FL_STRUCT(fl_condition, FL_CONDITION);
 /* The condition of that type, or NULL. */
 const struct fl_condition *fl_condition_find(const struct fl_condition_list *conditions, struct fl_str type);
 
+/* The value of a key; .p NULL: there is none. */
+struct fl_str fl_map_value(struct fl_map map, struct fl_str key);
+bool fl_map_equal(struct fl_map a, struct fl_map b);
+
 /* ---- selectors ---- */
 enum fl_term_op { FL_TERM_IN, FL_TERM_NOT_IN, FL_TERM_EXISTS, FL_TERM_DOES_NOT_EXIST,
 		      FL_TERM_OP_COUNT_ };

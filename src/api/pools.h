@@ -57,7 +57,8 @@ FL_STRUCT(fl_gpu_device_spec, FL_GPU_DEVICE_SPEC);
 	  .help = "Node that contains the GPU.") \
 	X(STR, inventory_id, "inventoryID", .help = "NODE/ADDRESS: set once, never changed.") \
 	X(BOOL, managed, "managed", .column = "Managed", .help = "False: the policy excludes the node.") \
-	X(ENUM(fl_device_state), state, "state", .column = "State", .selectable = true, .help = "State of the GPU.") \
+	X(ENUM(fl_device_state), state, "state", DEFAULT(FL_DEVICE_DISCOVERED), .column = "State", .selectable = true, \
+	  .help = "State of the GPU.") \
 	X(BOOL, auto_attach, "autoAttach", .help = "Whether pools may take the GPU without an annotation.") \
 	X(OBJ(fl_pool_ref), pool, "poolRef", .help = "Pool that owns the GPU; absent: none.") \
 	X(OBJ(fl_device_hardware), hardware, "hardware", .help = "Hardware of the GPU.") \

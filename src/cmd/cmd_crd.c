@@ -53,7 +53,7 @@ static bool is_wanted(const struct crd *config, const struct fl_kind *kind)
 	for (uint32_t i = 0; i < config->kinds.len; i++)
 		if (fl_kind_named(kind, config->kinds.at[i]))
 			return true;
-	return config->kinds.len == 0;
+	return config->kinds.len == 0 && !kind->theirs;
 }
 
 static int crd(const struct fl_call *call, struct fl_err *err)
@@ -82,7 +82,6 @@ static int crd(const struct fl_call *call, struct fl_err *err)
 
 const struct fl_command fl_cmd_crd = {
 	"crd", "Print the CustomResourceDefinitions, for kubectl apply.", NULL, FL_COMMAND_OPTIONS(options, struct crd),
-	.hidden = true,   /* until the controller reads these kinds */
 	.run = crd,
 };
 

@@ -31,6 +31,7 @@ struct fl_kind {
 	const char *categories;        /* "deckhouse,gpu" */
 	bool cluster_scoped;
 	bool built_in;                 /* Kubernetes' own: no CRD */
+	bool theirs;                   /* a platform brings its CRD: ours is printed by name only */
 	const struct fl_bind *(*root)(void);
 	bool status;                   /* has the status subresource */
 	struct {
