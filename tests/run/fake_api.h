@@ -14,7 +14,7 @@
 #pragma once
 #include "run/loop.h"
 
-enum { FAKE_KINDS = 4, FAKE_CLIENTS = 2, FAKE_HELD = 64 };
+enum { FAKE_KINDS = 6, FAKE_CLIENTS = 2, FAKE_HELD = 64 };
 
 struct fake_client {
 	struct fake_api *api;

@@ -91,15 +91,21 @@ func start(t *testing.T, c *cluster.Cluster, flags ...string) *controller {
 
 func startRole(t *testing.T, c *cluster.Cluster, role string, flags ...string) *controller {
 	t.Helper()
+	return startFile(t, c, program(t, "tests", "cmd", "demo_controller"), role, c.Kubeconfig(), "default", flags...)
+}
+
+// startFile starts a role of another program, with a kubeconfig and the namespace of its Lease.
+func startFile(t *testing.T, c *cluster.Cluster, file, role, kubeconfig, space string, flags ...string) *controller {
+	t.Helper()
 	nextPort++
 	address := net.JoinHostPort(lan, strconv.Itoa(nextPort))
 	d := &controller{t: t, c: c, url: "http://" + address, done: make(chan struct{})}
 	d.http = &http.Client{Timeout: moment, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return c.LAN.Dial(ctx, address) },
 	}}
-	args := append([]string{role, "--kubeconfig", c.Kubeconfig(), "--listen", address, "--lease-namespace", "default",
+	args := append([]string{role, "--kubeconfig", kubeconfig, "--listen", address, "--lease-namespace", space,
 		"--lease-duration", "3s", "--lease-give-up", "2s", "--lease-retry", "300ms"}, flags...)
-	d.cmd = c.Command(context.Background(), program(t, "tests", "cmd", "demo_controller"), args...)
+	d.cmd = c.Command(context.Background(), file, args...)
 	log, err := os.CreateTemp(t.TempDir(), "controller")
 	cluster.Must(t, err)
 	d.cmd.Stderr, d.log = log, log.Name()
