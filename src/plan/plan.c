@@ -81,14 +81,9 @@ static struct fl_want **bucket_of(struct fl_plan *plan, struct fl_ref ref)
 	return &plan->bucket[(hash ^ hash >> 16) % FL_PLAN_BUCKETS];
 }
 
-static bool same_object(struct fl_ref a, struct fl_ref b)
-{
-	return a.kind == b.kind && fl_str_eq(a.name, b.name) && fl_str_eq(a.space, b.space);
-}
-
 static struct fl_want *find_want(struct fl_want *in, const struct fl_owner *owner, struct fl_ref ref)
 {
-	while (in && (in->what != FL_WANT_OBJECT || in->owner != owner || !same_object(in->ref, ref)))
+	while (in && (in->what != FL_WANT_OBJECT || in->owner != owner || !fl_ref_same(in->ref, ref)))
 		in = in->same_hash;
 	return in;
 }
@@ -263,7 +258,7 @@ void fl_want_deleted(struct fl_plan *plan, struct fl_ref ref, const struct fl_de
 
 static struct fl_want *find_gone(struct fl_want *in, struct fl_ref ref)
 {
-	while (in && (in->what != FL_WANT_GONE || !same_object(in->ref, ref)))
+	while (in && (in->what != FL_WANT_GONE || !fl_ref_same(in->ref, ref)))
 		in = in->same_hash;
 	return in;
 }
@@ -289,7 +284,7 @@ static struct fl_want *find_child(const struct fl_plan *plan, const struct fl_ch
 {
 	struct fl_want *want = *bucket_of((struct fl_plan *)(uintptr_t)plan, child);
 
-	while (want && (want->children != children || !same_object(want->ref, child)))
+	while (want && (want->children != children || !fl_ref_same(want->ref, child)))
 		want = want->same_hash;
 	return want;
 }

@@ -36,6 +36,12 @@ struct fl_ref {
 	((struct fl_ref){ (kind_), (object)->meta.space, (object)->meta.name, (object)->meta.uid, \
 			  FL_GENERATION((object)->meta) })
 
+/* Do both name the same object, whatever they know of it? */
+static inline bool fl_ref_same(struct fl_ref a, struct fl_ref b)
+{
+	return a.kind == b.kind && fl_str_eq(a.name, b.name) && fl_str_eq(a.space, b.space);
+}
+
 /* A list that the API treats as one value and that several writers share: Node taints, finalizers. No owner can have a
  * part of it, so single items are added and removed, each by a patch that applies only to the version that was read. */
 struct fl_shared {

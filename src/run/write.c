@@ -146,11 +146,6 @@ static bool is_news(const struct fl_condition *before, const struct fl_condition
 	return before->status != now->status || !fl_str_eq(before->reason, now->reason);
 }
 
-static bool is_about(const struct fl_ref *a, const struct fl_ref *b)
-{
-	return a->kind == b->kind && fl_str_eq(a->name, b->name) && fl_str_eq(a->space, b->space);
-}
-
 static struct fl_ref copy_ref(struct fl_arena *arena, struct fl_ref ref)
 {
 	return (struct fl_ref){ ref.kind, fl_arena_str(arena, ref.space), fl_arena_str(arena, ref.name),
@@ -172,11 +167,12 @@ static int add_news(struct slot *slot, const struct fl_want *want, uint32_t cond
 		struct fl_told_event *event = &slot->events[slot->event_count++];
 
 		*event = (struct fl_told_event){
-			.ref = is_about(&news->about, &slot->write.ref) ? slot->write.ref : copy_ref(arena,
+			.ref = fl_ref_same(news->about, slot->write.ref) ? slot->write.ref : copy_ref(arena,
 					news->about),
 			.warning = news->tell == FL_EMIT_WARNING, .is = FL_CONDITION_TRUE,
 			.type = fl_arena_str(arena, news->reason), .reason = fl_arena_str(arena, news->reason),
-			.message = fl_arena_str(arena, news->message), .capability = slot->cap->row->name,
+			.message = fl_arena_str(arena, news->message), .was = FL_S(""),
+			.capability = slot->cap->row->name,
 		};
 		if (!event->ref.space.p || !event->ref.name.p || !event->ref.uid.p || !event->reason.p ||
 		    !event->type.p || !event->message.p)
@@ -743,7 +739,7 @@ void fl_write_done(struct fl_write *write, const void *object)
 	}
 	run_count_write(slot->cap->loop, slot, "done");
 	for (uint32_t i = 0; object && i < slot->event_count; i++)
-		if (is_about(&slot->events[i].ref, &write->ref))
+		if (fl_ref_same(slot->events[i].ref, write->ref))
 			slot->events[i].ref.uid = run_meta(slot->feed, object)->uid;
 	tell_people(slot);
 	look_at(slot, object, as_laid);
