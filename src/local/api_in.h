@@ -122,6 +122,8 @@ int fl_builtin_look(struct fl_api *api, struct fl_api_resource *resource, struct
 int fl_builtin_left(struct fl_api *api, struct fl_api_resource *resource, const struct fl_state *last);
 
 bool fl_object_kept(const struct fl_api_call *call);     /* finalizers, or a namespace's content */
+void fl_crd_check(struct fl_api_call *call, struct fl_causes *causes);        /* crd_check.c */
+void fl_crd_schemas_check(yyjson_mut_val *crd, struct fl_causes *causes);     /* crd_schema.c */
 void fl_crd_rules(struct fl_api_call *call, const struct fl_api_resource *resource);
 
 /* ---- chore.c ---- */

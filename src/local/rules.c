@@ -315,9 +315,9 @@ static int stored_versions(struct fl_api_call *call, yyjson_mut_val *object)
 		return -FL_E_NOMEM;
 	yyjson_mut_arr_foreach(fl_tree_at(object, FL_S("spec.versions")), i, n, one)
 	{
-		if (yyjson_mut_is_true(fl_tree_get(one, FL_S("storage"))) &&
-		    !fl_list_add(call->doc, list, fl_tree_str(fl_tree_get(one, FL_S("name")))))
-			return -FL_E_NOMEM;
+		if (yyjson_mut_is_true(fl_tree_get(one, FL_S("storage"))))   /* the first; a second one is refused */
+			return fl_list_add(call->doc, list, fl_tree_str(fl_tree_get(one, FL_S("name")))) ? 0
+													  : -FL_E_NOMEM;
 	}
 	return 0;
 }
@@ -342,27 +342,14 @@ static int own_crd(struct fl_api_call *call)
 static void check_crd(struct fl_api_call *call, struct fl_causes *causes)
 {
 	FL_AUTO(fl_api_resource) struct fl_api_resource *resource = NULL;
-	struct fl_str plural = fl_tree_str(fl_tree_at(call->object, FL_S("spec.names.plural")));
-	struct fl_str group = fl_tree_str(fl_tree_at(call->object, FL_S("spec.group"))), name;
 	yyjson_doc *copy = imut(call->object);
 	struct fl_err err = { .code = FL_E_NOMEM };
 	int r = copy ? fl_api_resource_of_crd(yyjson_doc_get_root(copy), &resource, &err) : -FL_E_NOMEM;
 
 	yyjson_doc_free(copy);
 	causes->failed |= r == -FL_E_NOMEM;
-	if (!group.len)
-		fl_cause_add(causes, "FieldValueRequired", FL_S("spec.group"), "Required value");
-	if (!plural.len)
-		fl_cause_add(causes, "FieldValueRequired", FL_S("spec.names.plural"), "Required value");
-	if (!yyjson_mut_arr_size(fl_tree_at(call->object, FL_S("spec.versions"))))
-		fl_cause_add(causes, "FieldValueInvalid", FL_S("spec.versions"),
-			     "Invalid value: []: must have exactly one version marked as storage version");
-	name = fl_arena_printf(&call->arena, "%.*s.%.*s", FL_ARG(plural), FL_ARG(group));
-	causes->failed |= !name.p;
-	if (name.p && !fl_str_eq(name, call->name))
-		fl_cause_add(causes, "FieldValueInvalid", FL_S("metadata.name"),
-			     "Invalid value: \"%.*s\": must be spec.names.plural+\".\"+spec.group", FL_ARG(call->name));
-	if (r < 0 && r != -FL_E_NOMEM)
+	fl_crd_check(call, causes);
+	if (r < 0 && r != -FL_E_NOMEM && !causes->len)
 		fl_cause_add(causes, "FieldValueInvalid", FL_S("spec.versions[0].schema.openAPIV3Schema"),
 			     "Invalid value: %s", err.text);
 	else if (resource)
