@@ -509,6 +509,7 @@ extern const struct fl_names fl_labels_output_names;
 	X(BOOL, metrics_no_host, "metricsNoHostname", .help = "Leave out the labels hostname and Hostname?") \
 	X(BOOL, metrics_no_blanks, "metricsNoBlanks", .help = "Write '-' for blanks in names of models?") \
 	X(BOOL, metrics_old_names, "metricsOldNames", .help = "Write the labels of DCGM's exporter 1.x?") \
+	X(BOOL, metrics_pods, "metricsPods", .help = "Name the containers that have a device?") \
 	X(I32, metrics_xids, "metricsXidWindow", .help = "How long an XID is counted: ms.") \
 	X(I32, metrics_clocks, "metricsClockWindow", .help = "How long a clock event is counted: ms.") \
 	X(BOOL, mig_manager, "migManager", .help = "Partition GPUs by MIG?") \

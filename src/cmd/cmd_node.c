@@ -202,7 +202,7 @@ static int set_up_metrics(struct running *running, struct fl_err *err)
 		.period = FL_NS_PER_MS * (unsigned)s->metrics_interval,
 		.style = { .node = agent->config.node, .no_hostname = s->metrics_no_host,
 			   .no_blanks = s->metrics_no_blanks, .old_names = s->metrics_old_names,
-			   .once = s->metrics_once,
+			   .once = s->metrics_once, .no_pods = !s->metrics_pods,
 			   .window_xids = FL_NS_PER_MS * (unsigned)s->metrics_xids,
 			   .window_clocks = FL_NS_PER_MS * (unsigned)s->metrics_clocks },
 	};

@@ -410,10 +410,10 @@ static bool sample(void *agent_, const struct fl_dcgm_set *wanted)
 static bool pods_known(void *agent_)
 {
 	const struct fl_agent *agent = agent_;
-	uint64_t as_of = fl_holders_as_of(agent->holders);
+	uint64_t as_of = fl_holders_as_of(agent->holders), stale = agent->options.exporter.pods_stale;
 
-	return as_of &&
-	       (!fl_holders_why(agent->holders)->code || fl_now(agent->io) < as_of + FL_EXPORTER_PODS_STALE);
+	stale = stale ? stale : FL_EXPORTER_PODS_STALE;
+	return as_of && (!fl_holders_why(agent->holders)->code || fl_now(agent->io) < as_of + stale);
 }
 
 static int start_exporter(struct fl_agent *agent, struct fl_err *err)

@@ -14,10 +14,11 @@ static void list_pods(struct fl_grpc_call *call, const ProtobufCMessage *request
 {
 	struct world *w = fl_grpc_call_service(call);
 	V1__ListPodResourcesResponse reply = V1__LIST_POD_RESOURCES_RESPONSE__INIT;
-	V1__PodResources pod = V1__POD_RESOURCES__INIT, *pods[] = { &pod };
+	V1__PodResources pod = V1__POD_RESOURCES__INIT, other = V1__POD_RESOURCES__INIT;
+	FL_AUTO(fl_mem) V1__PodResources **pods = fl_zalloc_n(1 + w->crowd, sizeof(V1__PodResources *));
 	V1__ContainerResources container = V1__CONTAINER_RESOURCES__INIT, *containers[] = { &container };
 	V1__ContainerDevices devices = V1__CONTAINER_DEVICES__INIT, *device[] = { &devices };
-	char space[] = "team", name[] = "job", resource[] = GPU, *ids[] = { w->held };
+	char space[] = "team", name[] = "job", resource[] = GPU, *ids[] = { w->held }, long_name[254] = "";
 
 	(void)request;
 	devices.resource_name = resource;
@@ -30,8 +31,15 @@ static void list_pods(struct fl_grpc_call *call, const ProtobufCMessage *request
 	pod.name = name;
 	pod.n_containers = 1;
 	pod.containers = containers;
-	reply.n_pod_resources = w->held != NULL;
+	memset(long_name, 'n', sizeof long_name - 1);
+	other.namespace_ = space;
+	other.name = long_name;
+	for (uint32_t i = 0; pods && i < w->crowd; i++)
+		pods[reply.n_pod_resources++] = &other;
+	if (pods && w->held)
+		pods[reply.n_pod_resources++] = &pod;
 	reply.pod_resources = pods;
+	w->reply_len = protobuf_c_message_get_packed_size(&reply.base);
 	fl_grpc_call_reply(call, &reply.base);
 }
 
@@ -120,7 +128,8 @@ int agent_up(struct world *w)
 				   .find_every = 20 * FL_NS_PER_MS } },
 		.state_dir = w->state, .plugins_dir = w->plugins, .pods_dir = w->pod_dir, .cdi_dir = w->cdi,
 		.exporter = { .period = w->metrics_period ? w->metrics_period : 50 * FL_NS_PER_MS,
-			      .file = w->metrics_file, .style.node = FL_S("n1") },
+			      .pods_stale = w->pods_stale, .file = w->metrics_file,
+			      .style = { .node = FL_S("n1"), .no_pods = w->no_pods } },
 		.runtime_socket = "/nowhere", .control = w->control, .log = &w->rig.log, .event = w->hear,
 		.event_arg = w, .end_wait = w->end_wait,
 	};

@@ -16,6 +16,8 @@ struct world {
 	struct fake_kubelet kubelet;
 	struct fl_grpc_server *pods;
 	char *held;                    /* the device that the one Pod has; NULL: there is none */
+	uint32_t crowd;                /* Pods beside it, without containers */
+	size_t reply_len;              /* bytes of the last such answer */
 	struct fl_settings_given given;
 	struct fl_str root;            /* of the driver */
 	char plugins[80], pod_dir[80], cdi[80], state[80], file[160], control[120];
@@ -34,6 +36,8 @@ struct world {
 	const char *ready_dir;         /* of files that say which checks have passed; NULL: none */
 	const char *metrics_file;      /* the list of metrics; NULL: the default */
 	uint64_t metrics_period;       /* 0: 50 ms */
+	uint64_t pods_stale;           /* the kubelet's last answer counts so long; 0: as without a test */
+	bool no_pods;                  /* metrics name no Pods */
 	uint64_t end_wait;             /* 0: as long as an agent takes at most; a busy machine may take longer */
 	struct fl_err err;
 };

@@ -102,6 +102,72 @@ TEST_ONCE(a_pod_s_lines_come_and_go_with_it)
 	CHECK(until(&w, has_pod, 0));
 }
 
+static bool is_unanswered(struct world *w, int arg)
+{
+	(void)arg;
+	return fl_holders_why(w->agent.holders)->code != FL_OK;
+}
+
+/* Who had a device when the kubelet answered last is named for a while, and then nobody: the lines stay. */
+TEST_ONCE(while_podresources_is_away_its_last_answer_is_told_for_a_while)
+{
+	char held[60];
+	uint64_t until_then;
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(held, sizeof held, "%s", uuid(&w, 1));
+	w.held = held;
+	w.pods_stale = 2 * FL_NS_PER_S;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && until(&w, has_pod, 1));
+	tells_down(&w);
+	fl_holders_look(w.agent.holders);
+	CHECK(until(&w, is_unanswered, 0));
+	until_then = fl_holders_as_of(w.agent.holders) + w.pods_stale;
+	CHECK(until(&w, has_pod, 0));
+	CHECK(fl_now(w.rig.io) >= until_then);
+	CHECK(has_lines(&w, 2));
+	OK_ERR(tells_up(&w), &w.err);
+	CHECK(until(&w, has_pod, 1));
+}
+
+/* What grpc-go takes by default, and dcgm-exporter with it, is 4 MiB. */
+TEST_ONCE(a_kubelet_s_answer_of_more_than_4_mib_is_read_whole)
+{
+	char held[60];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(held, sizeof held, "%s", uuid(&w, 1));
+	w.held = held;
+	w.crowd = 18000;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && until(&w, has_pod, 1));
+	CHECK(w.reply_len > 4 * FL_MIB);
+}
+
+static bool knows_holder(struct world *w, int n)
+{
+	FL_VIEW(view, w->loop);
+	uint32_t len;
+
+	(void)fl_view_array(&view, &fl_holder_kind, &len);
+	return len == (uint32_t)n;
+}
+
+/* As DCGM_EXPORTER_KUBERNETES=false has it. */
+TEST_ONCE(lines_name_no_pods_where_they_shall_not)
+{
+	char held[60];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(held, sizeof held, "%s", uuid(&w, 1));
+	w.held = held;
+	w.no_pods = true;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_lines, 2) && until(&w, knows_holder, 1));
+	CHECK(has_pod(&w, 0) && lines("DCGM_FI_DEV_GPU_UTIL", "gpu=") == 2);
+}
+
 static bool is_lost(struct world *w, int arg)
 {
 	(void)arg;

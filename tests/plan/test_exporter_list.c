@@ -33,7 +33,16 @@ static const struct {
 	{ "an unknown field is refused with its line", "#\nDCGM_FI_DEV_GPU_TEMP, gauge, T\nDCGM_FI_DEV_NO, gauge, N\n",
 	  NULL, "line 3: the field 'DCGM_FI_DEV_NO' is unknown, or NVML does not have it: leave it out" },
 	{ "throughput by sampling is never served", "DCGM_FI_DEV_PCIE_TX_THROUGHPUT, counter, T\n", NULL,
-	  "line 1: the field 'DCGM_FI_DEV_PCIE_TX_THROUGHPUT' is unknown, or NVML does not have it: leave it out" },
+	  "line 1: DCGM_FI_DEV_PCIE_TX_THROUGHPUT is not served: DCGM_FI_PROF_PCIE_TX_BYTES has it: leave it out" },
+	{ "throughput by sampling is never served, received either", "DCGM_FI_DEV_PCIE_RX_THROUGHPUT, counter, T\n",
+	  NULL,
+	  "line 1: DCGM_FI_DEV_PCIE_RX_THROUGHPUT is not served: DCGM_FI_PROF_PCIE_RX_BYTES has it: leave it out" },
+	{ "the health of DCGM's exporter is refused by name", "DCGM_EXP_GPU_HEALTH_STATUS, gauge, H\n", NULL,
+	  "line 1: DCGM_EXP_GPU_HEALTH_STATUS is not served: fairlead_card_health, among the agent's own metrics, has "
+	  "each GPU's health: leave it out" },
+	{ "and so are its peers", "DCGM_EXP_P2P_STATUS, gauge, P\n", NULL,
+	  "line 1: DCGM_EXP_P2P_STATUS is not served: the check 'nvlink' on the Node has the links between GPUs: leave "
+	  "it out" },
 	{ "a histogram is refused", "DCGM_FI_DEV_GPU_TEMP, histogram, T\n", NULL,
 	  "line 1: DCGM_FI_DEV_GPU_TEMP: DCGM has one value of it, which is no histogram: write gauge or counter" },
 	{ "a summary is refused", "DCGM_FI_DEV_GPU_TEMP, summary, T\n", NULL,

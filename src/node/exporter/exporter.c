@@ -285,7 +285,7 @@ static void scraped(struct fl_exporter *exporter)
 	exporter->scraped_at = now;
 	if (exporter->timer.at > next && exporter->round_at)
 		fl_timer_set(exporter->io, &exporter->timer, next > now ? next : now);
-	if (!fl_timer_is_set(&exporter->pods))
+	if (!exporter->options.style.no_pods && !fl_timer_is_set(&exporter->pods))
 		fl_timer_set(exporter->io, &exporter->pods, now);
 }
 
@@ -303,7 +303,7 @@ static int gather(struct fl_exporter *exporter, struct fl_view *view, struct fl_
 	};
 	ret->style.version = driver ? driver->version : FL_S("");
 	ret->cards = fl_view_array(view, &fl_card_kind, &ret->card_len);
-	if (exporter->options.pods_known(exporter->options.arg))
+	if (!ret->style.no_pods && exporter->options.pods_known(exporter->options.arg))
 		ret->holders = fl_view_array(view, &fl_holder_kind, &ret->holder_len);
 	return view->failed ? -FL_E_NOMEM : 0;
 }

@@ -37,6 +37,7 @@ struct fl_log;
 
 struct fl_exporter_options {
 	uint64_t period;                       /* 0: FL_EXPORTER_PERIOD */
+	uint64_t pods_stale;                   /* 0: FL_EXPORTER_PODS_STALE */
 	const char *file;                      /* of the list; NULL: the default list. Borrowed, like all here */
 	struct fl_dcgm_style style;            /* without the driver's version */
 	bool (*ask)(void *arg, const struct fl_dcgm_set *wanted);   /* as fl_gpu_sample */

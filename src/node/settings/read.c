@@ -115,6 +115,15 @@ int fl_settings_own_metrics(struct fl_setting_in *in, const struct fl_setting_va
 	return fl_setting_warn(in, value, why);
 }
 
+/* Likewise, of one that is on or off: the row's `element` is what we do anyway. */
+int fl_settings_own_metrics_truth(struct fl_setting_in *in, const struct fl_setting_value *value)
+{
+	bool on = false;
+	int r = fl_setting_bool(in, value, &on);
+
+	return r < 0 || on == (value->row->element != 0) ? r : fl_settings_own_metrics(in, value);
+}
+
 /* GFD's other output is a file that NFD's worker reads. */
 int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value)
 {

@@ -25,6 +25,7 @@ int fl_settings_own_prefix(struct fl_setting_in *in, const struct fl_setting_val
 int fl_settings_own_mps_root(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_node_feature(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_metrics(struct fl_setting_in *in, const struct fl_setting_value *value);
+int fl_settings_own_metrics_truth(struct fl_setting_in *in, const struct fl_setting_value *value);
 int fl_settings_own_channel(struct fl_setting_in *in, const struct fl_setting_value *value);
 extern const struct fl_names fl_discovery_names;
 
@@ -193,23 +194,24 @@ extern const struct fl_names fl_discovery_names;
 	  (.env = "DCGM_EXPORTER_CONFIGMAP_DATA", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "mount the ConfigMap, and name its file with --metrics-file")) \
 	X(STR, metrics_systemd, OWN, has, "metrics-systemd-socket", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_SYSTEMD_SOCKET", .hidden = true), (.own = fl_settings_own_metrics, \
+	  (.env = "DCGM_EXPORTER_SYSTEMD_SOCKET", .hidden = true), (.own = fl_settings_own_metrics_truth, \
 	  .unsupported = "write --metrics-listen")) \
 	X(STR, metrics_devices, OWN, has, "metrics-devices", "Not supported.", \
 	  (.env = "DCGM_EXPORTER_DEVICES_STR", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "all GPUs are told, in MIG mode by their instances; write --metrics-once-a-gpu")) \
 	X(STR, metrics_pod_labels, OWN, has, "metrics-pod-labels", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", .hidden = true), (.own = fl_settings_own_metrics, \
-	  .unsupported = "lines name namespace, Pod and container")) \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", .hidden = true), \
+	  (.own = fl_settings_own_metrics_truth, .unsupported = "lines name namespace, Pod and container")) \
 	X(STR, metrics_pod_uid, OWN, has, "metrics-pod-uid", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", .hidden = true), (.own = fl_settings_own_metrics, \
-	  .unsupported = "lines name namespace, Pod and container")) \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", .hidden = true), \
+	  (.own = fl_settings_own_metrics_truth, .unsupported = "lines name namespace, Pod and container")) \
 	X(STR, metrics_pod_allow, OWN, has, "metrics-pod-label-allowlist", "Not supported.", \
 	  (.env = "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", .hidden = true), \
 	  (.own = fl_settings_own_metrics, .unsupported = "lines name namespace, Pod and container")) \
-	X(STR, metrics_id_type, OWN, has, "metrics-gpu-id-type", "Not supported.", \
+	X(STR, metrics_id_type, OWN, has, "metrics-gpu-id-type", \
+	  "Accepted without effect: device IDs of both types are attributed.", \
 	  (.env = "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", .hidden = true), (.own = fl_settings_own_metrics, \
-	  .unsupported = "IDs of both types are known")) \
+	  .unsupported = "")) \
 	X(STR, metrics_hostengine, OWN, has, "metrics-hostengine", "Not supported.", \
 	  (.env = "DCGM_REMOTE_HOSTENGINE_INFO", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "the driver is asked directly")) \
@@ -219,13 +221,15 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, metrics_socket, OWN, has, "metrics-pod-resources-socket", "Not supported.", \
 	  (.env = "DCGM_POD_RESOURCES_KUBELET_SOCKET", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "write --kubelet-dir")) \
-	X(STR, metrics_kubernetes, OWN, has, "metrics-kubernetes", "Accepted without effect: lines name Pods.", \
-	  (.env = "DCGM_EXPORTER_KUBERNETES", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
+	X(STR, metrics_pods, BOOL, metrics_pods, "metrics-pods", \
+	  "Name the containers that have a device in its lines.", (.env = "DCGM_EXPORTER_KUBERNETES", FL_TRUTH), \
+	  (.fallback = "true")) \
 	X(STR, metrics_virtual, OWN, has, "metrics-virtual-gpus", \
-	  "Accepted without effect: each Pod of a shared GPU has lines.", \
-	  (.env = "KUBERNETES_VIRTUAL_GPUS", .hidden = true), (.own = fl_settings_own_metrics, .unsupported = "")) \
+	  "true has no effect, false is not supported: each Pod of a shared GPU has lines.", \
+	  (.env = "KUBERNETES_VIRTUAL_GPUS", .hidden = true), (.own = fl_settings_own_metrics_truth, \
+	  .element = true, .unsupported = "each Pod of a shared GPU has lines")) \
 	X(STR, metrics_dra, OWN, has, "metrics-dra", "Not supported.", \
-	  (.env = "KUBERNETES_ENABLE_DRA", .hidden = true), (.own = fl_settings_own_metrics, \
+	  (.env = "KUBERNETES_ENABLE_DRA", .hidden = true), (.own = fl_settings_own_metrics_truth, \
 	  .unsupported = "no lines name the Pods of claims")) \
 	X(STR, metrics_names, OWN, has, "metrics-resource-names", \
 	  "Accepted without effect: devices of every resource are attributed.", \

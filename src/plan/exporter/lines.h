@@ -61,7 +61,8 @@ struct fl_dcgm_late_xid {
 /* How the lines are written: DCGM's exporter has the same options. */
 struct fl_dcgm_style {
 	struct fl_str node, version;              /* hostname; the driver's version */
-	bool no_hostname, old_names, no_blanks, once;   /* once: a field of the GPU as a whole has one line a GPU */
+	bool no_hostname, old_names, no_blanks, no_pods;
+	bool once;                                /* a field of the GPU as a whole has one line a GPU */
 	uint64_t window_xids, window_clocks;      /* ns */
 };
 

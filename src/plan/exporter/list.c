@@ -90,6 +90,26 @@ static int read_type(uint32_t number, struct fl_str name, struct fl_str type, co
 	return 0;
 }
 
+/* What DCGM's exporter makes itself, and what DCGM has given up. */
+static const struct {
+	const char *name, *instead;
+} refused[] = {
+	{ "DCGM_EXP_GPU_HEALTH_STATUS", "fairlead_card_health, among the agent's own metrics, has each GPU's health" },
+	{ "DCGM_EXP_P2P_STATUS", "the check 'nvlink' on the Node has the links between GPUs" },
+	{ "DCGM_FI_DEV_PCIE_TX_THROUGHPUT", "DCGM_FI_PROF_PCIE_TX_BYTES has it" },
+	{ "DCGM_FI_DEV_PCIE_RX_THROUGHPUT", "DCGM_FI_PROF_PCIE_RX_BYTES has it" },
+};
+
+static int refuse_name(uint32_t number, struct fl_str name, struct fl_err *err)
+{
+	for (uint32_t i = 0; i < FL_LEN(refused); i++)
+		if (fl_str_eq(name, fl_str(refused[i].name)))
+			return fl_fail(err, FL_E_INVALID, "line %u: %s is not served: %s: leave it out", number,
+				       refused[i].name, refused[i].instead);
+	return fl_fail(err, FL_E_INVALID, "line %u: the field '%.*s' is unknown, or NVML does not have it: leave it out",
+		       number, FL_ARG(name));
+}
+
 static int read_line(uint32_t number, struct fl_str line, struct fl_arena *arena, struct fl_dcgm_list *list,
 		     struct fl_err *err)
 {
@@ -107,9 +127,7 @@ static int read_line(uint32_t number, struct fl_str line, struct fl_arena *arena
 			       number, n);
 	id = fl_dcgm_find(at[0], &link);
 	if (id < 0)
-		return fl_fail(err, FL_E_INVALID,
-			       "line %u: the field '%.*s' is unknown, or NVML does not have it: leave it out", number,
-			       FL_ARG(at[0]));
+		return refuse_name(number, at[0], err);
 	if (fl_find(list->at, list->len, name, at[0]))
 		return fl_fail(err, FL_E_INVALID, "line %u: %.*s is there twice", number, FL_ARG(at[0]));
 	if (list->len == FL_DCGM_LIST_MAX)
