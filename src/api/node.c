@@ -22,6 +22,10 @@ FL_NAMES(fl_device_list_names, FL_DEVICE_LIST_COUNT_, [FL_BY_CDI] = "cdi-cri",
 	 [FL_BY_NODES] = "device-specs");
 FL_NAMES(fl_extra_names, FL_EXTRA_COUNT_, [FL_EXTRA_GDS] = "gds", [FL_EXTRA_MOFED] = "mofed",
 	 [FL_EXTRA_GDRCOPY] = "gdrcopy", [FL_EXTRA_IMEX] = "imex-channel");
+FL_NAMES(fl_metrics_line_names, FL_METRICS_LINE_COUNT_, [FL_METRICS_ONCE] = "once-a-gpu",
+	 [FL_METRICS_NO_HOST] = "no-hostname", [FL_METRICS_NO_BLANKS] = "no-blanks",
+	 [FL_METRICS_OLD_NAMES] = "old-labels", [FL_METRICS_POD_UID] = "pod-uid",
+	 [FL_METRICS_POD_LABELS] = "pod-labels");
 FL_NAMES(fl_cdi_flag_names, FL_CDI_FLAG_COUNT_, [FL_CDI_NO_NVSANDBOXUTILS] = "disable-nvsandboxutils",
 	 [FL_CDI_COHERENT_ANNOTATIONS] = "enable-coherent-annotations",
 	 [FL_CDI_NO_ADDITIONAL_GIDS] = "no-additional-gids-for-device-nodes",

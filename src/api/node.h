@@ -422,6 +422,13 @@ extern const struct fl_names fl_without_cdi_names;
 enum fl_extra { FL_EXTRA_GDS, FL_EXTRA_MOFED, FL_EXTRA_GDRCOPY, FL_EXTRA_IMEX, FL_EXTRA_COUNT_ };
 extern const struct fl_names fl_extra_names;
 
+/* How lines of GPU metrics are written, beside the usual way. */
+enum fl_metrics_line {
+	FL_METRICS_ONCE, FL_METRICS_NO_HOST, FL_METRICS_NO_BLANKS, FL_METRICS_OLD_NAMES, FL_METRICS_POD_UID,
+	FL_METRICS_POD_LABELS, FL_METRICS_LINE_COUNT_
+};
+extern const struct fl_names fl_metrics_line_names;
+
 /* Optional behaviour of NVIDIA's generator of CDI files (CDI_FEATURE_FLAGS), by its names. */
 enum fl_cdi_flag { FL_CDI_NO_NVSANDBOXUTILS, FL_CDI_COHERENT_ANNOTATIONS, FL_CDI_NO_ADDITIONAL_GIDS,
 		   FL_CDI_NO_IPC, FL_CDI_EXPLICIT_LIBRARIES, FL_CDI_FLAG_COUNT_ };
@@ -505,11 +512,10 @@ extern const struct fl_names fl_labels_output_names;
 	X(I32, metrics_interval, "metricsInterval", .help = "Time between two reads of the GPUs: ms.") \
 	X(STR, metrics_file, "metricsFile", .help = "The list of GPU metrics; absent: the default list.") \
 	X(STR, metrics_web, "metricsWebConfig", .help = "The web config of their listener; absent: plain HTTP.") \
-	X(BOOL, metrics_once, "metricsOnce", .help = "Tell what a whole GPU has once, not for each GPU instance?") \
-	X(BOOL, metrics_no_host, "metricsNoHostname", .help = "Leave out the labels hostname and Hostname?") \
-	X(BOOL, metrics_no_blanks, "metricsNoBlanks", .help = "Write '-' for blanks in names of models?") \
-	X(BOOL, metrics_old_names, "metricsOldNames", .help = "Write the labels of DCGM's exporter 1.x?") \
+	X(LIST_OF(ENUM(fl_metrics_line)), metrics_lines, "metricsLines", \
+	  .help = "How lines of GPU metrics are written.") \
 	X(BOOL, metrics_pods, "metricsPods", .help = "Name the containers that have a device?") \
+	X(STR, metrics_pod_allow, "metricsPodLabelAllowlist", .help = "Patterns of those labels; absent: all.") \
 	X(I32, metrics_xids, "metricsXidWindow", .help = "How long an XID is counted: ms.") \
 	X(I32, metrics_clocks, "metricsClockWindow", .help = "How long a clock event is counted: ms.") \
 	X(BOOL, mig_manager, "migManager", .help = "Partition GPUs by MIG?") \

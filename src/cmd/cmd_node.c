@@ -191,6 +191,14 @@ static int find_roots(struct running *running, const struct node *config, struct
 	return 0;
 }
 
+static bool has_line(const struct fl_settings *s, enum fl_metrics_line which)
+{
+	for (uint32_t i = 0; i < s->metrics_lines.len; i++)
+		if (s->metrics_lines.at[i] == which)
+			return true;
+	return false;
+}
+
 /* The exporter's part of the settings: as they were at the start. */
 static int set_up_metrics(struct running *running, struct fl_err *err)
 {
@@ -200,11 +208,14 @@ static int set_up_metrics(struct running *running, struct fl_err *err)
 	agent->metrics_off = !s->metrics_listen.len;
 	agent->exporter = (struct fl_exporter_options){
 		.period = FL_NS_PER_MS * (unsigned)s->metrics_interval,
-		.style = { .node = agent->config.node, .no_hostname = s->metrics_no_host,
-			   .no_blanks = s->metrics_no_blanks, .old_names = s->metrics_old_names,
-			   .once = s->metrics_once, .no_pods = !s->metrics_pods,
+		.style = { .node = agent->config.node, .no_hostname = has_line(s, FL_METRICS_NO_HOST),
+			   .no_blanks = has_line(s, FL_METRICS_NO_BLANKS),
+			   .old_names = has_line(s, FL_METRICS_OLD_NAMES),
+			   .once = has_line(s, FL_METRICS_ONCE), .no_pods = !s->metrics_pods,
+			   .pod_uid = has_line(s, FL_METRICS_POD_UID),
 			   .window_xids = FL_NS_PER_MS * (unsigned)s->metrics_xids,
 			   .window_clocks = FL_NS_PER_MS * (unsigned)s->metrics_clocks },
+		.pod_labels = has_line(s, FL_METRICS_POD_LABELS), .pod_allow = s->metrics_pod_allow,
 	};
 	if ((s->metrics_file.len && !(agent->exporter.file = fl_arena_str(&running->arena, s->metrics_file).p)) ||
 	    (s->metrics_web.len && !(running->web = fl_arena_str(&running->arena, s->metrics_web).p)))
@@ -418,6 +429,8 @@ static int check(const struct fl_call *call, struct fl_err *err)
 		return -(int)err->code;
 	if (settings.metrics_listen.len && metrics_address(settings.metrics_listen, &addr, err) < 0)
 		return -(int)err->code;
+	if (fl_sandboxes_check(settings.metrics_pod_allow, err) < 0)
+		return fl_wrap(err, "--metrics-pod-label-allowlist");
 	if (settings.look_roots.len > FL_GPU_ROOTS_MAX)
 		return fl_fail(err, FL_E_INVALID, "--driver-root may be given %d times", FL_GPU_ROOTS_MAX);
 	return 0;

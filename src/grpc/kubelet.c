@@ -34,3 +34,5 @@ METHOD(fl_runtime_version, "/runtime.v1.RuntimeService/Version", runtime__v1__ve
        runtime__v1__version_response);
 METHOD(fl_runtime_status, "/runtime.v1.RuntimeService/Status", runtime__v1__status_request,
        runtime__v1__status_response);
+METHOD(fl_runtime_sandboxes, "/runtime.v1.RuntimeService/ListPodSandbox", runtime__v1__list_pod_sandbox_request,
+       runtime__v1__list_pod_sandbox_response);

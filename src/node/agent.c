@@ -342,6 +342,7 @@ static void looked_who_holds(void *agent_)
 
 	if (agent->pod_events)
 		fl_pod_events_looked(agent->pod_events);
+	fl_exporter_looked(&agent->exporter);
 }
 
 /* Of who has which device, and of those who are told of it. */
@@ -416,6 +417,11 @@ static bool pods_known(void *agent_)
 	return as_of && (!fl_holders_why(agent->holders)->code || fl_now(agent->io) < as_of + stale);
 }
 
+static const char *runtime_socket(void *agent)
+{
+	return fl_runtime_socket(((struct fl_agent *)agent)->runtime);
+}
+
 static int start_exporter(struct fl_agent *agent, struct fl_err *err)
 {
 	struct fl_exporter_options options = agent->options.exporter;
@@ -425,6 +431,7 @@ static int start_exporter(struct fl_agent *agent, struct fl_err *err)
 	options.ask = sample;
 	options.look = allocated;
 	options.pods_known = pods_known;
+	options.runtime = runtime_socket;
 	options.arg = agent;
 	options.log = agent->options.log;
 	return fl_exporter_start(&agent->exporter, agent->io, agent->loop, &options, err);

@@ -129,9 +129,9 @@ int agent_up(struct world *w)
 		.state_dir = w->state, .plugins_dir = w->plugins, .pods_dir = w->pod_dir, .cdi_dir = w->cdi,
 		.exporter = { .period = w->metrics_period ? w->metrics_period : 50 * FL_NS_PER_MS,
 			      .pods_stale = w->pods_stale, .file = w->metrics_file,
-			      .style = { .node = FL_S("n1"), .no_pods = w->no_pods } },
-		.runtime_socket = "/nowhere", .control = w->control, .log = &w->rig.log, .event = w->hear,
-		.event_arg = w, .end_wait = w->end_wait,
+			      .style = { .node = FL_S("n1"), .no_pods = w->no_pods, .pod_uid = w->pod_uid } },
+		.runtime_socket = w->runtime ? w->runtime : "/nowhere", .control = w->control, .log = &w->rig.log,
+		.event = w->hear, .event_arg = w, .end_wait = w->end_wait,
 	};
 
 	w->root = fl_str(w->rig.root);

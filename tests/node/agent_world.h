@@ -37,7 +37,8 @@ struct world {
 	const char *metrics_file;      /* the list of metrics; NULL: the default */
 	uint64_t metrics_period;       /* 0: 50 ms */
 	uint64_t pods_stale;           /* the kubelet's last answer counts so long; 0: as without a test */
-	bool no_pods;                  /* metrics name no Pods */
+	bool no_pods, pod_uid;         /* metrics name no Pods; they have their UIDs */
+	const char *runtime;           /* socket of the container runtime; NULL: there is none */
 	uint64_t end_wait;             /* 0: as long as an agent takes at most; a busy machine may take longer */
 	struct fl_err err;
 };

@@ -1,5 +1,7 @@
 /* The exporter in the agent: real children on a fake driver, a kubelet, and texts as a scraper gets them. */
 #include "agent_world.h"
+#include "grpc/runtime.h"
+#include "grpc/runtime.pb-c.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +168,51 @@ TEST_ONCE(lines_name_no_pods_where_they_shall_not)
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, has_lines, 2) && until(&w, knows_holder, 1));
 	CHECK(has_pod(&w, 0) && lines("DCGM_FI_DEV_GPU_UTIL", "gpu=") == 2);
+}
+
+static void list_sandboxes(struct fl_grpc_call *call, const ProtobufCMessage *request)
+{
+	Runtime__V1__ListPodSandboxResponse reply = RUNTIME__V1__LIST_POD_SANDBOX_RESPONSE__INIT;
+	Runtime__V1__PodSandboxMetadata metadata = RUNTIME__V1__POD_SANDBOX_METADATA__INIT;
+	Runtime__V1__PodSandbox pod = RUNTIME__V1__POD_SANDBOX__INIT, *pods[] = { &pod };
+	char space[] = "team", name[] = "job", uid[] = "7a1c";
+
+	(void)request;
+	metadata.name = name;
+	metadata.namespace_ = space;
+	metadata.uid = uid;
+	pod.metadata = &metadata;
+	reply.n_items = 1;
+	reply.items = pods;
+	fl_grpc_call_reply(call, &reply.base);
+}
+
+static const struct fl_grpc_handler runtime[] = { { &fl_runtime_sandboxes, list_sandboxes } };
+
+static bool has_uid(struct world *w, int arg)
+{
+	(void)arg;
+	return scrape(w) && lines("DCGM_FI_DEV_GPU_UTIL", "pod=\"job\",pod_uid=\"7a1c\"") == 1;
+}
+
+TEST_ONCE(a_pod_s_uid_is_told_as_the_container_runtime_has_it)
+{
+	struct fl_grpc_server_options how = { .addr.kind = FL_ADDR_UNIX, .handlers = runtime, .handler_count = 1 };
+	FL_AUTO(fl_grpc_server) struct fl_grpc_server *server = NULL;
+	char held[60];
+	WORLD(w, "two-t4", 0);
+
+	(void)snprintf(how.addr.path, sizeof how.addr.path, "%s/runtime.sock", w.rig.folder);
+	server = fl_grpc_server_new(w.rig.io, &how, &w.err);
+	OK_ERR(server ? 0 : -FL_E_IO, &w.err);
+	(void)snprintf(held, sizeof held, "%s", uuid(&w, 1));
+	w.held = held;
+	w.runtime = how.addr.path;
+	w.pod_uid = true;
+	OK_ERR(agent_up(&w), &w.err);
+	CHECK(until(&w, has_uid, 0));
+	agent_down(&w);
+	server = fl_grpc_server_free(server);
 }
 
 static bool is_lost(struct world *w, int arg)

@@ -1,71 +1,13 @@
 /* How this node hands out its GPUs: command line, environment, NVIDIA's file. */
 #include "base/units.h"
 #include "json/yaml.h"
-#include "json/write.h"
-#include "node/settings/settings.h"
-#include "test.h"
-
-struct options {
-	struct fl_settings_given given;
-};
-static const struct fl_option rows[] = { FL_SETTINGS_OPTIONS };
-static const struct fl_options table = { rows, FL_LEN(rows), "FAIRLEAD_" };
+#include "settings_read.h"
 
 TEST(the_table_of_options_is_sound)
 {
 	struct fl_err err = { 0 };
 
 	OK_ERR(fl_options_check(&table, &err), &err);
-}
-
-/* What stands in the settings besides what is there without anything; or what is wrong. */
-static int read_settings(const char *args, const char *env, const char *file, struct fl_buf *out)
-{
-	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
-	const char *argv[8], *envs[8];
-	struct fl_args given = { .argv = argv, .env = envs };
-	struct fl_settings settings, defaults;
-	struct options options = { 0 };
-	struct fl_str_list paths;
-	struct fl_err err = { 0 };
-	struct fl_str rest = fl_str(args), word;
-	uint32_t n = 0;
-	bool help;
-	int r;
-
-	while (fl_str_split(&rest, ' ', &word) && given.argc < 8)
-		if (word.len && !(argv[given.argc++] = fl_arena_str(&arena, word).p))
-			return -FL_E_NOMEM;
-	rest = fl_str(env);
-	while (fl_str_split(&rest, ' ', &word) && n < 7)
-		if (word.len && !(envs[n++] = fl_arena_str(&arena, word).p))
-			return -FL_E_NOMEM;
-	envs[n] = NULL;
-	r = fl_options_parse(&table, &given, &options, &help, &err);
-	if (r == 0)
-		r = fl_settings_read(&(struct fl_settings_from){ .given = &options.given, .name = FL_S("config.yaml"),
-								 .text = file ? fl_str(file) : (struct fl_str){ 0 } },
-				     &arena, &settings, &err);
-	if (r == 0)
-		r = fl_settings_defaults(&arena, &defaults, &err);
-	if (r == 0)
-		r = fl_diff(fl_settings_bind(), &defaults, &settings, &arena, &paths, &err);
-	if (r == 0 && paths.len) {
-		struct fl_settings only = settings;
-		struct fl_jw w = FL_JW(out);
-
-		only.has.bits = 0;
-		for (uint32_t i = 0; i < paths.len; i++)
-			for (uint32_t k = 0; k < fl_settings_bind()->len; k++)
-				if (fl_str_starts(paths.at[i], fl_settings_bind()->fields[k].json))
-					only.has.bits |= (uint64_t)1 << k & settings.has.bits;
-		fl_encode(fl_settings_bind(), &only, &w);
-	}
-	fl_options_as_given(&table, &given, &err);
-	fl_options_release(&table, &options);
-	if (r < 0 && r != -FL_E_NOMEM)
-		fl_buf_str(out, fl_str(err.text));
-	return r == -FL_E_NOMEM ? r : 0;
 }
 
 TEST(what_touches_pods_and_the_node_is_off_unless_it_is_asked_for)
@@ -449,12 +391,7 @@ TEST(mistakes_are_told_with_their_path)
 
 /* ---- every documented name of NVIDIA's plugin ---- */
 
-/* Once on the command line, once in the environment, once in the file: each is taken, and the members of Settings that
- * change are these; or refused (!), in words that name it. "-": there is no such name in that place. The plugin's own
- * sockets and its health checks have no field in the file. */
-static const struct {
-	const char *says, *flag, *env, *field, *got;
-} documented[] = {
+static const struct documented documented[] = {
 	{ "migStrategy", "--mig-strategy=mixed", "MIG_STRATEGY=mixed", "flags: {migStrategy: mixed}", "migStrategy" },
 	{ "failOnInitError: nothing fails here", "--fail-on-init-error=true", "FAIL_ON_INIT_ERROR=true",
 	  "flags: {failOnInitError: true}", "" },
@@ -474,42 +411,6 @@ static const struct {
 	  "extras" },
 	{ "gdsEnabled", "--gds-enabled=true", "GDS_ENABLED=true", "flags: {gdsEnabled: true}", "extras" },
 	{ "mpsRoot", "--mps-root=/m", "MPS_ROOT=/m", "flags: {mpsRoot: /m}", "mpsRoot" },
-	{ "where GPU metrics are served", "--metrics-listen=:1", "DCGM_EXPORTER_LISTEN=:1", "-", "metricsListen" },
-	{ "how often GPUs are read", "--metrics-interval=30000", "DCGM_EXPORTER_INTERVAL=30000", "-",
-	  "metricsInterval" },
-	{ "the list of metrics", "--metrics-file=/c", "DCGM_EXPORTER_COLLECTORS=/c", "-", "metricsFile" },
-	{ "the web config", "--metrics-web-config=/w", "DCGM_EXPORTER_WEB_CONFIG_FILE=/w", "-", "metricsWebConfig" },
-	{ "no host name", "--metrics-no-hostname", "DCGM_EXPORTER_NO_HOSTNAME=true", "-", "metricsNoHostname" },
-	{ "no blanks", "--metrics-replace-blanks", "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME=true", "-",
-	  "metricsNoBlanks" },
-	{ "labels of version 1", "--metrics-old-labels", "DCGM_EXPORTER_USE_OLD_NAMESPACE=true", "-",
-	  "metricsOldNames" },
-	{ "the window of XIDs", "--metrics-xid-window=1000", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE=1000", "-",
-	  "metricsXidWindow" },
-	{ "the window of clock events", "--metrics-clock-window=1000",
-	  "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE=1000", "-", "metricsClockWindow" },
-	{ "Pods are named", "--metrics-pods", "DCGM_EXPORTER_KUBERNETES=true", "-", "" },
-	{ "Pods are not named", "--metrics-pods=false", "DCGM_EXPORTER_KUBERNETES=false", "-", "metricsPods" },
-	{ "whether Pods are named: no bool", "--metrics-pods=x", "DCGM_EXPORTER_KUBERNETES=x", "-", "!" },
-	{ "the host engine of DCGM", "-", "DCGM_REMOTE_HOSTENGINE_INFO=h:5555", "-", "untaken" },
-	{ "claims", "-", "KUBERNETES_ENABLE_DRA=true", "-", "untaken" },
-	{ "no claims", "-", "KUBERNETES_ENABLE_DRA=false", "-", "" },
-	{ "each Pod of a shared GPU", "-", "KUBERNETES_VIRTUAL_GPUS=true", "-", "" },
-	{ "one Pod of a shared GPU", "-", "KUBERNETES_VIRTUAL_GPUS=false", "-", "untaken" },
-	{ "further resources: all are attributed", "-", "NVIDIA_RESOURCE_NAMES=nvidia.com/a", "-", "" },
-	{ "a list in a ConfigMap", "-", "DCGM_EXPORTER_CONFIGMAP_DATA=ns:name", "-", "untaken" },
-	{ "a socket of systemd's", "-", "DCGM_EXPORTER_SYSTEMD_SOCKET=true", "-", "untaken" },
-	{ "no socket of systemd's", "-", "DCGM_EXPORTER_SYSTEMD_SOCKET=false", "-", "" },
-	{ "some devices", "-", "DCGM_EXPORTER_DEVICES_STR=g:0", "-", "untaken" },
-	{ "labels of Pods", "-", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=true", "-", "untaken" },
-	{ "no labels of Pods", "-", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS=false", "-", "" },
-	{ "UIDs of Pods", "-", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=true", "-", "untaken" },
-	{ "no UIDs of Pods", "-", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID=false", "-", "" },
-	{ "some labels of Pods", "-", "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX=app", "-", "untaken" },
-	{ "device IDs of other plugins are known anyway", "-", "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE=device-name", "-",
-	  "" },
-	{ "jobs of other schedulers", "-", "DCGM_HPC_JOB_MAPPING_DIR=/j", "-", "untaken" },
-	{ "PodResources elsewhere", "-", "DCGM_POD_RESOURCES_KUBELET_SOCKET=/s", "-", "untaken" },
 	{ "sharing", "-", "-", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}]}}",
 	  "sharing failRequestsGreaterThanOne" },
 	{ "sharing.mps", "--mps-root=m", "MPS_ROOT=m", "flags: {mpsRoot: m}", "!an absolute path" },
@@ -591,79 +492,10 @@ static const struct {
 	  "resources: {gpus: [{pattern: a, name: b}], mig: [{pattern: a, name: b}]}", "untaken" },
 };
 
-/* The members that differ from the defaults, but for `unpooled` which a file sets; and with their values. */
-static int changed_members(const char *args, const char *env, const char *file, struct fl_buf *out,
-			   struct fl_buf *values)
-{
-	static const struct fl_str before[] = { FL_S_INIT("{"), FL_S_INIT("\"unpooled\":true"), FL_S_INIT(",") };
-	FL_AUTO(fl_buf) struct fl_buf text = FL_BUF(4 * FL_KIB);
-	FL_AUTO(fl_json_doc) yyjson_doc *doc = NULL;
-	yyjson_obj_iter iter;
-	yyjson_val *key;
-	int r = read_settings(args, env, file, &text);
-	struct fl_str name, rest;
-
-	if (r < 0 || (r = fl_buf_check(&text, "settings", NULL)) < 0)
-		return r;
-	rest = fl_buf_view(&text);
-	for (uint32_t i = 0; i < FL_LEN(before); i++)
-		if (fl_str_starts(rest, before[i]))
-			rest = fl_str_sub(rest, before[i].len, rest.len);
-	fl_buf_str(values, rest);
-	if (!text.len || text.p[0] != '{') {
-		fl_buf_printf(out, "!%.*s", FL_ARG(fl_buf_view(&text)));
-		return 0;
-	}
-	r = fl_json_read(NULL, fl_buf_view(&text), 0, &doc, NULL);
-	iter = yyjson_obj_iter_with(r == 0 ? yyjson_doc_get_root(doc) : NULL);
-	while ((key = yyjson_obj_iter_next(&iter)))
-		if (fl_json_str(key, &name) && !fl_str_eq(name, FL_S("unpooled")))
-			fl_buf_printf(out, "%s%.*s", out->len ? " " : "", FL_ARG(name));
-	return r;
-}
-
-/* A refusal begins with the option, the variable or the field as it was given, and then says what is wrong. */
-static bool is_as(struct fl_str got, struct fl_str name, const char *want)
-{
-	if (want[0] != '!')
-		return fl_str_eq(got, fl_str(want)) || (!want[0] && fl_str_eq(got, FL_S("!")));
-	return fl_str_starts(got, FL_S("!")) && fl_str_starts(fl_str_sub(got, 1, got.len), name) &&
-	       memmem(got.p, got.len, want + 1, strlen(want + 1));
-}
-
 TEST(each_documented_name_is_taken_or_refused_by_name)
 {
-	EACH_ROW (row, documented) {
-		const char *places[] = { row->flag, row->env, row->field };
-		FL_AUTO(fl_buf) struct fl_buf first = FL_BUF(4 * FL_KIB);
-		struct fl_str given = FL_S("");
-
-		for (int i = 0; i < 3; i++) {
-			FL_AUTO(fl_buf) struct fl_buf got = FL_BUF(4 * FL_KIB), file = FL_BUF(4 * FL_KIB),
-						      values = FL_BUF(4 * FL_KIB);
-			struct fl_str rest = fl_str(places[i]), name;
-
-			if (strcmp(places[i], "-") == 0 || !fl_str_split(&rest, '=', &name))
-				continue;
-			if (i == 2)
-				name = FL_S("config.yaml: flags.");
-			fl_buf_printf(&file, "version: v1\n%s", places[i]);
-			OK(fl_buf_check(&file, "file", NULL));
-			OK(changed_members(i == 0 ? places[0] : "", i == 1 ? places[1] : "", i == 2 ? file.p : NULL,
-					   &got, &values));
-			OK(fl_buf_check(&got, "members", NULL));
-			OK(fl_buf_check(&values, "values", NULL));
-			/* The same thing given in another place is the same thing taken; a report names the place. */
-			if (row->got[0] != '!' && !strstr(row->got, "untaken") && first.len &&
-			    (i == 2 || fl_str_eq(rest, given)))
-				CHECK_STR(fl_buf_view(&values), first.p);
-			if (!first.len)
-				fl_buf_str(&first, fl_buf_view(&values));
-			given = i == 0 ? rest : given;
-			if (!is_as(fl_buf_view(&got), name, row->got))
-				CHECK_STR(fl_buf_view(&got), row->got);
-		}
-	}
+	EACH_ROW (row, documented)
+		check_documented(row);
 }
 
 static const struct {

@@ -4,7 +4,7 @@
 #include "test.h"
 #include <stdlib.h>
 
-enum { MIG = 1, NO_HOST = 2, OLD = 4, BLANKS = 8, ONCE = 16, SILENT = 32, XIDS = 64 };
+enum { MIG = 1, NO_HOST = 2, OLD = 4, BLANKS = 8, ONCE = 16, SILENT = 32, XIDS = 64, UIDS = 128 };
 
 /* One card, with values of a few fields; in MIG mode with GPU instance 3 of two compute instances. */
 struct house {
@@ -104,6 +104,11 @@ static const struct {
 	{ "another plugin's ID is known, by index", "DCGM_FI_DEV_GPU_UTIL,gauge,h", { { "c", "p", "nvidia2" } }, 0,
 	  TYPE("DCGM_FI_DEV_GPU_UTIL") "DCGM_FI_DEV_GPU_UTIL{" HEAD HOST
 	  ",container=\"c\",namespace=\"ns\",pod=\"p\"} 0\n" },
+	{ "a Pod that the runtime has is told with its labels and its UID", "DCGM_FI_DEV_GPU_UTIL,gauge,h",
+	  { { "c", "p", "GPU-1::0" }, { "c", "q", "GPU-1::1" } }, UIDS | NO_HOST,
+	  TYPE("DCGM_FI_DEV_GPU_UTIL") "DCGM_FI_DEV_GPU_UTIL{" HEAD
+	  ",app=\"x\",container=\"c\",namespace=\"ns\",pod=\"p\",pod_uid=\"u-1\"} 0\n"
+	  "DCGM_FI_DEV_GPU_UTIL{" HEAD ",container=\"c\",namespace=\"ns\",pod=\"q\"} 0\n" },
 	{ "replicas: a line a container", "DCGM_FI_DEV_GPU_UTIL,gauge,h",
 	  { { "c", "p", "GPU-1::0" }, { "c", "q", "GPU-1::1" } }, 0,
 	  TYPE("DCGM_FI_DEV_GPU_UTIL") "DCGM_FI_DEV_GPU_UTIL{" HEAD HOST
@@ -146,13 +151,16 @@ static int write_text(const char *csv, struct house *house, uint32_t holders, un
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
 	struct fl_dcgm_list list = { 0 };
+	static const struct fl_dcgm_pod pod = { FL_S_INIT("ns"), FL_S_INIT("p"), FL_S_INIT("u-1"),
+						FL_S_INIT(",app=\"x\"") };
 	struct fl_dcgm_lines lines;
 	struct fl_dcgm_facts facts = {
 		.list = &list, .gpus = house->gpus, .gpu_len = 1, .cards = &house->card, .card_len = 1,
 		.holders = house->holders, .holder_len = holders, .late = house->late, .late_len = flags & XIDS ? 2 : 0,
-		.now = 1000 * FL_NS_PER_S, .updated = 1700000000.25,
+		.pods = &pod, .pod_len = flags & UIDS ? 1 : 0, .now = 1000 * FL_NS_PER_S, .updated = 1700000000.25,
 		.style = { .node = FL_S("n1"), .version = FL_S("550"), .no_hostname = flags & NO_HOST,
 			   .old_names = flags & OLD, .no_blanks = flags & BLANKS, .once = flags & ONCE,
+			   .pod_uid = flags & UIDS,
 			   .window_xids = FL_DCGM_WINDOW, .window_clocks = FL_DCGM_WINDOW },
 	};
 	uint32_t at = 0;

@@ -277,6 +277,17 @@ static void pods_due(struct fl_timer *timer)
 		fl_timer_set(exporter->io, timer, fl_now(exporter->io) + FL_EXPORTER_PODS);
 }
 
+void fl_exporter_looked(struct fl_exporter *exporter)
+{
+	if (exporter->io && is_scraped(exporter))
+		fl_sandboxes_ask(&exporter->sandboxes);
+}
+
+static void pods_changed(struct fl_sandboxes *sandboxes)
+{
+	fl_container(sandboxes, struct fl_exporter, sandboxes)->made_at = 0;
+}
+
 /* Who scrapes after a pause brings the period back, and never more than one read a period. */
 static void scraped(struct fl_exporter *exporter)
 {
@@ -297,7 +308,7 @@ static int gather(struct fl_exporter *exporter, struct fl_view *view, struct fl_
 
 	*ret = (struct fl_dcgm_facts){
 		.list = &exporter->list, .gpus = exporter->gpus.at, .gpu_len = exporter->gpus.len,
-		.late = exporter->late,
+		.late = exporter->late, .pods = exporter->sandboxes.pods, .pod_len = exporter->sandboxes.len,
 		.late_len = exporter->late_len, .style = exporter->options.style, .now = fl_now(exporter->io),
 		.updated = (double)exporter->updated / FL_NS_PER_S,
 	};
@@ -323,6 +334,7 @@ static int make_lines(struct fl_exporter *exporter)
 		return -FL_E_NOMEM;
 	exporter->facts.cards = NULL;
 	exporter->facts.holders = NULL;
+	exporter->facts.pods = NULL;
 	exporter->made_at = now;
 	return 0;
 }
@@ -357,6 +369,18 @@ bool fl_exporter_stale(const struct fl_exporter *exporter)
 	return exporter->io && fl_now(exporter->io) > exporter->complete_at + FL_EXPORTER_STALE;
 }
 
+static int start_sandboxes(struct fl_exporter *exporter, struct fl_err *err)
+{
+	const struct fl_exporter_options *options = &exporter->options;
+	struct fl_sandboxes_options sandboxes = { options->runtime, options->arg, options->pod_labels,
+						  options->pod_allow, options->log };
+
+	if (options->style.no_pods || (!options->pod_labels && !options->style.pod_uid))
+		return 0;
+	exporter->sandboxes.changed = pods_changed;
+	return fl_sandboxes_start(&exporter->sandboxes, exporter->io, &sandboxes, err);
+}
+
 int fl_exporter_start(struct fl_exporter *exporter, struct fl_io *io, struct fl_loop *loop,
 		      const struct fl_exporter_options *options, struct fl_err *err)
 {
@@ -380,8 +404,9 @@ int fl_exporter_start(struct fl_exporter *exporter, struct fl_io *io, struct fl_
 	exporter->timer.fire = due;
 	exporter->pods.fire = pods_due;
 	fl_timer_set(io, &exporter->timer, fl_now(io) + FL_EXPORTER_SOON);
-	if (!options->file)
-		return 0;
+	r = start_sandboxes(exporter, err);
+	if (r < 0 || !options->file)
+		return r;
 	exporter->files = (struct fl_files){ .changed = file_changed, .failed = file_failed,
 					     .paths = { options->file } };
 	return fl_files_start(io, &exporter->files, err);
@@ -394,6 +419,7 @@ void fl_exporter_stop(struct fl_exporter *exporter)
 	fl_timer_stop(exporter->io, &exporter->timer);
 	fl_timer_stop(exporter->io, &exporter->pods);
 	fl_files_stop(&exporter->files);
+	fl_sandboxes_stop(&exporter->sandboxes);
 	fl_vec_each (gpu, &exporter->gpus)
 		fl_free(*gpu);
 	fl_vec_free(&exporter->gpus);

@@ -4,13 +4,14 @@
  *     fl_exporter_start(&exporter, io, loop, &options, err)
  *     fl_exporter_sampled, fl_exporter_fault              the driver's feeder tells (node/gpu/gpu.h)
  *     fl_exporter_text(&exporter, &at, until, buf)        a scrape, in pieces
+ *     fl_exporter_looked(&exporter)                       the kubelet has said who holds what
  *     fl_exporter_listens(&exporter, &listener)           whoever serves the text says to whom
  *     fl_exporter_stop(&exporter)
  *
  * The driver is read once a period, whoever scrapes; once in FL_EXPORTER_REST when nobody does, so that the stamp of
  * the last complete collection stays fresh. Telemetry is no fact: nothing is planned because of it. Which Pods have a
  * device is read from the caches for each text. While somebody scrapes, the kubelet is asked for them every
- * FL_EXPORTER_PODS.
+ * FL_EXPORTER_PODS, and then the container runtime for their UIDs and labels where those are wanted.
  *
  * The list of fields is the default, or a file that is followed: one that cannot be served keeps the list in force. How
  * all is served is a fact, Exporter (api/node_report.h), for the Node's condition.
@@ -18,6 +19,7 @@
 #pragma once
 #include "api/node_report.h"
 #include "http/files.h"
+#include "node/exporter/sandboxes.h"
 #include "plan/exporter/lines.h"
 #include "run/loop.h"
 
@@ -40,9 +42,12 @@ struct fl_exporter_options {
 	uint64_t pods_stale;                   /* 0: FL_EXPORTER_PODS_STALE */
 	const char *file;                      /* of the list; NULL: the default list. Borrowed, like all here */
 	struct fl_dcgm_style style;            /* without the driver's version */
+	bool pod_labels;                       /* lines have the labels of Pods ... */
+	struct fl_str pod_allow;               /* ... whose names match one of these; empty: all */
 	bool (*ask)(void *arg, const struct fl_dcgm_set *wanted);   /* as fl_gpu_sample */
 	void (*look)(void *arg);               /* who holds what: ask the kubelet */
 	bool (*pods_known)(void *arg);         /* may the holders in the cache be told? */
+	const char *(*runtime)(void *arg);     /* the socket of the container runtime */
 	void *arg;
 	struct fl_log *log;
 };
@@ -65,6 +70,7 @@ struct fl_exporter {
 	struct fl_io *io;                      /* NULL: not started */
 	struct fl_loop *loop;
 	struct fl_exporter_options options;
+	struct fl_sandboxes sandboxes;         /* not started where neither UIDs nor labels are wanted */
 	struct fl_files files;
 	struct fl_arena lists[2];              /* of the list in force, and of the next one */
 	struct fl_dcgm_list list;
@@ -80,7 +86,7 @@ struct fl_exporter {
 	uint64_t round_at, scraped_at;         /* 0: never */
 	uint64_t complete_at;                  /* on the loop's clock */
 	int64_t updated;                       /* ... and ns since 1970; 0: never */
-	struct fl_dcgm_facts facts;            /* of `lines`, without cards and holders */
+	struct fl_dcgm_facts facts;            /* of `lines`, without cards, holders and Pods */
 	struct fl_dcgm_lines lines;            /* made for a text; its further pieces and other texts use it */
 	struct fl_arena arena;                 /* of both */
 	uint64_t made_at;                      /* 0: not made */
@@ -94,6 +100,7 @@ void fl_exporter_stop(struct fl_exporter *exporter);   /* one that is not starte
 /* Telemetry of one GPU; NULL: the round is over. */
 void fl_exporter_sampled(struct fl_exporter *exporter, const struct fl_gpu_sample *sample, bool complete);
 void fl_exporter_fault(struct fl_exporter *exporter, const struct fl_card_fault *fault);
+void fl_exporter_looked(struct fl_exporter *exporter);
 void fl_exporter_listens(struct fl_exporter *exporter, const struct fl_exporter_listener *now);
 
 /* Appends the next piece of the text, until about `until` on fl_clock(). False: it was the last. The buffer fails with

@@ -57,7 +57,7 @@ struct fl_runtime_feed {
 	char dir[FL_GPU_PATH_MAX], name[64], runtime[64], release[64];
 };
 
-static const char *socket_of(const struct fl_runtime_feed *runtime)
+const char *fl_runtime_socket(const struct fl_runtime_feed *runtime)
 {
 	return runtime->socket ? runtime->socket : sockets[runtime->turn];
 }
@@ -348,7 +348,7 @@ static void socket_changed(struct fl_notify *notify, const char *name)
 
 static void watch(struct fl_runtime_feed *runtime)
 {
-	const char *path = socket_of(runtime), *slash = strrchr(path, '/');
+	const char *path = fl_runtime_socket(runtime), *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
 
 	if (strlen(runtime->dir) == len && strncmp(runtime->dir, path, len) == 0)
@@ -369,7 +369,7 @@ static void ask(struct fl_runtime_feed *runtime)
 	runtime->once_more = false;
 	watch(runtime);
 	runtime->client = fl_grpc_client_free(runtime->client);
-	if (fl_addr_unix(&addr, fl_str(socket_of(runtime)), &runtime->err) == 0)
+	if (fl_addr_unix(&addr, fl_str(fl_runtime_socket(runtime)), &runtime->err) == 0)
 		runtime->client = fl_grpc_client_new(runtime->io, &addr, &runtime->err);
 	if (runtime->client)
 		call(runtime, &runtime->version, &fl_runtime_version, &version.base, told_version);

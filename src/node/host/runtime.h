@@ -34,6 +34,9 @@ struct fl_runtime_feed *fl_runtime_new(struct fl_io *io, struct fl_loop *loop, c
 struct fl_runtime_feed *fl_runtime_free(struct fl_runtime_feed *runtime);   /* NULL-safe, returns NULL */
 FL_DEFINE_AUTO(fl_runtime, struct fl_runtime_feed *, fl_runtime_free);
 
+/* The socket that is asked; borrowed, as long as the feeder. */
+const char *fl_runtime_socket(const struct fl_runtime_feed *runtime);
+
 /* Reads a runtime's configuration (JSON): whether CDI is enabled (never given by CRI-O, where it always is) and the
  * directories of CDI files. Ignores what it cannot read. Texts are in the arena. Fails with FL_E_NOMEM only. For the
  * feeder, and for fuzzing. */

@@ -173,16 +173,17 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, metrics_web, PATH, metrics_web, "metrics-web-config", \
 	  "Web config file of GPU metrics: TLS and client certificates; followed.", \
 	  (.env = "DCGM_EXPORTER_WEB_CONFIG_FILE", .value = "PATH"), ()) \
-	X(STR, metrics_once, BOOL, metrics_once, "metrics-once-a-gpu", \
-	  "Tell what a whole GPU has once, not for each GPU instance.", (FL_TRUTH), ()) \
-	X(STR, metrics_no_host, BOOL, metrics_no_host, "metrics-no-hostname", \
-	  "Leave out the labels hostname and Hostname.", (.env = "DCGM_EXPORTER_NO_HOSTNAME", FL_TRUTH), ()) \
-	X(STR, metrics_no_blanks, BOOL, metrics_no_blanks, "metrics-replace-blanks", \
+	X(STR, metrics_once, ELEMENT, metrics_lines, "metrics-once-a-gpu", \
+	  "Tell what a whole GPU has once, not for each GPU instance.", (FL_TRUTH), (.element = FL_METRICS_ONCE)) \
+	X(STR, metrics_no_host, ELEMENT, metrics_lines, "metrics-no-hostname", \
+	  "Leave out the labels hostname and Hostname.", (.env = "DCGM_EXPORTER_NO_HOSTNAME", FL_TRUTH), \
+	  (.element = FL_METRICS_NO_HOST)) \
+	X(STR, metrics_no_blanks, ELEMENT, metrics_lines, "metrics-replace-blanks", \
 	  "Write - for blanks in the label modelName.", \
-	  (.env = "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", FL_TRUTH), ()) \
-	X(STR, metrics_old_names, BOOL, metrics_old_names, "metrics-old-labels", \
+	  (.env = "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME", FL_TRUTH), (.element = FL_METRICS_NO_BLANKS)) \
+	X(STR, metrics_old_names, ELEMENT, metrics_lines, "metrics-old-labels", \
 	  "Write the labels of DCGM's exporter 1.x: uuid, pod_name, pod_namespace, container_name.", \
-	  (.env = "DCGM_EXPORTER_USE_OLD_NAMESPACE", FL_TRUTH), ()) \
+	  (.env = "DCGM_EXPORTER_USE_OLD_NAMESPACE", FL_TRUTH), (.element = FL_METRICS_OLD_NAMES)) \
 	X(STR, metrics_xids, NUMBER, metrics_xids, "metrics-xid-window", \
 	  "How long an XID counts in DCGM_EXP_XID_ERRORS_COUNT, ms.", \
 	  (.env = "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE"), (.fallback = "300000", .min = 1000, .max = 86400000)) \
@@ -199,15 +200,15 @@ extern const struct fl_names fl_discovery_names;
 	X(STR, metrics_devices, OWN, has, "metrics-devices", "Not supported.", \
 	  (.env = "DCGM_EXPORTER_DEVICES_STR", .hidden = true), (.own = fl_settings_own_metrics, \
 	  .unsupported = "all GPUs are told, in MIG mode by their instances; write --metrics-once-a-gpu")) \
-	X(STR, metrics_pod_labels, OWN, has, "metrics-pod-labels", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", .hidden = true), \
-	  (.own = fl_settings_own_metrics_truth, .unsupported = "lines name namespace, Pod and container")) \
-	X(STR, metrics_pod_uid, OWN, has, "metrics-pod-uid", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", .hidden = true), \
-	  (.own = fl_settings_own_metrics_truth, .unsupported = "lines name namespace, Pod and container")) \
-	X(STR, metrics_pod_allow, OWN, has, "metrics-pod-label-allowlist", "Not supported.", \
-	  (.env = "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", .hidden = true), \
-	  (.own = fl_settings_own_metrics, .unsupported = "lines name namespace, Pod and container")) \
+	X(STR, metrics_pod_labels, ELEMENT, metrics_lines, "metrics-pod-labels", \
+	  "Write the labels of Pods in their lines, as the container runtime has them.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", FL_TRUTH), (.element = FL_METRICS_POD_LABELS)) \
+	X(STR, metrics_pod_uid, ELEMENT, metrics_lines, "metrics-pod-uid", \
+	  "Write the label pod_uid in the lines of Pods.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", FL_TRUTH), (.element = FL_METRICS_POD_UID)) \
+	X(STR, metrics_pod_allow, TEXT, metrics_pod_allow, "metrics-pod-label-allowlist", \
+	  "Names of the Pod labels that are written, as regular expressions between commas; empty: all.", \
+	  (.env = "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", .empty = true, .value = "PATTERN,..."), ()) \
 	X(STR, metrics_id_type, OWN, has, "metrics-gpu-id-type", \
 	  "Accepted without effect: device IDs of both types are attributed.", \
 	  (.env = "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE", .hidden = true), (.own = fl_settings_own_metrics, \

@@ -178,14 +178,29 @@ static bool holds(const struct fl_holder *holder, const struct fl_dcgm_target *t
 	return false;
 }
 
-static void put_owner(struct fl_buf *buf, const struct fl_dcgm_style *style, const struct fl_holder *holder)
+static const struct fl_dcgm_pod *pod_of(const struct fl_dcgm_facts *f, const struct fl_holder *holder)
 {
+	for (uint32_t i = 0; i < f->pod_len; i++)
+		if (fl_str_eq(f->pods[i].name, holder->pod) && fl_str_eq(f->pods[i].space, holder->pod_space))
+			return &f->pods[i];
+	return NULL;
+}
+
+static void put_owner(struct fl_buf *buf, const struct fl_dcgm_facts *f, const struct fl_holder *holder)
+{
+	const struct fl_dcgm_style *style = &f->style;
+	const struct fl_dcgm_pod *pod = pod_of(f, holder);
+
+	if (pod)
+		fl_buf_str(buf, pod->labels);
 	fl_buf_char(buf, ',');
 	fl_buf_str(buf, style->old_names ? FL_S("container_name=\"") : FL_S("container=\""));
 	fl_metrics_put_text(buf, holder->container, true);
 	fl_buf_char(buf, '"');
 	label(buf, style->old_names ? "pod_namespace" : "namespace", holder->pod_space);
 	label(buf, style->old_names ? "pod_name" : "pod", holder->pod);
+	if (pod && style->pod_uid)
+		label(buf, "pod_uid", pod->uid);
 }
 
 static int add_tails(const struct fl_dcgm_facts *f, struct fl_arena *arena, struct fl_dcgm_target *t)
@@ -204,7 +219,7 @@ static int add_tails(const struct fl_dcgm_facts *f, struct fl_arena *arena, stru
 		if (!holds(&f->holders[i], t, fl_str(counted)))
 			continue;
 		fl_buf_clear(&buf);
-		put_owner(&buf, &f->style, &f->holders[i]);
+		put_owner(&buf, f, &f->holders[i]);
 		/* One container may have a device by two resources: one line. */
 		if (fl_str_in(t->tails, t->tail_len, fl_buf_view(&buf)))
 			continue;

@@ -58,10 +58,16 @@ struct fl_dcgm_late_xid {
 	uint64_t at, count;
 };
 
+/* A Pod, as the container runtime has it. */
+struct fl_dcgm_pod {
+	struct fl_str space, name, uid;
+	struct fl_str labels;                     /* its labels as those of a line: `,app="x"`; may be empty */
+};
+
 /* How the lines are written: DCGM's exporter has the same options. */
 struct fl_dcgm_style {
 	struct fl_str node, version;              /* hostname; the driver's version */
-	bool no_hostname, old_names, no_blanks, no_pods;
+	bool no_hostname, old_names, no_blanks, no_pods, pod_uid;
 	bool once;                                /* a field of the GPU as a whole has one line a GPU */
 	uint64_t window_xids, window_clocks;      /* ns */
 };
@@ -74,6 +80,8 @@ struct fl_dcgm_facts {
 	uint32_t card_len;
 	const struct fl_holder *holders;          /* of which Pods are named; NULL: nobody is known */
 	uint32_t holder_len;
+	const struct fl_dcgm_pod *pods;           /* those that are known */
+	uint32_t pod_len;
 	const struct fl_dcgm_late_xid *late;
 	uint32_t late_len;
 	struct fl_dcgm_style style;
@@ -100,7 +108,7 @@ struct fl_dcgm_lines {
 	uint32_t lines, left_out;
 };
 
-/* Labels, once for all metrics; cards and holders are not looked at afterwards. -FL_E_NOMEM. */
+/* Labels, once for all metrics; cards, holders and Pods are not looked at afterwards. -FL_E_NOMEM. */
 int fl_dcgm_lines_make(const struct fl_dcgm_facts *facts, struct fl_arena *arena, struct fl_dcgm_lines *ret) FL_MUSTUSE;
 
 /* Appends metric number `at`, from 0 on; false: there are no more. */

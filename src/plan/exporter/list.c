@@ -106,8 +106,9 @@ static int refuse_name(uint32_t number, struct fl_str name, struct fl_err *err)
 		if (fl_str_eq(name, fl_str(refused[i].name)))
 			return fl_fail(err, FL_E_INVALID, "line %u: %s is not served: %s: leave it out", number,
 				       refused[i].name, refused[i].instead);
-	return fl_fail(err, FL_E_INVALID, "line %u: the field '%.*s' is unknown, or NVML does not have it: leave it out",
-		       number, FL_ARG(name));
+	return fl_fail(err, FL_E_INVALID,
+		       "line %u: the field '%.*s' is unknown, or NVML does not have it: leave it out", number,
+		       FL_ARG(name));
 }
 
 static int read_line(uint32_t number, struct fl_str line, struct fl_arena *arena, struct fl_dcgm_list *list,
