@@ -207,7 +207,7 @@ static int stamp(struct slot *slot, const struct fl_want *want, void *object, co
 				.capability = slot->cap->row->name,
 			};
 	}
-	for (uint32_t i = 0; i < slot->event_count; i++)
+	for (uint32_t i = 0; slot->events && i < slot->event_count; i++)
 		if (!slot->events[i].was.p)
 			return no_memory(err, want);
 	return 0;
