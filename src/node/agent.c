@@ -351,7 +351,8 @@ static int start_holders(struct fl_agent *agent, struct fl_err *err)
 	const struct fl_agent_options *options = &agent->options;
 	struct fl_holders_options holders = { options->pods_dir, options->log, options->metrics, looked_who_holds,
 					      agent, options->plugins_dir, options->api, options->api_arg };
-	struct fl_pod_events_options news = { .log = options->log, .tell = options->event, .arg = options->event_arg };
+	struct fl_pod_events_options news = { .log = options->log, .tell = options->event, .arg = options->event_arg,
+					      .logs = options->inside.logs };
 
 	agent->holders = fl_holders_new(agent->io, agent->loop, &holders, err);
 	if (!agent->holders)
@@ -373,7 +374,7 @@ static void tell_pod(const struct fl_agent *agent, const struct fl_told_event *t
 	if (!fl_str_split(&rest, '/', &space) || !fl_str_split(&rest, '/', &name))
 		return;
 	event.ref = (struct fl_ref){ &fl_pod_kind, space, name, FL_S("") };
-	agent->options.event(agent->options.event_arg, &event);
+	fl_pod_events_tell(agent->pod_events, &event);
 }
 
 /* Its files are looked for while it is asked for its cards. */

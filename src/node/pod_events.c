@@ -1,4 +1,5 @@
 #include "node/pod_events.h"
+#include "node/pod_uid.h"
 #include "api/core.h"
 #include "api/node.h"
 #include "base/log.h"
@@ -18,11 +19,17 @@ struct fl_pod_events {
 	struct fl_io *io;
 	struct fl_loop *loop;
 	struct fl_pod_events_options options;
+	struct fl_pod_uids *uids;
 	struct waiting *all[FL_POD_EVENTS_MAX];      /* in the order in which they came */
 	uint32_t len;
 	struct fl_timer patience;              /* until the first one is told all the same */
 	struct { uint64_t key, at; } xids[FL_POD_EVENTS_XIDS];   /* of applications, as last told; at 0: none */
 };
+
+void fl_pod_events_tell(struct fl_pod_events *events, const struct fl_told_event *told)
+{
+	fl_pod_uids_tell(events->uids, told);
+}
 
 static void tell_pods(struct fl_pod_events *events, const struct fl_told_event *told)
 {
@@ -44,7 +51,7 @@ static void tell_pods(struct fl_pod_events *events, const struct fl_told_event *
 	len = fl_gpu_affected_pods(&facts, pods);
 	for (uint32_t i = 0; i < len; i++) {
 		event.ref = (struct fl_ref){ &fl_pod_kind, pods[i].space, pods[i].name, FL_S("") };
-		events->options.tell(events->options.arg, &event);
+		fl_pod_events_tell(events, &event);
 	}
 }
 
@@ -88,32 +95,14 @@ void fl_pod_events_looked(struct fl_pod_events *events)
 		fl_holders_look(events->options.holders);
 }
 
-static char *put(char *to, struct fl_str *text)
-{
-	if (text->len)
-		memcpy(to, text->p, text->len);
-	text->p = to;
-	return to + text->len;
-}
-
 static struct waiting *copy(const struct fl_told_event *told, uint64_t now)
 {
-	const struct fl_ref *ref = &told->ref;
-	size_t size = (size_t)ref->name.len + told->type.len + told->reason.len + told->message.len +
-		      told->subject.len;
-	struct waiting *waiting = fl_alloc(sizeof *waiting + size);
-	char *at;
+	struct waiting *waiting = fl_alloc(sizeof *waiting + fl_told_event_texts(told));
 
 	if (!waiting)
 		return NULL;
 	*waiting = (struct waiting){ .event = *told, .at = now };
-	waiting->event.ref.space = waiting->event.ref.uid = FL_S("");   /* a Health has none */
-	waiting->event.was = FL_S("");
-	at = put((char *)(waiting + 1), &waiting->event.ref.name);
-	at = put(at, &waiting->event.type);
-	at = put(at, &waiting->event.reason);
-	at = put(at, &waiting->event.message);
-	(void)put(at, &waiting->event.subject);
+	fl_told_event_move(&waiting->event, (char *)(waiting + 1));
 	return waiting;
 }
 
@@ -208,9 +197,15 @@ struct fl_pod_events *fl_pod_events_new(struct fl_io *io, struct fl_loop *loop,
 					struct fl_err *err)
 {
 	struct fl_pod_events *events = fl_zalloc(sizeof *events);
+	struct fl_pod_uids_options uids = { options->logs, options->tell, options->arg };
 
 	if (!events)
 		return fl_null(err, FL_E_NOMEM, "no memory to tell Pods of their GPUs");
+	events->uids = fl_pod_uids_new(io, &uids, err);
+	if (!events->uids) {
+		fl_free(events);
+		return NULL;
+	}
 	events->io = io;
 	events->loop = loop;
 	events->options = *options;
@@ -223,6 +218,7 @@ struct fl_pod_events *fl_pod_events_free(struct fl_pod_events *events)
 	if (!events)
 		return NULL;
 	fl_timer_stop(events->io, &events->patience);
+	events->uids = fl_pod_uids_free(events->uids);
 	for (uint32_t i = 0; i < events->len; i++)
 		fl_free(events->all[i]);
 	fl_free(events);

@@ -26,7 +26,9 @@ struct fl_pod_events;
 struct fl_pod_events_options {
 	struct fl_holders *holders;            /* borrowed */
 	struct fl_log *log;
-	/* Sends one Event about the Pod `ref`; the other fields are those that the loop reported. */
+	const char *logs;                      /* the kubelet's directory of Pod logs (node/pod_uid.h); NULL: its own */
+	/* Sends one Event about the Pod `ref`, with its UID if that is known; the other fields are those that the loop
+	 * reported. */
 	void (*tell)(void *arg, const struct fl_told_event *event);
 	void *arg;
 };
@@ -40,6 +42,9 @@ FL_DEFINE_AUTO(fl_pod_events, struct fl_pod_events *, fl_pod_events_free);
 /* Copies what it keeps. Without memory for that, or with FL_POD_EVENTS_MAX waiting, the Event is sent at once. */
 void fl_pod_events_health(struct fl_pod_events *events, const struct fl_told_event *told);
 void fl_pod_events_looked(struct fl_pod_events *events);
+
+/* Sends this one Event, whose `ref` is a Pod without its UID. */
+void fl_pod_events_tell(struct fl_pod_events *events, const struct fl_told_event *told);
 
 /* Call it for each fault of a GPU. For an XID of an application, the Pods that hold the GPU or the named MIG device get
  * an Event: the driver does not name the process. One Event per XID and GPU or MIG device in FL_POD_EVENTS_XID_EVERY;

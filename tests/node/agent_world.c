@@ -130,6 +130,7 @@ int agent_up(struct world *w)
 		.exporter = { .period = w->metrics_period ? w->metrics_period : 50 * FL_NS_PER_MS,
 			      .pods_stale = w->pods_stale, .file = w->metrics_file,
 			      .style = { .node = FL_S("n1"), .no_pods = w->no_pods, .pod_uid = w->pod_uid } },
+		.inside.logs = w->logs,
 		.runtime_socket = w->runtime ? w->runtime : "/nowhere", .control = w->control, .log = &w->rig.log,
 		.event = w->hear, .event_arg = w, .end_wait = w->end_wait,
 	};
@@ -187,14 +188,14 @@ static int64_t no_wall(void *self)
 
 int world_up(struct world *w, const char *topology, unsigned flags)
 {
-	char *const paths[] = { w->plugins, w->pod_dir, w->cdi, w->state };
-	static const char *const names[] = { "plugins", "pods", "cdi", "state" };
+	char *const paths[] = { w->plugins, w->pod_dir, w->cdi, w->state, w->logs };
+	static const char *const names[] = { "plugins", "pods", "cdi", "state", "logs" };
 
 	if (rig_up(&w->rig, topology, RIG_LATER | flags, &w->err) < 0)
 		return -FL_E_IO;
 	fl_log_init(&w->rig.log, &(struct fl_log_to){ no_line, no_clock, no_wall, w }, "test");
 	w->given.unpooled = FL_S("true");
-	for (int i = 0; i < 4; i++) {
+	for (size_t i = 0; i < FL_LEN(names); i++) {
 		(void)snprintf(paths[i], sizeof w->cdi, "%s/%s", w->rig.folder, names[i]);
 		if (mkdir(paths[i], 0755) < 0)
 			return -FL_E_IO;

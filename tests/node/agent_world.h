@@ -20,7 +20,7 @@ struct world {
 	size_t reply_len;              /* bytes of the last such answer */
 	struct fl_settings_given given;
 	struct fl_str root;            /* of the driver */
-	char plugins[80], pod_dir[80], cdi[80], state[80], file[160], control[120];
+	char plugins[80], pod_dir[80], cdi[80], state[80], logs[80], file[160], control[120];
 	const char *config, *configs;  /* a configuration file, or a directory of them; NULL: none */
 	bool node;                     /* there is an API server, and the Node: GPUsReady is True, "as it was" */
 	bool astray; int warned;       /* a driver was looked for elsewhere; log lines of a wrong configuration */

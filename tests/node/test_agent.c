@@ -300,8 +300,10 @@ TEST_ONCE(a_gpu_is_explained_by_its_address_and_by_its_uuid)
 
 enum { NODE_GPU_0, NODE_GPU_1, POD_GPU_0, NODE_READY, HEARD_COUNT };
 
-/* Of each GPU in an Event of its own, that says which one it is and refers to the Node as `kubectl describe` looks
- * for. */
+#define POD_UID "5d0e7f4b-0f0e-4b43-8a1a-6a1c3c6f0a11"
+
+/* Of each GPU in an Event of its own, that says which one it is and refers to the Node and to the Pod as `kubectl
+ * describe` looks for. */
 static void hear_of_gpus(void *w_, const struct fl_told_event *event)
 {
 	struct world *w = w_;
@@ -321,7 +323,8 @@ static void hear_of_gpus(void *w_, const struct fl_told_event *event)
 			continue;
 		if (node)
 			w->told |= 1u << (i ? NODE_GPU_1 : NODE_GPU_0);
-		else if (event->ref.kind == &fl_pod_kind && !i)
+		else if (event->ref.kind == &fl_pod_kind && !i && fl_str_eq(event->ref.space, FL_S("team")) &&
+			 fl_str_eq(event->ref.name, FL_S("job")) && fl_str_eq(event->ref.uid, FL_S(POD_UID)))
 			w->told |= 1u << POD_GPU_0;
 	}
 }
@@ -332,12 +335,15 @@ static bool all_are_heard(struct world *w, int arg)
 	return w->told == (1u << HEARD_COUNT) - 1;
 }
 
-TEST_ONCE(an_event_about_a_gpu_names_it_and_is_shown_by_a_description_of_the_node)
+TEST_ONCE(an_event_about_a_gpu_names_it_and_is_shown_by_a_description_of_the_node_and_of_the_pod)
 {
 	FL_AUTO(world) struct world w = { 0 };
+	char path[160];
 
 	w.hear = hear_of_gpus;
 	OK_ERR(world_up(&w, "two-t4", 0), &w.err);
+	(void)snprintf(path, sizeof path, "%s/team_job_" POD_UID, w.logs);
+	CHECK_INT(mkdir(path, 0755), 0);
 	w.held = w.rig.state->gpus[0].uuid;
 	OK_ERR(agent_up(&w), &w.err);
 	CHECK(until(&w, both_are, 'H'));

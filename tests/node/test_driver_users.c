@@ -11,6 +11,7 @@
 
 #define UID_A "0a1b2c3d-1111-2222-3333-444455556666"
 #define UID_A_SYSTEMD "0a1b2c3d_1111_2222_3333_444455556666"
+#define UID_B "99999999-1111-2222-3333-444455556666"
 #define UID_STATIC "0a1b2c3d1111222233334444555566aa"
 
 static const struct {
@@ -196,6 +197,28 @@ static const struct {
 	{ "it ended before its links were read", 0, ENOENT, 0, 1 },
 	{ "it ended while its links were read", 0, ESRCH, 0, 1 },
 };
+
+TEST_ONCE(a_pod_s_uid_is_in_the_name_of_its_logs)   /* real files */
+{
+	static const char *const other[] = { "team_jo_" UID_B, "team2_job_" UID_B, "team_job2_" UID_B, "team_job" };
+	char uid[FL_POD_UID], path[200];
+	FL_AUTO(tree) struct tree tree = { .top = "" };
+
+	CHECK(tree_up(&tree));
+	for (size_t i = 0; i < FL_LEN(other); i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", tree.logs, other[i]);
+		CHECK_INT(mkdir(path, 0755), 0);
+	}
+	CHECK_INT(fl_uid_of_pod(&fl_posix_fs, tree.logs, "team/job", uid), 1);
+	CHECK_STR(fl_str(uid), UID_A);
+	CHECK_INT(fl_uid_of_pod(&fl_posix_fs, tree.logs, "team/none", uid), 0);
+	CHECK_STR(fl_str(uid), "");
+	(void)snprintf(path, sizeof path, "%s/team_job_" UID_B, tree.logs);   /* which of them is meant is not known */
+	CHECK_INT(mkdir(path, 0755), 0);
+	CHECK_INT(fl_uid_of_pod(&fl_posix_fs, tree.logs, "team/job", uid), 0);
+	CHECK_STR(fl_str(uid), "");
+	CHECK(fl_uid_of_pod(&fl_posix_fs, "/nowhere", "team/job", uid) < 0);
+}
 
 TEST_ONCE(a_process_whose_files_may_not_be_read_is_counted_as_unread_and_not_as_free)   /* real files */
 {

@@ -69,22 +69,74 @@ static bool is_pods(const char *name, const char *uid, char ret[static FL_POD_NA
 	return true;
 }
 
+/* The kubelet's directory of Pod logs, while it is read. */
+struct pods {
+	const struct fl_fs *fs;
+	int fd;
+	char list[4096];
+	int64_t len;
+	size_t at;
+};
+
+static int open_pods(struct pods *pods, const struct fl_fs *fs, const char *logs)
+{
+	pods->fs = fs;
+	pods->len = 0;
+	pods->at = 0;
+	pods->fd = fs->open(fs, AT_FDCWD, logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	return pods->fd;
+}
+
+/* NULL: there is no further one, or pods->len < 0 is what went wrong. */
+static const char *next_pod(struct pods *pods)
+{
+	const char *name;
+
+	for (;;) {
+		name = pods->len > 0 ? fl_list_next(pods->list, (size_t)pods->len, &pods->at, NULL) : NULL;
+		if (name)
+			return name;
+		pods->at = 0;
+		pods->len = pods->fs->list(pods->fs, pods->fd, pods->list, sizeof pods->list);
+		if (pods->len <= 0)
+			return NULL;
+	}
+}
+
 int fl_pod_of_uid(const struct fl_fs *fs, const char *logs, const char *uid, char ret[static FL_POD_NAME])
 {
-	int fd = fs->open(fs, AT_FDCWD, logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	char list[4096];
+	struct pods pods;
 	bool found = false;
-	int64_t len = 0;
+	const char *name;
 
-	if (fd < 0)
-		return fd;
-	while (!found && (len = fs->list(fs, fd, list, sizeof list)) > 0) {
-		const char *name;
-		size_t at = 0;
+	if (open_pods(&pods, fs, logs) < 0)
+		return pods.fd;
+	while (!found && (name = next_pod(&pods)))
+		found = is_pods(name, uid, ret);
+	fs->close(fs, pods.fd);
+	return found ? 1 : (int)pods.len;
+}
 
-		while (!found && (name = fl_list_next(list, (size_t)len, &at, NULL)))
-			found = is_pods(name, uid, ret);
+int fl_uid_of_pod(const struct fl_fs *fs, const char *logs, const char *pod, char ret[static FL_POD_UID])
+{
+	struct pods pods;
+	int found = 0;
+	const char *name;
+
+	ret[0] = '\0';
+	if (open_pods(&pods, fs, logs) < 0)
+		return pods.fd;
+	while ((name = next_pod(&pods))) {
+		const char *last = strrchr(name, '_');
+		char of[FL_POD_NAME];
+
+		if (last && strlen(last + 1) < FL_POD_UID && is_pods(name, last + 1, of) && strcmp(of, pod) == 0 &&
+		    found++ == 0)
+			(void)snprintf(ret, FL_POD_UID, "%s", last + 1);
 	}
-	fs->close(fs, fd);
-	return found ? 1 : len < 0 ? (int)len : 0;
+	fs->close(fs, pods.fd);
+	if (found == 1 && pods.len == 0)
+		return 1;
+	ret[0] = '\0';
+	return (int)pods.len;
 }

@@ -23,3 +23,7 @@ bool fl_cgroup_pod(struct fl_str cgroup, char ret[static FL_POD_UID]);
 /* NAMESPACE/NAME of the Pod with this UID, by the kubelet's directory of Pod logs, whose names are NAMESPACE_NAME_UID:
  * 1; 0: there is none; < 0: the directory cannot be read. */
 int fl_pod_of_uid(const struct fl_fs *fs, const char *logs, const char *uid, char ret[static FL_POD_NAME]);
+
+/* The other way round: the UID of the Pod NAMESPACE/NAME: 1; 0: there is none, or several (one has ended, and another
+ * one of its name has come); < 0: the directory cannot be read. */
+int fl_uid_of_pod(const struct fl_fs *fs, const char *logs, const char *pod, char ret[static FL_POD_UID]);
