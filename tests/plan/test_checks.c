@@ -119,6 +119,12 @@ static const struct {
 	  "driver Passed:Passed nodes Passed:Passed toolkit Passed:Passed cuda Skipped:NotRun pcie Skipped:NotTold "
 	  "nvlink Failed:LinksDown "
 	  "fabric Skipped:NoFabric LinksDown" },
+	{ "a lost GPU takes no NVLink from the others", READY,
+	  CARD("1", "0", "links: [{peer: '0000:02:00.0', nvlinks: 12}, {peer: '0000:03:00.0', nvlinks: 12}]\n") AND
+	  CARD("2", "1", "") AND "metadata: {name: '0000:03:00.0'}\nanswer: Lost\nboundTo: nvidia\nmessage: reset "
+	  "it\n", BOTH, NULL, "",
+	  "driver Failed:NotAnswering nodes Passed:Passed toolkit Passed:Passed cuda Skipped:NotRun pcie "
+	  "Skipped:NotTold nvlink Passed:Passed fabric Skipped:NoFabric NotAnswering" },
 	{ "links that were read before a GPU answered", READY, CARD("1", "0", LINK("2", "12")) AND
 	  CARD("2", "1", "") AND CARD("3", "2", ""), HOST(NODE("0") ", " NODE("1") ", " NODE("2")), NULL,
 	  WAS("nvlink", "Passed"),

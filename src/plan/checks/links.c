@@ -34,30 +34,32 @@ bool checks_pcie(const struct fl_checks_facts *f, struct fl_plan *plan, struct c
 	return true;
 }
 
-/* To all other GPUs. A link is told by the GPU with the lower address only. */
-static int64_t nvlinks_of(const struct fl_checks_facts *f, const struct fl_card *card)
-{
-	int64_t links = 0;
-
-	for (uint32_t i = 0; i < f->card_len; i++)
-		for (uint32_t k = 0; k < f->cards[i].links.len; k++) {
-			const struct fl_card_link *link = &f->cards[i].links.at[k];
-
-			if (&f->cards[i] == card || fl_str_eq(link->peer, card->meta.name))
-				links += link->nvlinks;
-		}
-	return links;
-}
-
 /* In MIG mode a GPU has no peers. */
 static bool has_peers(const struct fl_card *card)
 {
 	return checks_answers(card) && !card->mig;
 }
 
-static bool has_link(const struct fl_card *card, const struct fl_card *to)
+/* It is told by one of the two only, the GPU with the lower address; NULL: it is not known. */
+static const struct fl_card_link *link_between(const struct fl_card *a, const struct fl_card *b)
 {
-	return fl_find(card->links.at, card->links.len, peer, to->meta.name) != NULL;
+	const struct fl_card_link *link = fl_find(a->links.at, a->links.len, peer, b->meta.name);
+
+	return link ? link : fl_find(b->links.at, b->links.len, peer, a->meta.name);
+}
+
+/* To all other GPUs that answer: one that is lost takes no link away from the others. */
+static int64_t nvlinks_of(const struct fl_checks_facts *f, const struct fl_card *card)
+{
+	int64_t links = 0;
+
+	for (uint32_t i = 0; i < f->card_len; i++) {
+		const struct fl_card *other = &f->cards[i];
+		const struct fl_card_link *link = other != card && has_peers(other) ? link_between(card, other) : NULL;
+
+		links += link ? link->nvlinks : 0;
+	}
+	return links;
 }
 
 /* Two that answered when links were read have a link by PCIe at least. Where one has come since, they are read again in
@@ -68,7 +70,7 @@ static bool are_told(const struct fl_checks_facts *f, const struct fl_card *card
 		const struct fl_card *other = &f->cards[i];
 
 		if (other != card && has_peers(other) && fl_str_eq(other->product, card->product) &&
-		    !has_link(card, other) && !has_link(other, card))
+		    !link_between(card, other))
 			return false;
 	}
 	return true;
@@ -104,9 +106,9 @@ bool checks_nvlink(const struct fl_checks_facts *f, struct fl_plan *plan, struct
 			return false;
 		}
 		if (links[i] < most)
-			checks_fail(plan, v, "LinksDown", "GPU %.*s has %lld NVLinks to other GPUs, others of its "
-							  "model "
-							  "%lld: look for XID 74 and at nvidia-smi nvlink -s",
+			checks_fail(plan, v, "LinksDown", "GPU %.*s has fewer NVLinks to the other GPUs than others of "
+							  "its model (%lld of %lld, counted for each pair): look for "
+							  "XID 74 and at nvidia-smi nvlink -s",
 				    FL_ARG(card->meta.name), (long long)links[i], (long long)most);
 	}
 	if (!any)
