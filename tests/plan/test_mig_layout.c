@@ -84,7 +84,8 @@ static const struct {
 	{ "after a reboot it is laid out again", "all-3g.40gb", "off", "",
 	  "mode: true\nboot: a\nconfig: all-3g.40gb\ncounts: [{profile: 3g.40gb, count: 2}]\n" OURS, "", "",
 	  "Rest changes leaving 1 ours 4\nFalse Withdrawing\n" },
-	{ "no profile of that name", "all-5g.40gb", "on", "", "", "", "", "False ProfileNotSupported 5g.40gb\n" },
+	{ "no profile of that name", "all-5g.40gb", "on", "", "", "", "", "False ProfileNotSupported no profile "
+	  "5g.40gb: it has 1g.10gb, \n" },
 	{ "no layout of that name", "nonsense", "on", "", "", "", "", "False UnknownLayout nonsense\n" },
 	{ "a file that is wrong", "x", "on", "", "", "", "", "False UnknownLayout line 4\n", NULL,
 	  "metadata: {name: f}\nwhy: 'f: line 4: no'\n" },

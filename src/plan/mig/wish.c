@@ -96,7 +96,7 @@ static struct mig_wish generated(struct mig *m, const struct fl_card *card)
 			add(&wish, card->offers.at[i].name, card->offers.at[i].count);
 			return wish;
 		}
-	wish.wrong = fl_plan_printf(m->plan, "it has no profile %.*s", FL_ARG(fl_str_sub(name, 0, 40)));
+	add(&wish, name, 1);   /* no GPU instance of it has a place, and the text names the profiles that have one */
 	return wish;
 }
 
