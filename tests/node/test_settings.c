@@ -64,9 +64,12 @@ static const struct {
 	{ "device nodes beside CDI alone are none", "--pass-device-specs", "", NULL,
 	  "{\"passDeviceSpecs\":true,\"untaken\":\"--pass-device-specs: has no effect, as with NVIDIA's plugin: all "
 	  "device list strategies are CDI, which brings the device nodes\"}" },
-	{ "no channel, so none is required", "", "IMEX_REQUIRED=true", NULL,
-	  "{\"imexRequired\":true,\"untaken\":\"--imex-required: has no effect without a channel: write [0] for "
-	  "imex-channel-ids\"}" },
+	{ "no channel, so none is required", "", "IMEX_REQUIRED=true", NULL, "{\"imexRequired\":true,\"untaken\":"
+	  "\"--imex-required: has no effect without a channel: write [0] for imex-channel-ids\"}" },
+	{ "no manager, so no layout", "--mig-config-file=/l", "", NULL, "{\"migConfigFile\":\"/l\",\"untaken\":"
+	  "\"--mig-config-file: has no effect without --mig-manager=true\"}" },
+	{ "of that name", "--mig-config=x", "", NULL, "{\"migConfig\":\"x\",\"untaken\":"
+	  "\"--mig-config: has no effect without --mig-manager=true\"}" },
 	{ "several strategies, each once", "--device-list-strategy=cdi-cri,envvar --device-list-strategy=envvar", "",
 	  NULL, "{\"deviceListStrategy\":[\"cdi-cri\",\"envvar\"]}" },
 	{ "strategies of the environment", "", "DEVICE_LIST_STRATEGY=volume-mounts,device-specs", NULL,
@@ -89,8 +92,7 @@ static const struct {
 	  "\"sharedDevicesAllocationPolicy\":\"packed\",\"imexRequired\":false,"
 	  "\"lookRoots\":[\"/driver-root\"],\"driverRoot\":\"/run/nvidia/driver\",\"devRoot\":\"/\","
 	  "\"cdiAnnotationPrefix\":\"cdi.k8s.io/x-\",\"untaken\":\"flags.plugin.nvidiaCTKPath: is not taken: "
-	  "that is NVIDIA's hook, and containers are prepared by our own, whose path is "
-	  "--cdi-hook-path\"}" },
+	  "that is NVIDIA's hook, and containers are prepared by our own, whose path is --cdi-hook-path\"}" },
 	{ "our program is never written under NVIDIA's name", "--cdi-hook-path=/usr/bin/nvidia-ctk", "", NULL,
 	  "{\"untaken\":\"--cdi-hook-path: is not taken: that is NVIDIA's hook, and containers are prepared by our "
 	  "own, whose path is --cdi-hook-path\"}" },
@@ -164,8 +166,7 @@ static const struct {
 		  "--recovery-wait=10s --recovery-wait-max=1h --recovery-checks=5",
 	  "", NULL,
 	  "{\"unpooled\":true,\"withoutCDI\":\"refuse\",\"preStart\":false,\"cdiKind\":\"a.b/c\",\"hook\":"
-	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"recoveryWaitMax\":3600000000000,"
-	  "\"recoveryChecks\":5}" },
+	  "\"/opt/fairlead\",\"recoveryWait\":10000000000,\"recoveryWaitMax\":3600000000000,\"recoveryChecks\":5}" },
 	{ "a wait that the longest one's default is above leaves it alone", "--recovery-wait=5m", "", NULL,
 	  "{\"recoveryWait\":300000000000}" },
 	{ "above a longer one it is twice that", "--recovery-wait=15m", "", NULL,
@@ -457,10 +458,8 @@ static const struct documented documented[] = {
 	  "cdiDisableHooks" },
 	{ "cdiDisableHooks: one that is none", "--cdi-disable-hooks=x", "CDI_DISABLE_HOOKS=x", "-",
 	  "!'x' is none of create-symlinks" },
-	{ "neither has a field in the file, and is reported", "-", "-", "flags: {cdiFeatureFlags: all}",
-	  "untaken" },
-	{ "the hooks likewise", "-", "-", "flags: {cdiDisableHooks: all}",
-	  "untaken" },
+	{ "neither has a field in the file, and is reported", "-", "-", "flags: {cdiFeatureFlags: all}", "untaken" },
+	{ "the hooks likewise", "-", "-", "flags: {cdiDisableHooks: all}", "untaken" },
 	{ "and the kubelet's socket", "-", "-", "flags: {kubeletSocket: /s}",
 	  "untaken" },
 	{ "DP_DISABLE_HEALTHCHECKS", "--disable-health-checks=XIDs", "DP_DISABLE_HEALTHCHECKS=All", "-",

@@ -334,6 +334,10 @@ static int check_effects(struct fl_setting_in *in, const struct fl_settings_give
 		r = fl_setting_warn(in, given->imex_required.p ? FL_AT_OPTION("imex-required") :
 								 FL_AT_PLACE("imex.required"),
 				    "has no effect without a channel: write [0] for imex-channel-ids");
+	if (r == 0 && !s->mig_manager && (given->mig_config.len || given->mig_file.len))
+		r = fl_setting_warn(in, given->mig_config.len ? FL_AT_OPTION("mig-config") :
+								FL_AT_OPTION("mig-config-file"),
+				    "has no effect without --mig-manager=true");
 	return r;
 }
 

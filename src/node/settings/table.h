@@ -239,7 +239,7 @@ extern const struct fl_names fl_discovery_names;
 	  "Directory on the host for MPS, as /run/nvidia/mps; sharing.mps of the configuration needs it.", \
 	  (.env = "MPS_ROOT", .value = "DIR"), (.file = "flags.mpsRoot", .own = fl_settings_own_mps_root)) \
 	X(STR, mig_manager, BOOL, mig_manager, "mig-manager", \
-	  "Partition GPUs by MIG, as the Node's label nvidia.com/mig.config says: false.", (FL_TRUTH), ()) \
+	  "Partition GPUs by MIG, by the layout that the Node's label nvidia.com/mig.config names.", (FL_TRUTH), ()) \
 	X(STR, mig_config, TEXT, mig_config, "mig-config", \
 	  "MIG layout of a Node without that label: all-balanced, or a name of --mig-config-file.", (), ()) \
 	X(STR, mig_file, PATH, mig_file, "mig-config-file", \
