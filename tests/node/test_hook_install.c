@@ -157,6 +157,43 @@ TEST(a_program_that_carries_none_says_so)
 	CHECK(access(path_of(dir), F_OK) < 0);
 }
 
+static int64_t no_room(const struct fl_fs *fs, int fd, const void *bytes, size_t len)
+{
+	(void)fs;
+	(void)fd;
+	(void)bytes;
+	(void)len;
+	return -ENOSPC;
+}
+
+static int no_room_for_a_folder(const struct fl_fs *fs, int dir, const char *path, unsigned mode)
+{
+	(void)fs;
+	(void)dir;
+	(void)path;
+	(void)mode;
+	return -EDQUOT;
+}
+
+/* Another path would be the wrong remedy: the hook would be as far from the state as from the room. */
+TEST_ONCE(a_full_disk_has_its_own_remedy)
+{
+	const char *dir = test_dir();
+	struct fl_fs full = fl_posix_fs;
+	struct fl_hook_known known = { 0 };
+	struct fl_err err = { 0 };
+
+	full.mkdir = no_room_for_a_folder;
+	CHECK(fl_hook_install(&full, SELF, path_of(dir), &known, &err) < 0);
+	CHECK(strstr(err.text, "make room") && strstr(err.text, "Disk quota exceeded"));
+	CHECK(!strstr(err.text, "name a path"));
+	full.mkdir = fl_posix_fs.mkdir;
+	full.write = no_room;
+	CHECK(fl_hook_install(&full, SELF, path_of(dir), &known, &err) < 0);
+	CHECK(strstr(err.text, "make room") && strstr(err.text, "No space left on device"));
+	CHECK(folder_has(dir, 0));
+}
+
 static int on_noexec(const char *dir)
 {
 	FL_AUTO(fl_io) struct fl_io *io = test_io();

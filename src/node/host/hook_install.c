@@ -11,10 +11,20 @@ enum { PATH = 512, PIECE = 16384 };
 #define REMEDY "name a path for the hook's program by --cdi-hook-path, the same on the host and in the agent's " \
 	       "container"
 
+#define MAKE_ROOM "make room on its file system, which --cdi-hook-path or --state-dir names; the agent retries"
+
 struct source {
 	struct fl_elf elf;
 	uint64_t at, len;
 };
+
+/* `r`: a negated errno. */
+static int fail_at(struct fl_err *err, int r, const char *what, const char *path)
+{
+	bool is_full = r == -ENOSPC || r == -EDQUOT;
+
+	return fl_fail_sys(err, -r, "%s '%s': %s", what, path, is_full ? MAKE_ROOM : REMEDY);
+}
 
 static int open_source(const struct fl_fs *fs, const char *path, struct source *ret, struct fl_err *err)
 {
@@ -97,7 +107,7 @@ static int look(const struct source *source, int dir, const char *name, const ch
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0)
-		return fl_fail_sys(err, -fd, "open '%s': " REMEDY, path);
+		return fail_at(err, fd, "open", path);
 	r = fs->stat(fs, fd, "", AT_EMPTY_PATH, &stat);
 	if (r == 0)
 		r = is_known(known, &stat) ? 1 : is_same(source, fd, stat.size);
@@ -163,7 +173,7 @@ static int replace(const struct source *source, int dir, const char *name, const
 		if (r < 0)
 			(void)fs->unlink(fs, dir, temp, 0);
 	}
-	return r < 0 ? fl_fail_sys(err, -r, "write the hook's program '%s': " REMEDY, path) : 0;
+	return r < 0 ? fail_at(err, r, "write the hook's program", path) : 0;
 }
 
 /* The directory of the path, made where it is missing; its name is what follows. */
@@ -171,7 +181,7 @@ static int open_folder(const struct fl_fs *fs, const char *path, const char **re
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH];
-	int fd = -ENAMETOOLONG;
+	int fd = -ENAMETOOLONG, made = 0;
 
 	if (!slash || path[0] != '/' || !slash[1])
 		return fl_fail(err, FL_E_INVALID, "'%s' is not the path of a file: " REMEDY, path);
@@ -182,10 +192,12 @@ static int open_folder(const struct fl_fs *fs, const char *path, const char **re
 			*p = '\0';
 			(void)fs->mkdir(fs, AT_FDCWD, folder, 0755);   /* the open below tells */
 		}
-		(void)fs->mkdir(fs, AT_FDCWD, folder, 0755);
+		made = fs->mkdir(fs, AT_FDCWD, folder, 0755);
 		fd = fs->open(fs, AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	}
-	return fd < 0 ? fl_fail_sys(err, -fd, "open the directory of '%s': " REMEDY, path) : fd;
+	if (fd == -ENOENT && made < 0)
+		fd = made;   /* which says why */
+	return fd < 0 ? fail_at(err, fd, "open the directory of", path) : fd;
 }
 
 static int install(const struct source *source, const char *path, struct fl_hook_known *known, struct fl_err *err)
