@@ -131,6 +131,27 @@ TEST_ONCE(processes_that_have_the_driver_open_are_named)   /* real files */
 	}
 }
 
+/* The names are a container's own: it makes a node of the driver under another one, and calls a file of its own as the
+ * driver's. */
+TEST_ONCE(what_is_open_is_the_drivers_by_its_number)   /* real files */
+{
+	char path[100], file[120];
+
+	TREE(tree);
+	(void)snprintf(path, sizeof path, "%s/devices", tree.proc);
+	CHECK(write_file(path, "Character devices:\n  1 mem\n  5 nvidia-frontend\n\nBlock devices:\n  1 nvidia-x\n"));
+	(void)snprintf(path, sizeof path, "%s/dev", tree.top);
+	(void)snprintf(file, sizeof file, "%s/nvidia0", path);
+	CHECK(mkdir(path, 0755) == 0 && write_file(file, ""));
+	CHECK(process(&tree, 812, "hidden\n", "0::/", "/dev/tty"));   /* major number 5 */
+	CHECK(process(&tree, 813, "forged\n", "0::/", file));
+	CHECK(process(&tree, 814, "away\n", "0::/", "/dev/nvidia-nowhere"));
+	fl_driver_users_find(&fl_posix_fs, tree.proc, tree.top, tree.logs, &users);
+	CHECK_STR(fl_str(users.text), "hidden (pid 812)");
+	CHECK_INT(users.count, 1);
+	CHECK_INT(users.unread, 0);
+}
+
 TEST_ONCE(many_processes_are_counted_and_the_first_are_named)   /* real files */
 {
 	uint32_t named = 0;

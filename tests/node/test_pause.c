@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 struct node {
@@ -246,10 +247,14 @@ TEST_ONCE(a_driver_that_is_not_free_in_time_is_told_and_not_taken_for_free)
 	CHECK(rig_driver(&n.rig, FL_DRIVER_READY));
 }
 
-/* Someone else's process, as /proc shows it, with a device of the driver open. */
-static int other_process(const struct node *n, const char *device)
+/* Someone else's process, as /proc shows it, with a device of the driver open: its number tells whose it is. */
+static int other_process(const struct node *n)
 {
-	char path[200];
+	char path[200], device[200];
+
+	(void)snprintf(device, sizeof device, "%s/a-name-of-its-own", n->rig.folder);
+	if (mknod(device, S_IFCHR | 0600, makedev(195, 0)) < 0)
+		return -errno;
 
 	(void)snprintf(path, sizeof path, "%s/812", n->rig.proc);
 	if (mkdir(path, 0755) < 0)
@@ -269,7 +274,7 @@ TEST_ONCE(who_else_has_the_driver_open_is_named_by_the_answer_and_the_driver_unt
 	char path[200];
 
 	NODE(n);
-	CHECK_INT(other_process(&n, "/dev/nvidia0"), 0);
+	CHECK_INT(other_process(&n), 0);
 	ASKED(n, "/pause", "an upgrade", 200, STILL);
 	CHECK(!names_nobody(&n.rig, 0));
 	(void)snprintf(path, sizeof path, "%s/812/fd/5", n.rig.proc);
@@ -337,7 +342,7 @@ static void shut_auto_(struct shut *shut)
 TEST_ONCE(files_that_are_slow_do_not_delay_who_else_has_the_driver_open)   /* threads */
 {
 	NODE(n);
-	CHECK_INT(other_process(&n, "/dev/nvidia0"), 0);
+	CHECK_INT(other_process(&n), 0);
 	{
 		FL_AUTO(shut) struct shut files = { 0 };
 
@@ -357,7 +362,7 @@ static bool names_812(struct gpu_rig *rig, int arg)
 TEST_ONCE(a_look_for_who_else_has_the_driver_that_is_late_is_told_as_not_known_until_it_ends)   /* threads */
 {
 	NODE(n);
-	CHECK_INT(other_process(&n, "/dev/nvidia0"), 0);
+	CHECK_INT(other_process(&n), 0);
 	{
 		FL_AUTO(shut) struct shut looks = { 0 };
 

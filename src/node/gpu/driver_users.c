@@ -4,11 +4,16 @@
 #include "node/host/processes.h"
 #include <errno.h>
 #include <stdio.h>
+#include <sys/sysmacros.h>
+
+enum { MAJORS = 8 };                           /* of the driver: GPUs, unified memory, capabilities, switches, IMEX */
 
 struct search {
 	const struct fl_fs *fs;
 	const char *dev_root;
 	int proc;
+	unsigned majors[MAJORS];               /* the driver's, by the kernel's list */
+	uint32_t major_len;                    /* 0: it has none, so names decide */
 	struct fl_driver_users *ret;
 };
 
@@ -45,6 +50,47 @@ static bool is_driver(const struct search *s, const char *target)
 	       strncmp(target + root, device, sizeof device - 1) == 0;
 }
 
+/* "195 nvidia", "511 nvidia-uvm" among the character devices. */
+static void read_majors(struct search *s)
+{
+	char text[8192];
+	struct fl_str rest = fl_process_text(s->fs, s->proc, "devices", text, sizeof text), line, number;
+	uint64_t n;
+
+	while (fl_str_split(&rest, '\n', &line) && !fl_str_starts(line, FL_S("Block"))) {
+		line = fl_str_trim(line);
+		if (!fl_str_split(&line, ' ', &number) || !fl_str_starts(line, FL_S("nvidia")) ||
+		    !fl_str_u64(number, &n) || s->major_len == MAJORS)
+			continue;
+		s->majors[s->major_len++] = (unsigned)n;
+	}
+}
+
+static bool is_major(const struct search *s, unsigned number)
+{
+	for (uint32_t i = 0; i < s->major_len; i++)
+		if (s->majors[i] == number)
+			return true;
+	return false;
+}
+
+/* 1: it is of the driver; 0: it is not; or a negated errno. A container calls its nodes and files as it likes, so the
+ * number decides. What is open is not asked for anything: it may lie on a file system that does not answer. */
+static int64_t is_open(const struct search *s, int dir, const char *name)
+{
+	char target[FL_GPU_PATH_MAX + 32];
+	struct fl_stat stat;
+	int64_t got;
+
+	if (s->major_len) {
+		got = s->fs->stat(s->fs, dir, name, AT_STATX_DONT_SYNC, &stat);
+		return got < 0 ? got : S_ISCHR(stat.mode) && is_major(s, major(stat.rdev));
+	}
+	got = s->fs->readlink(s->fs, dir, name, target, sizeof target - 1);
+	target[got > 0 ? got : 0] = '\0';
+	return got < 0 ? got : is_driver(s, target);
+}
+
 /* A process that has ended meanwhile has nothing open. */
 static bool is_over(int64_t result)
 {
@@ -53,7 +99,7 @@ static bool is_over(int64_t result)
 
 static bool has_driver(struct search *s, const char *pid)
 {
-	char path[64], list[2048], target[FL_GPU_PATH_MAX + 32];
+	char path[64], list[2048];
 	bool has = false, unread = false;
 	uint32_t looked = 0;
 	int64_t len = 0;
@@ -67,11 +113,10 @@ static bool has_driver(struct search *s, const char *pid)
 		size_t at = 0;
 
 		while (!has && (name = fl_list_next(list, (size_t)len, &at, NULL)) && looked++ < FL_DRIVER_USERS_FDS) {
-			int64_t got = s->fs->readlink(s->fs, fd, name, target, sizeof target - 1);
+			int64_t is = is_open(s, fd, name);
 
-			unread |= got < 0 && !is_over(got);
-			target[got > 0 ? got : 0] = '\0';
-			has = is_driver(s, target);
+			unread |= is < 0 && !is_over(is);
+			has = is > 0;
 		}
 	}
 	if (fd >= 0)
@@ -85,7 +130,7 @@ static bool has_driver(struct search *s, const char *pid)
 void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *dev_root, const char *logs,
 			  struct fl_driver_users *ret)
 {
-	struct search s = { fs, dev_root, -1, ret };
+	struct search s = { .fs = fs, .dev_root = dev_root, .ret = ret };
 	bool all = true;
 	uint32_t looked = 0;
 	char list[4096];
@@ -93,6 +138,8 @@ void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *
 
 	*ret = (struct fl_driver_users){ 0 };
 	s.proc = fs->open(fs, AT_FDCWD, proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (s.proc >= 0)
+		read_majors(&s);
 	while (s.proc >= 0 && all && (len = fs->list(fs, s.proc, list, sizeof list)) > 0) {
 		const char *name;
 		size_t at = 0;
