@@ -474,7 +474,8 @@ static void signalled(struct fl_signals *signals, int signo)
 
 	/* Others read their configuration again at SIGHUP; our files are watched. */
 	if (signo == SIGHUP)
-		fl_log(&run->log, FL_INFO, "SIGHUP ignored, changed files are read without it");
+		fl_log(&run->log, FL_INFO,
+		       "SIGHUP ignored, changed files are applied without it, a link's target within a minute");
 	else
 		fl_role_stop(run);
 }
