@@ -106,6 +106,36 @@ static bool fits(const struct fl_setting *row, const struct fl_field *f)
 	return false;
 }
 
+static const struct fl_names *names_of(const struct fl_setting_in *in, const struct fl_setting *row)
+{
+	for (uint32_t k = 0; row->member && k < in->bind->len; k++)
+		if (in->bind->fields[k].offset == row->member)
+			return in->bind->fields[k].names;
+	return row->names;
+}
+
+TEST(an_option_of_a_few_words_shows_them_all_in_its_help)
+{
+	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };
+	struct fl_settings settings = { 0 };
+	const struct fl_setting_in in = fl_settings_in(&settings, &arena, NULL);
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < FL_LEN(rows); i++) {
+		const struct fl_names *names = in.rows[i].kind == FL_SETTING_ENUM ? names_of(&in, &in.rows[i]) : NULL;
+		char text[200] = "";
+		struct fl_buf words = FL_BUF_IN(text);
+
+		for (uint32_t k = 0; names && k < names->len; k++)
+			fl_buf_printf(&words, "%s%s", k ? "|" : "", names->at[k]);
+		test_row(rows[i].name);
+		if (names)
+			CHECK(rows[i].value && strcmp(rows[i].value, text) == 0);
+		found += names != NULL;
+	}
+	CHECK_INT(found, 6);
+}
+
 TEST(each_row_has_a_member_that_its_reader_can_write_and_a_place_of_its_own)
 {
 	FL_AUTO(fl_arena) struct fl_arena arena = { 0 };

@@ -29,8 +29,9 @@ struct fl_driver_users {
 };
 
 /* Looks at what is open in `proc`/PID/fd. A device of the driver is one with a major number that `proc`/devices has for
- * it; where that has none, /dev/nvidia*, as seen by the process, or that below `dev_root` (NULL: none). `logs` is the kubelet's directory of Pod logs, whose names are NAMESPACE_NAME_UID; a Pod
- * that is not found there is named by its UID. */
+ * it; where that has none, /dev/nvidia*, as seen by the process, or that below `dev_root` (NULL: none). `logs` is the
+ * kubelet's directory of Pod logs, whose names are NAMESPACE_NAME_UID; a Pod that is not found there is named by its
+ * UID. */
 void fl_driver_users_find(const struct fl_fs *fs, const char *proc, const char *dev_root, const char *logs,
 			  struct fl_driver_users *ret);
 

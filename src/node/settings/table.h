@@ -34,20 +34,22 @@ extern const struct fl_names fl_discovery_names;
 
 #define FL_SETTINGS_TABLE(X) \
 	X(STR, mig_strategy, ENUM, mig, "mig-strategy", "Resource names of MIG devices: none, single or mixed.", \
-	  (.env = "MIG_STRATEGY", .env_also = "GFD_MIG_STRATEGY"), (.file = "flags.migStrategy", .fallback = "none")) \
+	  (.env = "MIG_STRATEGY", .env_also = "GFD_MIG_STRATEGY", .value = "none|single|mixed"), \
+	  (.file = "flags.migStrategy", .fallback = "none")) \
 	X(STRS, list_strategy, LIST, device_lists, "device-list-strategy", \
 	  "How containers get devices: cdi-cri, cdi-annotations, envvar, volume-mounts, device-specs.", \
 	  (.env = "DEVICE_LIST_STRATEGY"), \
 	  (.file = "flags.plugin.deviceListStrategy", .fallback = "cdi-cri", \
 	   .blank = "an empty list allocates nothing: name a strategy, as cdi-cri, or leave it out")) \
 	X(STR, id_strategy, ENUM, id_by, "device-id-strategy", "Name of a device in containers: uuid or index.", \
-	  (.env = "DEVICE_ID_STRATEGY"), (.file = "flags.plugin.deviceIDStrategy", .fallback = "uuid")) \
+	  (.env = "DEVICE_ID_STRATEGY", .value = "uuid|index"), \
+	  (.file = "flags.plugin.deviceIDStrategy", .fallback = "uuid")) \
 	X(STR, pass_specs, BOOL, pass_nodes, "pass-device-specs", \
 	  "Also allocate device nodes, unless every strategy is CDI.", \
 	  (.env = "PASS_DEVICE_SPECS", FL_TRUTH), (.file = "flags.plugin.passDeviceSpecs")) \
 	X(STR, share_policy, ENUM, share_policy, "shared-devices-allocation-policy", \
 	  "Order in which replicas are preferred: distributed or packed.", \
-	  (.env = "SHARED_DEVICES_ALLOCATION_POLICY"), \
+	  (.env = "SHARED_DEVICES_ALLOCATION_POLICY", .value = "distributed|packed"), \
 	  (.file = "flags.plugin.sharedDevicesAllocationPolicy", .fallback = "distributed")) \
 	X(STR, annotation_prefix, OWN, annotation_prefix, "cdi-annotation-prefix", \
 	  "Prefix of annotations that name CDI devices.", (.env = "CDI_ANNOTATION_PREFIX"), \
@@ -84,7 +86,8 @@ extern const struct fl_names fl_discovery_names;
 	  "Skip parts of the CDI hook: create-symlinks, enable-cuda-compat, update-ldcache, ...; all.", \
 	  (.env = "CDI_DISABLE_HOOKS"), ()) \
 	X(STR, without_cdi, ENUM, without_cdi, "without-cdi", \
-	  "What to do where the container runtime has CDI off: device-specs or refuse.", (), \
+	  "What to do where the container runtime has CDI off: device-specs or refuse.", \
+	  (.value = "device-specs|refuse"), \
 	  (.fallback = "device-specs")) \
 	X(STR, unpooled, BOOL, unpooled, "unpooled", \
 	  "Serve GPUs that are in no pool as nvidia.com/gpu and nvidia.com/mig-*.", (FL_TRUTH), \
@@ -129,7 +132,7 @@ extern const struct fl_names fl_discovery_names;
 	  (.file = "flags.useNodeFeatureAPI", .own = fl_settings_own_node_feature)) \
 	X(STR, labels, ENUM, labels, "labels", \
 	  "Where to write the labels of the GPUs: node-feature (an object of node feature discovery), " \
-	  "file (of its worker), node (without it) or none.", (), \
+	  "file (of its worker), node (without it) or none.", (.value = "node-feature|file|node|none"), \
 	  (.fallback = "node-feature")) \
 	X(STR, no_timestamp, BOOL, no_timestamp, "without-timestamp", \
 	  "Leave out the label nvidia.com/gfd.timestamp.", \
@@ -146,7 +149,7 @@ extern const struct fl_names fl_discovery_names;
 	  (.file = "flags.failOnInitError")) \
 	X(STR, discovery, ENUM, has, "device-discovery-strategy", "auto or nvml.", \
 	  (.env = "DEVICE_DISCOVERY_STRATEGY", .env_also = "GFD_DEVICE_DISCOVERY_STRATEGY", \
-	   .hidden = true), \
+	   .value = "auto|nvml", .hidden = true), \
 	  (.file = "flags.deviceDiscoveryStrategy", .names = &fl_discovery_names, \
 	   .wanted = "not supported (Tegra, WSL and vfio are not): write auto or nvml")) \
 	X(STR, gdrcopy, ELEMENT, extras, "gdrcopy-enabled", "Give containers GDRCopy's device beside their GPUs.", \
