@@ -151,6 +151,40 @@ TEST(row_24_distroless_gets_a_cache_a_configuration_and_links)
 	CHECK_INT(stat.st_mode & 07777, 0644);
 }
 
+#define GBM "libnvidia-egl-gbm.so.1"
+
+static const struct {
+	const char *says, *link, *file;
+} versions[] = {
+	{ "of two files of one soname the newest counts, as with ldconfig", "", ".1.10" },
+	{ "unless the host's own link has chosen", GBM ".1.2::" DRIVER "/" GBM, ".1.2" },
+};
+
+TEST(row_24_a_soname_leads_to_the_file_that_ldconfig_would_take)
+{
+	EACH_ROW_ALONE (row, versions) {
+		FL_AUTO(fl_io) struct fl_io *io = test_io();
+		const char *dir = test_dir();
+		struct fl_str links[] = { fl_str(row->link) }, folders[] = { FL_S_INIT(DRIVER) };
+		struct fl_err err = { 0 };
+		char want[200];
+
+		GOT(io);
+		make_driver(dir, DRIVER, ",{\"destination\":\"" DRIVER "/" GBM ".1.2\"},"
+					 "{\"destination\":\"" DRIVER "/" GBM ".1.10\"},"
+					 "{\"destination\":\"" DRIVER "/" GBM ".1.1\"}");
+		CHECK(put_library(dir, "bundle/rootfs" DRIVER "/" GBM ".1.2", GBM, NULL, 0) &&
+		      put_library(dir, "bundle/rootfs" DRIVER "/" GBM ".1.10", GBM, NULL, 0) &&
+		      put_library(dir, "bundle/rootfs" DRIVER "/" GBM ".1.1", GBM, NULL, 0));
+		OK_ERR(run_hook(io, dir, (struct fl_hook){ { links, row->link[0] != '\0', 1 }, { folders, 1, 1 },
+							   FL_S("") }, &err), &err);
+		if (test_tortured())
+			return;
+		(void)snprintf(want, sizeof want, GBM "=" DRIVER "/" GBM "%s ", row->file);
+		CHECK_STR(cache_says(dir, GBM), want);
+	}
+}
+
 /* A cache of glibc's own ldconfig over a tree of ours: its entries stay, in its order, ours before equal ones. */
 static bool make_image_cache(const char *dir)
 {

@@ -26,6 +26,8 @@ struct names {
 	struct fl_arena arena;
 	struct fl_ld_entry at[FL_HOOK_ENTRIES_MAX];
 	uint32_t len;
+	uint32_t firm;                 /* these names have their file: of several files of one name, ldconfig takes the
+					  newest of a directory, unless a link of the host has chosen */
 	int why;                       /* a negated errno that no container can do without; 0: none */
 };
 
@@ -104,18 +106,29 @@ static bool is_there(const struct fl_hooking *h, const char *path)
 
 /* ---- names of libraries ---- */
 
+/* In the same directory, by the numbers in its name. */
+static bool is_newer(const char *path, struct fl_str before)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && (size_t)(name - path) < before.len && memcmp(path, before.p, (size_t)(name - path) + 1) == 0 &&
+	       strverscmp(path, before.p) > 0;
+}
+
 static void add_name(struct names *n, struct fl_str key, const char *path)
 {
-	struct fl_ld_entry *entry = &n->at[n->len];
+	uint32_t at = 0;
 
-	if (fl_find(n->at, n->len, key, key) || n->len == FL_HOOK_ENTRIES_MAX)
+	while (at < n->len && !fl_str_eq(n->at[at].key, key))
+		at++;
+	if (at == FL_HOOK_ENTRIES_MAX || (at < n->len && (at < n->firm || !is_newer(path, n->at[at].value))))
 		return;   /* a driver has a tenth of them */
-	*entry = (struct fl_ld_entry){ .flags = FL_LD_FLAGS, .key = fl_arena_str(&n->arena, key),
-				       .value = fl_arena_str(&n->arena, fl_str(path)) };
-	if (!entry->key.p || !entry->value.p)
+	n->at[at] = (struct fl_ld_entry){ .flags = FL_LD_FLAGS, .key = fl_arena_str(&n->arena, key),
+					  .value = fl_arena_str(&n->arena, fl_str(path)) };
+	if (!n->at[at].key.p || !n->at[at].value.p)
 		n->why = -ENOMEM;
 	else
-		n->len++;
+		n->len += at == n->len;
 }
 
 /* A library for this machine is named as it says, and as `also` (NULL: no other name). Anything else is left out, and
@@ -226,8 +239,10 @@ static int write_cache(const struct fl_hooking *h, bool compat, struct fl_err *e
 	n->h = h;
 	if (compat)
 		add_compat(n);
-	add_mounted(n);
+	n->firm = n->len;
 	add_linked(n);
+	n->firm = n->len;
+	add_mounted(n);
 	r = n->why ? n->why : get(h, "/etc/ld.so.cache", FL_HOOK_CACHE_MAX, &now);
 	/* One that no loader would take is as if there were none. */
 	if (r < 0 && r != -ENOENT)
