@@ -79,6 +79,9 @@ extern const struct fl_names fl_mig_step_names;
 	X(BOOL, changes, "changes", .help = "Is the GPU being changed?") \
 	X(BOOL, undo, "undo", .help = "Is the change being undone?") \
 	X(STRS, leaving, "leaving", .help = "UUIDs of the devices that are withdrawn, sorted.") \
+	X(BOOL, pooled, "pooled", .help = "Has a pool of the cluster its layout?") \
+	X(BOOL, mode_home, "modeHome", .help = "MIG mode before it joined the pool.") \
+	X(LIST(fl_mig_count), home, "home", .help = "MIG devices before it joined the pool.") \
 	X(BOOL, mode_before, "modeBefore", .help = "MIG mode before the change.") \
 	X(LIST(fl_mig_instance), before, "before", .help = "GPU instances before the change.") \
 	X(LIST(fl_mig_instance), ours, "ours", .help = "GPU instances that the agent may destroy: made or adopted.") \
@@ -97,3 +100,12 @@ extern const struct fl_names fl_mig_step_names;
 	X(I64, tried, "tried", .help = "When: ns of the loop's clock.")
 FL_STRUCT(fl_layout, FL_MIG_LAYOUT);
 extern const struct fl_kind fl_layout_kind;
+
+/* ---- MigState: of a GPU of a pool of the cluster, by its address: how far its layout is ---- */
+#define FL_MIG_STATE(X) \
+	FL_LOCAL(X) \
+	X(BOOL, done, "done", .required = true, .help = "Is its layout as the pool wants it?") \
+	X(STR, reason, "reason", .help = "In one word: CardInUse, ResetRequired.") \
+	X(STR, message, "message", .help = "What it waits for, or why it failed.")
+FL_STRUCT(fl_mig_state, FL_MIG_STATE);
+extern const struct fl_kind fl_mig_state_kind;

@@ -13,7 +13,7 @@
  *     ConfigFile  a file of the configuration
  *     PauseRequest  a request to release the driver: "operator"
  *     MigFile     mig-parted's file: the MIG layouts that have a name (api/mig.h)
- *     Memo        what was last read from the API server, kept on disk: "config", "claims"
+ *     Memo        what was last read from the API server, kept on disk: "config", "claims", "pools"
  *     Inside      findings in the containers of a Pod: only of Pods that have any
  * Desired state, each applied by one sink:
  *     Settings    one, "settings": how this node serves its GPUs
@@ -32,7 +32,7 @@
  *     DevLink     a link in /dev/char to a device node
  *     Inspection  one, "pods": what to inspect this node's containers for
  *     PodFinding  what is wrong inside a Pod
- * What the node reports of itself: api/node_report.h
+ * What the node reports of itself: api/node_report.h. The pools of the cluster: api/node_pools.h
  */
 #pragma once
 #include "api/local.h"
@@ -446,10 +446,13 @@ extern const struct fl_names fl_hook_part_names;
 	X(I32, replicas, "replicas", .required = true, BETWEEN(2, 10000), .help = "Replicas of each device.")
 FL_STRUCT(fl_sharing, FL_SHARING);
 
-/* A resource made of named GPUs. These pools come from the settings; cluster-wide pools come later. */
+/* A resource made of named GPUs: of the settings, or of a pool of the cluster (plan/nodepools). */
 #define FL_NODE_POOL(X) \
 	X(STR, resource, "resource", .required = true, .help = "gpu.deckhouse.io/training") \
-	X(STRS, cards, "cards", .required = true, .help = "UUIDs, PCI addresses or indexes; 'all'.") \
+	X(BOOL, cluster, "cluster", .help = "Is it a GPUPool or ClusterGPUPool?") \
+	X(STRS, cards, "cards", .help = "UUIDs, PCI addresses or indexes; 'all'.") \
+	X(STRS, kept_back, "keptBack", .help = "GPUs of the pool that are not advertised now.") \
+	X(STRS, leaving, "leaving", .help = "GPUs that leave the pool: not advertised, and restored.") \
 	X(ENUM(fl_pool_unit), unit, "unit", .help = "Whole GPUs, or their MIG devices.") \
 	X(STR, profile, "migProfile", .help = "Profile of the MIG devices.") \
 	X(I32, slices, "slicesPerUnit", BETWEEN(1, 64), DEFAULT(1), .help = "Replicas of each unit.")
@@ -467,6 +470,7 @@ extern const struct fl_names fl_labels_output_names;
 	X(STR, node, "node", .help = "Name of this Node.") \
 	X(STR, boot, "boot", .help = "The kernel's boot_id, to which the loop's clock belongs.") \
 	X(BOOL, unpooled, "unpooled", .help = "Serve GPUs outside all pools as nvidia.com/gpu and nvidia.com/mig-*?") \
+	X(BOOL, gpu_pools, "gpuPools", .help = "Serve the GPUs of GPUPools and ClusterGPUPools?") \
 	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Resources made of named GPUs.") \
 	X(ENUM(fl_mig_strategy), mig, "migStrategy", .help = "How MIG devices outside all pools are named.") \
 	X(LIST_OF(ENUM(fl_device_list)), device_lists, "deviceListStrategy", .help = "How containers get devices.") \
@@ -568,6 +572,8 @@ extern const struct fl_kind fl_config_file_kind;
 	X(STR, file, "file", .help = "Of \"config\": the configuration file last selected.") \
 	X(STR, good, "good", .help = "Of \"config\": the one last in force.") \
 	X(STRS, claimed, "claimed", .help = "Of \"claims\": resource names that DeviceClasses claim.") \
+	X(LIST(fl_node_pool), pools, "pools", .list_key = "resource", .help = "Of \"pools\": the pools in force.") \
+	X(BOOL, read, "read", .help = "Of \"pools\": were they ever read?") \
 	X(BOOL, kept, "kept", .help = "Of \"book\": are all holders of that time among the Bookings?")
 FL_STRUCT(fl_memo, FL_MEMO);
 extern const struct fl_kind fl_memo_kind;

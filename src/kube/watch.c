@@ -521,6 +521,8 @@ static void decide(struct fl_watch *watch, enum fl_watch_outcome outcome)
 	} else if (plan.broken && watch->state != FL_WATCH_ABSENT) {
 		set_state(watch, FL_WATCH_BROKEN);
 	}
+	if (outcome == FL_OUT_DENIED && watch->options.to->denied)
+		watch->options.to->denied(watch->options.arg);
 	watch->opened = fl_kube_opened(watch->kube);
 	watch->rest_until = fl_now(watch->io) + plan.delay + chance(watch, plan.delay);
 	if (!rests(watch))

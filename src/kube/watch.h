@@ -58,6 +58,8 @@ struct fl_watch_to {
 	/* Whether what was reported is up to date: true when the watch becomes live, false when it breaks. What changed
 	 * in between follows within moments of the first. May be NULL. */
 	void (*current)(void *to, bool current);
+	/* The server refuses to tell (401, 403); after each try. May be NULL. */
+	void (*denied)(void *to);
 };
 
 enum fl_watch_state {

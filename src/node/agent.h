@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "io/journal.h"
+#include "node/api/watches.h"
 #include "node/host/cdi.h"
 #include "node/exporter/exporter.h"
 #include "node/settings/config.h"
@@ -78,6 +79,7 @@ struct fl_agent {
 	struct fl_pod_events *pod_events;
 	struct fl_exporter exporter;
 	struct fl_pods pods;
+	struct fl_api_watches watches;
 	struct fl_links links;
 	struct fl_labels_file label_file;
 	struct fl_inside_feeder inside;

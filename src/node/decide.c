@@ -97,7 +97,7 @@ FL_FACTS_ONCE(mig, fl_mig_facts, FL_MIG_FACTS, FL_WHEN_STATE_IS_OURS)
 
 const struct fl_capability fl_node_mig = {
 	.name = "node-mig", .watches = mig_watches,
-	.owners = FL_OWNERS(&fl_mig_owner, &fl_mig_node_owner, &fl_mig_label_owner), .once = true,
+	.owners = FL_OWNERS(&fl_mig_owner, &fl_mig_node_owner, &fl_mig_label_owner, &fl_mig_state_owner), .once = true,
 	.facts_size = sizeof(struct fl_mig_facts), .gather = mig_gather, .plan = fl_mig_plan,
 };
 

@@ -18,9 +18,11 @@ static void list_pods(struct fl_grpc_call *call, const ProtobufCMessage *request
 	FL_AUTO(fl_mem) V1__PodResources **pods = fl_zalloc_n(1 + w->crowd, sizeof(V1__PodResources *));
 	V1__ContainerResources container = V1__CONTAINER_RESOURCES__INIT, *containers[] = { &container };
 	V1__ContainerDevices devices = V1__CONTAINER_DEVICES__INIT, *device[] = { &devices };
-	char space[] = "team", name[] = "job", resource[] = GPU, *ids[] = { w->held }, long_name[254] = "";
+	char space[] = "team", name[] = "job", resource[80] = GPU, *ids[] = { w->held }, long_name[254] = "";
 
 	(void)request;
+	if (w->held_as)
+		(void)snprintf(resource, sizeof resource, "%s", w->held_as);
 	devices.resource_name = resource;
 	devices.n_device_ids = 1;
 	devices.device_ids = ids;

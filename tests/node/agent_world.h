@@ -16,6 +16,7 @@ struct world {
 	struct fake_kubelet kubelet;
 	struct fl_grpc_server *pods;
 	char *held;                    /* the device that the one Pod has; NULL: there is none */
+	const char *held_as;           /* its resource; NULL: GPU */
 	uint32_t crowd;                /* Pods beside it, without containers */
 	size_t reply_len;              /* bytes of the last such answer */
 	struct fl_settings_given given;

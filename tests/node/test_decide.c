@@ -1,6 +1,7 @@
 /* The node's capabilities look again at whatever they have read, and go round in the loop. */
 #include "api/cdi.h"
 #include "api/nfd.h"
+#include "api/node_pools.h"
 #include "api/node_report.h"
 #include "keys_check.h"
 #include "node/agent.h"
@@ -8,6 +9,7 @@
 #include "node/decide_checks.h"
 #include "node/decide_labels.h"
 #include "node/decide_pods.h"
+#include "node/decide_pools.h"
 #include "rig.h"
 #include "plan/gpu_facts.h"
 
@@ -22,7 +24,7 @@ static const struct {
 	{ &fl_settings_kind, NULL, false,
 	  "metadata: {name: settings}\nnode: n1\nboot: b1\nunpooled: true\nhealthChecks: true\nrecoveryChecks: 3\n"
 	  "recoveryWait: 30000000000\ncdiKind: k.io/gpu\ndeviceListStrategy: [cdi-cri]\n"
-	  "migManager: true\nmigConfig: all-disabled\n" },
+	  "migManager: true\nmigConfig: all-disabled\ngpuPools: true\n" },
 	{ &fl_driver_kind, NULL, false, "metadata: {name: driver}\nstate: Ready\nversion: '5'\n" },
 	{ &fl_runtime_kind, NULL, false, "metadata: {name: runtime}\ncdiKnown: true\ncdi: true\n" },
 	{ &fl_host_kind, NULL, false,
@@ -74,6 +76,15 @@ static const struct {
 	{ &fl_label_file_kind, NULL, false, "metadata: {name: x}\nlabels: {a: b}\n" },
 	{ &fl_label_lag_kind, NULL, true, "metadata: {name: labels}\nsince: 1\n" },
 	{ &fl_memo_kind, NULL, true, "metadata: {name: claims}\nclaimed: [other.io/gpu]\n" },
+	{ &fl_mig_state_kind, NULL, true, "metadata: {name: " A "}\ndone: false\nreason: Applying\n" },
+	{ &fl_gpu_device_kind, NULL, true,
+	  "metadata: {name: n1-0, uid: d1, annotations: {gpu.deckhouse.io/assignment: a}}\n"
+	  "status: {nodeName: n1, state: Assigned, poolRef: {name: a, namespace: t},\n"
+	  "         hardware: {uuid: GPU-1, pci: {address: " A "}}}\n" },
+	{ &fl_gpu_pool_kind, NULL, false, "metadata: {name: a, namespace: t}\nspec: {resource: {unit: Card}}\n" },
+	{ &fl_cluster_gpu_pool_kind, NULL, false, "metadata: {name: b}\nspec: {resource: {unit: Card}}\n" },
+	{ &fl_api_watch_kind, NULL, true, "metadata: {name: devices}\nwhat: Devices\nanswer: Told\n" },
+	{ &fl_pool_change_kind, NULL, true, "metadata: {name: pools}\nfirst: 1\nsince: 1\n" },
 };
 
 static void leave_it(void *self, struct fl_write *write)
@@ -124,7 +135,8 @@ static int world_init(struct world *w, bool begun)
 	    fl_loop_capability(w->loop, &fl_node_links, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_inside, NULL) < 0 ||
 	    fl_loop_capability(w->loop, &fl_node_labels, NULL) < 0 ||
-	    fl_loop_capability(w->loop, &fl_node_checks, NULL) < 0)
+	    fl_loop_capability(w->loop, &fl_node_checks, NULL) < 0 ||
+	    fl_loop_capability(w->loop, &fl_node_pools, NULL) < 0)
 		return -FL_E_NOMEM;
 	for (uint32_t i = 0; i < FL_LEN(facts); i++) {
 		const void *object = facts_object(&arena, facts[i].kind->root(), fl_str(facts[i].text));
@@ -154,6 +166,7 @@ TEST(no_change_is_missed)
 	OK(keys_check(w.loop, &fl_node_inside, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_labels, FL_S(""), FL_S(""), &missed));
 	OK(keys_check(w.loop, &fl_node_checks, FL_S(""), FL_S(""), &missed));
+	OK(keys_check(w.loop, &fl_node_pools, FL_S(""), FL_S(""), &missed));
 	CHECK_STR(fl_buf_view(&missed), "");
 }
 

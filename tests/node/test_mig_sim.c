@@ -507,6 +507,7 @@ static int sources(struct life *life)
 	static const struct fl_kind *const kinds[] = {
 		&fl_settings_kind, &fl_driver_kind, &fl_card_kind,     &fl_holder_kind,	  &fl_active_kind,
 		&fl_resource_kind, &fl_mps_kind,    &fl_mig_file_kind, &fl_own_node_kind, &fl_health_kind,
+		&fl_mig_state_kind,
 	};
 	struct fl_source source = { .kind = &fl_layout_kind, .sink = &fl_records_sink, .sink_arg = &life->layouts };
 	int r;
@@ -526,7 +527,7 @@ static int tell_all(struct life *life)
 {
 	static const struct fl_kind *const kinds[] = { &fl_settings_kind, &fl_driver_kind,   &fl_card_kind,
 						       &fl_active_kind,	  &fl_resource_kind, &fl_mps_kind,
-						       &fl_mig_file_kind, &fl_health_kind };
+						       &fl_mig_file_kind, &fl_health_kind,   &fl_mig_state_kind };
 	struct fl_driver driver = { 0 };
 	int r;
 

@@ -1,5 +1,6 @@
 /* How Settings come from what was given, from files and from the Node's label. */
 #include "node/settings/config.h"
+#include "api/node_pools.h"
 #include "base/units.h"
 #include "io/io.h"
 #include "keys_check.h"
@@ -47,7 +48,7 @@ static int world_init(struct world *w)
 	struct fl_source sources[] = {
 		{ &fl_given_kind, NULL, NULL, NULL },	 { &fl_config_file_kind, NULL, NULL, NULL },
 		{ &fl_own_node_kind, NULL, NULL, NULL }, { &fl_settings_kind, NULL, &fl_memory_sink, NULL },
-		{ &fl_memo_kind, NULL, &fl_memory_sink, NULL },
+		{ &fl_memo_kind, NULL, &fl_memory_sink, NULL }, { &fl_api_watch_kind, NULL, &fl_memory_sink, NULL },
 	};
 
 	w->io = rig_clock();
@@ -63,6 +64,7 @@ static int world_init(struct world *w)
 	if (fl_loop_capability(w->loop, &fl_node_config, NULL) < 0)
 		return -FL_E_NOMEM;
 	fl_memory_begin(w->loop, &fl_settings_kind);
+	fl_memory_begin(w->loop, &fl_api_watch_kind);
 	fl_feed_awaited(fl_loop_feed(w->loop, &fl_memo_kind));
 	return 0;
 }

@@ -16,11 +16,16 @@
 #define ASKED "turn: 4\nanswered: 3"
 #define DONE "turn: 4\nanswered: 4"
 
+#define CARD "0000:01:00.0"
+#define SERVED_BY(profile) "unit: MIG\nmigProfile: " profile "\ncards: ['" CARD "']\n"
+#define LEFT "unit: MIG\nmigProfile: 3g.40gb\nleaving: ['" CARD "']\n"
+
 static const struct {
 	const char *says, *config, *mode, *has, *layout, *held, *offered, *got;
 	const char *labels;            /* of the Node; NULL: none */
 	const char *file;              /* mig-parted's, as a MigFile; NULL: none */
 	bool due;                      /* the kubelet has not listed holders since a device was withdrawn */
+	const char *pool;              /* of the cluster, without its name; NULL: none */
 } rows[] = {
 	{ "nothing is asked for: nothing is wanted", "", "on", "1g.10gb@0", "", "", "", "" },
 	{ "it is as it should be: it is adopted", "all-3g.40gb", "on", "3g.40gb@0 3g.40gb@4", "", "", "",
@@ -102,6 +107,45 @@ static const struct {
 	  "Rest ours 1\nstate success\nTrue Applied all-7g.80gb\n", "nvidia.com/mig.config: all-7g.80gb" },
 	{ "nobody asks any more: the GPU is served as it is", "", "off", "",
 	  "mode: true\nboot: b\nchanges: true\nleaving: [GPU-1]\n", "", "", "Rest\n" },
+	{ "a pool's GPU gets its profile, and what it was is remembered", "", "off", "", "", "", "",
+	  "Rest changes leaving 1 home off\nmig Withdrawing\n", .pool = SERVED_BY("1g.10gb") },
+	{ "as many as fit", "", "on", "3g.40gb@0 3g.40gb@4", "", "", "",
+	  "Rest ours 2 home on 3g.40gb\nmig done\n", .pool = SERVED_BY("3g.40gb") },
+	{ "one of them is made after the other", "", "on", "3g.40gb@0",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: false\nchanges: true\n" OURS, "", "",
+	  "Create 3g.40gb@4 changes ours 2 home off\nmig Applying\n", .pool = SERVED_BY("3g.40gb") },
+	{ "the layout of the node's label is not that GPU's", "all-7g.80gb", "on", "3g.40gb@0 3g.40gb@4", "", "", "",
+	  "Rest ours 2 home on 3g.40gb\nmig done\nTrue Applied all-7g.80gb\n", .pool = SERVED_BY("3g.40gb") },
+	{ "a profile that the GPU does not have, and those that it has", "", "on", "", "", "", "",
+	  "mig ProfileNotSupported\n", .pool = SERVED_BY("5g.40gb") },
+	{ "what another program made stays in a pool's GPU too", "", "on", "1g.10gb@0", "", "", "",
+	  "Rest\nmig ForeignInstances\n", .pool = SERVED_BY("3g.40gb") },
+	{ "a pool of whole GPUs has no MIG", "", "on", "3g.40gb@0", "mode: true\nboot: b\n" OURS, "", "",
+	  "Rest changes leaving 2 ours 4 home on 3g.40gb\nmig Withdrawing\n", .pool = "unit: Card\ncards: ['" CARD
+	  "']\n" },
+	{ "a GPU that is kept back stays as it is", "", "on", "3g.40gb@0 3g.40gb@4",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: false\n" OURS, "", "", "Rest ours 4 home off\n",
+	  .pool = "unit: MIG\nmigProfile: 3g.40gb\nkeptBack: ['" CARD "']\n" },
+	{ "a GPU that leaves waits for its Pods", "", "on", "3g.40gb@0",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: false\nchanges: true\nleaving: [GPU-1, MIG-1-0]\n" OURS,
+	  "MIG-1-0", "",
+	  "Rest changes leaving 2 ours 4 home off\nmig CardInUse\n", .pool = LEFT },
+	{ "then its instances go", "", "on", "3g.40gb@0",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: false\nchanges: true\nleaving: [GPU-1, MIG-1-0]\n" OURS, "", "",
+	  "Destroy 3g.40gb@0 changes leaving 2 ours 1 home off\nmig Applying\n", .pool = LEFT },
+	{ "then MIG mode", "", "on", "",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: false\nchanges: true\nleaving: [GPU-1]\n", "", "",
+	  "ModeOff changes leaving 1 home off\nmig Applying\n", .pool = LEFT },
+	{ "and then it is as it was", "", "off", "",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: false\nchanges: true\n", "", "", "Rest\nmig done\n",
+	  .pool = LEFT },
+	{ "so it is when its pool is not known any more", "", "on", "1g.10gb@0",
+	  "mode: true\nboot: b\npooled: true\nmodeHome: true\nhome: [{profile: 3g.40gb, count: 1}]\nchanges: true\n"
+	  "leaving: [GPU-1, MIG-1-0]\n" OURS, "", "",
+	  "Destroy 1g.10gb@0 changes leaving 2 ours 1 home on 3g.40gb\nmig Applying\n" },
+	{ "while NVIDIA's mig-manager is there a pool waits", "", "off", "", "", "", "",
+	  "False MIGManagerActive =false\nmig Waiting\n", "nvidia.com/gpu.deploy.mig-manager: 'true'",
+	  .pool = SERVED_BY("1g.10gb") },
 };
 
 static const struct fl_mig_instance *numbered(struct fl_mig_instance *list, uint32_t len)
@@ -130,6 +174,7 @@ static bool make_card(const char *mode, const char *has, struct fl_arena *arena,
 	for (uint32_t i = 0; i < card->instances.len; i++)
 		for (uint32_t k = 0; k < card->instances.at[i].computes.len; k++) {
 			FL_SET(&card->partitions.at[len], gi, (int32_t)i + 1);
+			FL_SET(&card->partitions.at[len], profile, card->instances.at[i].profile);
 			FL_SET(&card->partitions.at[len], uuid, fl_arena_printf(arena, "MIG-%u-%u", i + 1, k));
 			if (!card->partitions.at[len++].uuid.p)
 				return false;
@@ -152,6 +197,10 @@ static void print_layout(const struct fl_layout *layout, const struct fl_layout 
 		fl_buf_printf(buf, " ours %u", layout->ours.len);
 	if (layout->failed.len)
 		fl_buf_printf(buf, " failed: %.*s", FL_ARG(layout->failed));
+	if (layout->pooled)
+		fl_buf_printf(buf, " home %s", layout->mode_home ? "on" : "off");
+	for (uint32_t i = 0; i < layout->home.len; i++)
+		fl_buf_printf(buf, " %.*s", FL_ARG(layout->home.at[i].profile));
 	fl_buf_char(buf, '\n');
 }
 
@@ -221,13 +270,24 @@ TEST(mig_steps)
 					  row->labels ? row->labels : "");
 		GOT(text_of.p);
 		GOT(facts.node = facts_object(&arena, fl_own_node_bind(), text_of));
+		if (row->pool) {
+			text_of = fl_arena_printf(&arena, "resource: gpu.deckhouse.io/p\ncluster: true\n%s", row->pool);
+			GOT(text_of.p);
+			GOT(settings.pools.at = facts_object(&arena, fl_node_pool_bind(), text_of));
+			settings.pools.len = 1;
+		}
 		fl_plan_init(&plan, &arena);
 		fl_mig_plan(&facts, &plan);
 		OK(plan.failed ? -FL_E_NOMEM : 0);
-		for (const struct fl_want *want = plan.first; want; want = want->next) {
+		for (const struct fl_want *want = plan.first; want; want = want->next)
 			if (want->ref.kind == &fl_layout_kind)
 				print_layout(want->object, facts.layout_len ? facts.layouts : NULL, &text);
-			else
+		for (const struct fl_want *want = plan.first; want; want = want->next) {
+			const struct fl_mig_state *state = want->object;
+
+			if (want->ref.kind == &fl_mig_state_kind)
+				fl_buf_printf(&text, "mig %.*s\n", FL_ARG(state->done ? FL_S("done") : state->reason));
+			else if (want->ref.kind == &fl_own_node_kind)
 				print_node(want->object, row->got, &text);
 		}
 		OK(fl_buf_check(&text, "plan", NULL));

@@ -13,31 +13,18 @@ static int open_watch(struct fl_pods *pods, bool failed_only, struct fl_err *err
 {
 	struct fl_watch_options options = { .kind = &fl_own_pod_kind,
 					    .fields = failed_only ? pods->failed : pods->fields, .to = &fl_feed_watch,
-					    .arg = fl_loop_feed(pods->loop, &fl_own_pod_kind), .log = pods->log,
-					    .any_first = !pods->ahead,
-					    .since = pods->ahead ? FL_S("") : fl_str(pods->seen) };
+					    .arg = pods->watching.feed, .log = pods->log };
 
-	if (pods->watch || !pods->kube)
+	if (pods->watching.watch)
 		return 0;
 	pods->failed_only = failed_only;
-	pods->watch = fl_watch_new(pods->kube, &options, err);
-	return pods->watch ? 0 : -(int)err->code;
+	return fl_watching_open(&pods->watching, &options, err);
 }
 
 static void close_watch(struct fl_pods *pods)
 {
-	struct fl_str version;
-
-	if (!pods->watch)
-		return;
-	version = fl_watch_info(pods->watch).version;
-	if (version.len && version.len < sizeof pods->seen) {
-		memcpy(pods->seen, version.p, version.len);
-		pods->seen[version.len] = '\0';
-	}
-	pods->watch = fl_watch_free(pods->watch);
-	pods->ahead = fl_feed_ahead(fl_loop_feed(pods->loop, &fl_own_pod_kind));
-	fl_feed_absent(fl_loop_feed(pods->loop, &fl_own_pod_kind));
+	if (fl_watching_close(&pods->watching))
+		fl_feed_absent(pods->watching.feed);
 }
 
 /* The plan reads PodWatch to know which Pods the cache holds. The old watch closes before a new selector counts. */
@@ -232,10 +219,11 @@ void fl_pods_begin(struct fl_pods *pods, struct fl_io *io, struct fl_loop *loop,
 	pods->log = log;
 	(void)snprintf(pods->fields, sizeof pods->fields, "spec.nodeName=%.*s", FL_ARG(node));
 	(void)snprintf(pods->failed, sizeof pods->failed, "%s,status.phase=Failed", pods->fields);
-	fl_feed_absent(fl_loop_feed(loop, &fl_own_pod_kind));
+	pods->watching = (struct fl_watching){ .kube = kube, .feed = fl_loop_feed(loop, &fl_own_pod_kind) };
+	fl_feed_absent(pods->watching.feed);
 }
 
 void fl_pods_stop(struct fl_pods *pods)
 {
-	pods->watch = fl_watch_free(pods->watch);
+	pods->watching.watch = fl_watch_free(pods->watching.watch);
 }

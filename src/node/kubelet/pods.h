@@ -18,7 +18,7 @@
  */
 #pragma once
 #include "base/units.h"
-#include "kube/watch.h"
+#include "node/api/watching.h"
 #include "node/host/processes.h"
 #include "run/loop.h"
 
@@ -44,11 +44,9 @@ struct fl_pods {
 	struct fl_log *log;
 	void (*event)(void *arg, const struct fl_told_event *event);   /* of a refused eviction; NULL: nobody is told */
 	void *event_arg;
-	struct fl_watch *watch;        /* NULL: not watched */
-	char seen[64];                 /* the version that the last watch ended at: the next one begins no earlier */
+	struct fl_watching watching;
 	struct fl_pods_refusal refused[FL_EVICT_REFUSED];
 	uint32_t refused_next;
-	bool ahead;                    /* it ended before it told of all that we had written */
 	bool failed_only;              /* it tells only of those that Failed */
 	char fields[sizeof "spec.nodeName=" + 256], failed[sizeof "spec.nodeName=,status.phase=Failed" + 256];
 };

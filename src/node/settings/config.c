@@ -1,4 +1,5 @@
 #include "node/settings/config.h"
+#include "api/node_pools.h"
 #include "base/units.h"
 #include "io/fs.h"
 #include "run/facts.h"
@@ -88,6 +89,8 @@ static const struct fl_owner memo_owner = {
 	X(KNOWN, fl_own_node, served) /* there is an API server that has Nodes */ \
 	X(KNOWN, fl_memo, memo_known) \
 	X(MAYBE_ONE, fl_memo, memo, "config") /* of the files that were chosen and in force last; NULL: none was */ \
+	X(MAYBE_ONE, fl_memo, pools, FL_POOLS_NAME) /* the pools of the cluster that have GPUs here */ \
+	X(ONE, fl_api_watch, devices, FL_DEVICES_WATCH) \
 	X(ONE, fl_settings, before, "settings") /* in force; NULL: none are, or they wait */
 /* `node_known`: what its label says; also where nobody could say. A Node that is not there yet, or not any more, says
  * nothing: neither that it has no label. */
@@ -281,6 +284,40 @@ static void tell_node(struct fl_plan *plan, const struct config_facts *facts, st
 				      FL_ARG(facts->given->node)));
 }
 
+/* ---- pools of the cluster ---- */
+
+/* Until these are known, a GPU of a pool could be advertised as another resource. Who has no right to read them, or no
+ * such kind, has no pools. */
+static const char *waits_for_pools(const struct config_facts *facts)
+{
+	if (!facts->memo_known)
+		return "the pools that are kept in --state-dir";
+	if ((facts->pools && facts->pools->read) ||
+	    (facts->devices && (facts->devices->answer == FL_API_ABSENT || facts->devices->answer == FL_API_DENIED)))
+		return NULL;
+	return "the API server, to read which GPUs belong to pools (--gpu-pools)";
+}
+
+/* After those of the command line, which keep their GPUs and names. */
+static void add_pools(struct fl_plan *plan, const struct config_facts *facts, struct fl_settings *settings)
+{
+	const struct fl_node_pool_list *given = &settings->pools, *pools = facts->pools ? &facts->pools->pools : NULL;
+	uint32_t more = settings->gpu_pools && pools ? pools->len : 0;
+	struct fl_node_pool_list all = { .at = fl_plan_get(plan, given->len + more, sizeof *all.at) };
+
+	if (!all.at)
+		return;
+	for (uint32_t i = 0; i < given->len; i++)
+		if (!given->at[i].cluster)
+			all.at[all.len++] = given->at[i];
+	for (uint32_t i = 0, own = all.len; i < more; i++)
+		if (!fl_find(all.at, own, resource, pools->at[i].resource))
+			all.at[all.len++] = pools->at[i];
+	settings->pools.at = all.at;
+	settings->pools.len = all.len;
+	settings->has.pools = all.len > 0;
+}
+
 static void plan(const void *facts_, struct fl_plan *plan)
 {
 	const struct config_facts *facts = facts_;
@@ -298,6 +335,9 @@ static void plan(const void *facts_, struct fl_plan *plan)
 		settings = *facts->before;
 	else
 		make(plan, facts, &choice, r, &err, &settings);
+	add_pools(plan, facts, &settings);
+	if (settings.gpu_pools && !choice.waits)
+		choice.waits = waits_for_pools(facts);
 	if (choice.waits) {
 		wait_for(plan, &settings, choice.waits);
 		if (r < 0)

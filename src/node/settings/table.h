@@ -94,6 +94,9 @@ extern const struct fl_names fl_discovery_names;
 	  (.fallback = "false")) \
 	X(STRS, pools, LATER, pools, "pool", \
 	  "A resource and its GPUs: gpu.deckhouse.io/train=0,1 or ...=all.", (), ()) \
+	X(STR, gpu_pools, BOOL, gpu_pools, "gpu-pools", \
+	  "Serve the GPUs of this node that belong to a GPUPool or ClusterGPUPool as that pool.", (FL_TRUTH), \
+	  (.fallback = "false")) \
 	X(STR, pre_start, BOOL, pre_start, "pre-start", \
 	  "Check GPUs before each container start; while no agent runs, no container restarts.", (FL_TRUTH), ()) \
 	X(STR, disable_health, LATER, ignored, "disable-health-checks", \

@@ -421,7 +421,8 @@ static void keep_silent(struct lists *l)
 			for (uint32_t c = 0; c < l->facts->card_len; c++)
 				silent |= fl_str_eq(l->facts->cards[c].meta.name, unit->card) &&
 					  !knows(l, &l->facts->cards[c]) && !fl_card_elsewhere(&l->facts->cards[c]);
-			if (silent && !unit->leaving && !listed(l, unit->id)) {
+			if (silent && !unit->leaving && !listed(l, unit->id) &&
+			    !lists_withdrawn(l, served->meta.name, unit->card)) {
 				struct list *list = lists_get(l, served->meta.name);
 
 				if (list && unit->replicas > list->replicas)

@@ -69,5 +69,5 @@ extern const struct fl_owner fl_gpu_lists_owner, fl_gpu_lists_node_owner, fl_gpu
 	fl_gpu_lists_memo_owner;
 void fl_gpu_lists_plan(const void *facts, struct fl_plan *plan);
 
-/* Whether a pool of the settings names the GPU. */
-bool fl_gpu_in_pool(const struct fl_settings *settings, const struct fl_card *card);
+/* The first pool of the settings that names the GPU; NULL: none does. */
+const struct fl_node_pool *fl_gpu_pool_of(const struct fl_settings *settings, const struct fl_card *card);

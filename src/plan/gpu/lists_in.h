@@ -95,6 +95,8 @@ void list_finish(struct lists *l, struct list *list);
 /* ---- lists_pools.c ---- */
 /* Moves GPUs that pools name from `free` into the pools' lists. */
 void lists_serve_pools(struct lists *l, const struct fl_card **free, uint32_t *free_len);
+/* Does its pool keep the GPU of that address back? */
+bool lists_withdrawn(const struct lists *l, struct fl_str resource, struct fl_str card);
 
 /* ---- lists_claims.c ---- */
 bool lists_blocked(const struct fl_gpu_lists_facts *facts);   /* an unusable directory keeps needed facts unknown */

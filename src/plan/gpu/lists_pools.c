@@ -29,18 +29,18 @@ static bool named(const struct fl_card *card, const struct fl_str_list *words)
 	return false;
 }
 
-/* The first pool whose cards include this one. */
-static const struct fl_node_pool *taker(const struct fl_settings *s, const struct fl_card *card)
+/* Those that it does not serve now are in it too. */
+static bool has(const struct fl_node_pool *pool, const struct fl_card *card)
 {
-	for (uint32_t i = 0; i < s->pools.len; i++)
-		if (named(card, &s->pools.at[i].cards))
-			return &s->pools.at[i];
-	return NULL;
+	return named(card, &pool->cards) || named(card, &pool->kept_back) || named(card, &pool->leaving);
 }
 
-bool fl_gpu_in_pool(const struct fl_settings *settings, const struct fl_card *card)
+const struct fl_node_pool *fl_gpu_pool_of(const struct fl_settings *settings, const struct fl_card *card)
 {
-	return taker(settings, card) != NULL;
+	for (uint32_t i = 0; i < settings->pools.len; i++)
+		if (has(&settings->pools.at[i], card))
+			return &settings->pools.at[i];
+	return NULL;
 }
 
 /* ---- what is wrong ---- */
@@ -109,7 +109,7 @@ static void check_word(struct known *k, const struct fl_node_pool *pool, struct 
 	struct fl_str shown = fl_str_sub(word, 0, FL_POOL_WORD_SHOWN);
 
 	for (uint32_t i = 0; i < k->len; i++) {
-		const struct fl_node_pool *has = taker(f->settings, k->cards[i]);
+		const struct fl_node_pool *has = fl_gpu_pool_of(f->settings, k->cards[i]);
 
 		if (!is_named(k->cards[i], word))
 			continue;
@@ -156,10 +156,10 @@ static void check(struct lists *l, const struct fl_card *const *cards, uint32_t 
 	const struct fl_settings *s = l->facts->settings;
 	struct known k = { .l = l, .cards = cards, .len = len };
 
-	if (!s->pools.len)
+	if (!s->pools.len || s->pools.at[0].cluster)   /* those of the command line come first */
 		return;
 	l->pools_unknown = !count_nameless(&k);
-	for (uint32_t i = 0; !l->pools_unknown && i < s->pools.len; i++)
+	for (uint32_t i = 0; !l->pools_unknown && i < s->pools.len && !s->pools.at[i].cluster; i++)
 		for (uint32_t w = 0; w < s->pools.at[i].cards.len; w++)
 			if (!is_all(s->pools.at[i].cards.at[w]))
 				check_word(&k, &s->pools.at[i], s->pools.at[i].cards.at[w]);
@@ -182,6 +182,8 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 		return;
 	}
 	if (pool->unit == FL_POOL_CARD) {
+		if (pool->cluster)
+			return;   /* the agent changes it, and its GPUDevice tells how far that is */
 		lists_problem(l, LISTS_POOLS,
 			      "GPU %.*s of %.*s is in MIG mode: disable MIG, or serve MIG devices",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource));
@@ -193,7 +195,7 @@ static void add_to_pool(struct lists *l, const struct fl_node_pool *pool, struct
 		list_add(l, list, card, &card->partitions.at[i]);
 		found++;
 	}
-	if (!found)
+	if (!found && !pool->cluster)
 		lists_problem(l, LISTS_POOLS, "GPU %.*s of %.*s has no MIG device %.*s: create some",
 			      FL_ARG(card->meta.name), FL_ARG(pool->resource), FL_ARG(pool->profile));
 }
@@ -210,7 +212,7 @@ void lists_serve_pools(struct lists *l, const struct fl_card **free, uint32_t *f
 		uint32_t left = 0;
 
 		for (uint32_t k = 0; k < *free_len; k++) {
-			if (!named(free[k], &pool->cards)) {
+			if (!has(pool, free[k])) {
 				free[left++] = free[k];
 				continue;
 			}
@@ -218,8 +220,18 @@ void lists_serve_pools(struct lists *l, const struct fl_card **free, uint32_t *f
 			if (!list)
 				return;
 			list->replicas = pool->slices;
-			add_to_pool(l, pool, list, free[k]);
+			if (named(free[k], &pool->cards))
+				add_to_pool(l, pool, list, free[k]);
 		}
 		*free_len = left;
 	}
+}
+
+bool lists_withdrawn(const struct lists *l, struct fl_str resource, struct fl_str card)
+{
+	const struct fl_settings *s = l->facts->settings;
+	const struct fl_node_pool *pool = fl_find(s->pools.at, s->pools.len, resource, resource);
+
+	return pool && (fl_str_in(pool->kept_back.at, pool->kept_back.len, card) ||
+			fl_str_in(pool->leaving.at, pool->leaving.len, card));
 }

@@ -280,7 +280,7 @@ static void collect(struct daemon *d)
 		bool marked = d->was && has(&d->was->marked, card->meta.name);
 		const struct fl_holder *holder = marked ? NULL : holder_of_card(f, card);
 
-		if (fl_gpu_in_pool(f->settings, card) || !fits(d->m, card))
+		if (fl_gpu_pool_of(f->settings, card) || !fits(d->m, card))
 			continue;
 		if (holder)
 			problem(d->m, false, "MPSWaits",

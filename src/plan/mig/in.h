@@ -12,6 +12,7 @@ struct mig {
 	bool by_label;                     /* the Node's label names it */
 	struct fl_str wrong;               /* why no GPU can have it */
 	bool other;                        /* another program partitions, as the condition says */
+	bool pooled;                       /* the GPU that is planned is of a pool of the cluster: its MigState tells */
 	enum mig_state state;              /* the worst of all GPUs */
 	const char *reason;                /* of the worst */
 	struct fl_str said;
@@ -21,6 +22,8 @@ struct mig {
 struct mig_wish {
 	bool any;                          /* false: nothing is said of this GPU */
 	bool mode;
+	bool pooled;                       /* a pool of the cluster asks for it */
+	bool home;                         /* it is what it was before it joined a pool */
 	struct fl_mig_count *counts;
 	uint32_t len;
 	struct fl_str wrong;               /* why this GPU cannot have it */
@@ -32,4 +35,5 @@ void mig_card(struct mig *m, uint32_t card);                   /* wants its Layo
 
 void mig_say(struct mig *m, enum mig_state state, const char *reason, const struct fl_card *card, const char *fmt, ...)
 	FL_PRINTF(5, 6);
+void mig_end_states(struct mig *m);                            /* of GPUs of which nothing was said */
 void mig_tell(struct mig *m);

@@ -7,7 +7,7 @@
 
 static const char *const paths[] = { "config", "mode", "counts", "changes", "undo", "leaving", "modeBefore",
 				     "before", "ours", "failed", "fails", "again", "boot", "step", "at", "unused",
-				     "started", "turn", NULL };
+				     "started", "turn", "pooled", "modeHome", "home", NULL };
 const struct fl_owner fl_mig_owner = { "fairlead-mig", &fl_layout_kind, paths };
 
 /* One GPU. */
@@ -467,6 +467,16 @@ static bool waits_after_failure(struct change *c)
 	return true;
 }
 
+/* It is as it was before it joined a pool. */
+static void forget_home(struct change *c)
+{
+	FL_UNSET(&c->want, pooled);
+	FL_UNSET(&c->want, mode_home);
+	FL_UNSET(&c->want, home);
+	c->want.pooled = c->want.mode_home = false;
+	c->want.home.len = 0;
+}
+
 static void finish(struct change *c)
 {
 	bool undone = c->want.undo;
@@ -482,6 +492,8 @@ static void finish(struct change *c)
 	c->want.mode_before = false;
 	FL_SET(&c->want, changes, false);
 	FL_SET(&c->want, undo, false);
+	if (!undone && c->wish.home)
+		forget_home(c);
 	if (!undone) {
 		FL_UNSET(&c->want, failed);
 		c->want.failed = FL_S("");
@@ -510,9 +522,38 @@ static void begin(struct change *c)
 	set_before(c);
 }
 
+/* What it is before it becomes a pool's, to be that again when it leaves. */
+static void remember_home(struct change *c)
+{
+	const struct fl_card *card = c->card;
+	struct fl_mig_count *counts = fl_plan_get(c->m->plan, card->partitions.len, sizeof *counts);
+	uint32_t len = 0;
+
+	if (!counts)
+		return;
+	for (uint32_t i = 0; i < card->partitions.len; i++) {
+		struct fl_mig_count *count = fl_find(counts, len, profile, card->partitions.at[i].profile);
+
+		if (!count) {
+			count = &counts[len++];
+			FL_SET(count, profile, card->partitions.at[i].profile);
+		}
+		FL_SET(count, count, count->count + 1);
+	}
+	c->want.home.at = counts;
+	c->want.home.len = len;
+	c->want.has.home = len > 0;
+	FL_SET(&c->want, mode_home, card->mig);
+	FL_SET(&c->want, pooled, true);
+}
+
 static void set_wish(struct change *c)
 {
-	FL_SET(&c->want, config, c->m->config);
+	bool by_config = !c->wish.pooled && !c->wish.home;
+
+	if (c->wish.pooled && !c->want.pooled)
+		remember_home(c);
+	FL_SET_TEXT(&c->want, config, by_config ? c->m->config : FL_S(""));
 	FL_SET(&c->want, mode, c->wish.mode);
 	c->want.counts.at = c->wish.counts;
 	c->want.counts.len = c->wish.len;
@@ -571,8 +612,10 @@ void mig_card(struct mig *m, uint32_t index)
 {
 	struct change c;
 
+	m->pooled = false;
 	if (!begin_card(&c, m, index))
 		return;
+	m->pooled = c.wish.pooled || c.wish.home;
 	if (in_flight(&c) || m->facts->driver->state != FL_DRIVER_READY || c.card->answer != FL_CARD_ANSWERS) {
 		mig_say(m, MIG_WORKS, "Applying", c.card, "%s",
 			in_flight(&c) ? "a step is under way" : "waits for the driver's answer");
@@ -596,7 +639,12 @@ void mig_card(struct mig *m, uint32_t index)
 	want(&c);
 }
 
-/* Somebody else partitions, or nobody does: nothing is wanted of any GPU. */
+static bool has_pools(const struct fl_settings *s)
+{
+	return s->pools.len && s->pools.at[s->pools.len - 1].cluster;   /* they come last */
+}
+
+/* Another program partitions: nothing is wanted of any GPU. */
 static bool hands_off(struct mig *m)
 {
 	const struct fl_own_node *node = m->facts->node;
@@ -604,10 +652,10 @@ static bool hands_off(struct mig *m)
 	const struct fl_pair *managed =
 		node ? fl_find(node->meta.labels.at, node->meta.labels.len, key, manager) : NULL;
 
-	if (!m->facts->settings->mig_manager)
+	if (!m->facts->settings->mig_manager && !has_pools(m->facts->settings))
 		return true;
 	if (!managed || !fl_str_eq(managed->value, FL_S("true")))
-		return false;
+		return !m->facts->settings->mig_manager;
 	fl_want_condition(m->plan, &fl_mig_node_owner, FL_REF(&fl_own_node_kind, node), FL_EMIT_WARNING,
 			  FL_MIG_CONDITION, FL_CONDITION_FALSE, "MIGManagerActive",
 			  "NVIDIA's mig-manager partitions the GPUs of this node: label it " FL_MIG_MANAGER_LABEL
@@ -625,6 +673,7 @@ void fl_mig_plan(const void *facts_, struct fl_plan *plan)
 		mig_choose(&m);
 	for (uint32_t i = 0; i < facts->card_len; i++)
 		mig_card(&m, i);
+	mig_end_states(&m);
 	if (m.wrong.len) {
 		m.state = MIG_FAILED;
 		m.reason = "UnknownLayout";

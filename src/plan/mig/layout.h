@@ -16,8 +16,10 @@
  *
  * What is wanted: the layout that the Node's label nvidia.com/mig.config names, or the settings do for a Node without
  * it. Names are those of mig-parted's file, or without one: all-disabled, all-enabled, all-balanced, all-<profile>.
- * While the API server is away, the layout last wanted counts. GPUs of pools are left alone, and so is everything
- * while NVIDIA's mig-manager runs on the Node.
+ * While the API server is away, the layout last wanted counts. GPUs of pools of the command line are left alone. One of
+ * a pool of the cluster has as many MIG devices of the pool's profile as fit, or none where its unit is a GPU; when it
+ * leaves, it becomes what it was before; MigState tells how far that is, by the GPU's address. Everything is left
+ * alone while NVIDIA's mig-manager runs on the Node.
  */
 #pragma once
 #include "api/node.h"
@@ -38,6 +40,7 @@
 	X(NEED, fl_driver, driver, "driver") \
 	X(ALL, fl_card, cards, card_len) \
 	X(ALL, fl_layout, layouts, layout_len) \
+	X(ALL, fl_mig_state, states, state_len) \
 	X(ALL, fl_holder, holders, holder_len) \
 	X(ONE, fl_active, active, "active") /* NULL: the kubelet has not answered yet */ \
 	X(ALL, fl_resource, resources, resource_len) /* as they are served now */ \
@@ -48,5 +51,5 @@
 	X(NOW, now)
 FL_FACTS(fl_mig_facts, FL_MIG_FACTS);
 
-extern const struct fl_owner fl_mig_owner, fl_mig_node_owner, fl_mig_label_owner;
+extern const struct fl_owner fl_mig_owner, fl_mig_node_owner, fl_mig_label_owner, fl_mig_state_owner;
 void fl_mig_plan(const void *facts, struct fl_plan *plan);

@@ -7,18 +7,48 @@ const struct fl_owner fl_mig_node_owner = { "fairlead-mig-node", &fl_own_node_ki
 static const char *const label_paths[] = { "metadata.labels[" FL_MIG_STATE_LABEL "]", NULL };
 const struct fl_owner fl_mig_label_owner = { "fairlead-mig-state", &fl_own_node_kind, label_paths };
 
+static const char *const state_paths[] = { "done", "reason", "message", NULL };
+const struct fl_owner fl_mig_state_owner = { "fairlead-mig", &fl_mig_state_kind, state_paths };
+
+/* Of a GPU of a pool: its GPUDevice tells, and neither the Node nor the label of its other GPUs. */
+static void want_state(struct mig *m, enum mig_state is, const char *reason, const struct fl_card *card,
+		       struct fl_str text)
+{
+	struct fl_mig_state state = { 0 };
+
+	FL_SET(&state, done, is == MIG_DONE);
+	FL_SET(&state, reason, fl_str(reason));
+	FL_SET_TEXT(&state, message, fl_plan_printf(m->plan, "%.*s", FL_ARG(text)));
+	fl_want(m->plan, &fl_mig_state_owner,
+		(struct fl_ref){ &fl_mig_state_kind, FL_S(""), card->meta.name, FL_S("") }, &state);
+}
+
+void mig_end_states(struct mig *m)
+{
+	for (uint32_t i = 0; i < m->facts->state_len; i++) {
+		struct fl_ref ref = { &fl_mig_state_kind, FL_S(""), m->facts->states[i].meta.name, FL_S("") };
+
+		if (!fl_plan_find(m->plan, &fl_mig_state_owner, ref))
+			fl_want_gone(m->plan, ref);
+	}
+}
+
 void mig_say(struct mig *m, enum mig_state state, const char *reason, const struct fl_card *card, const char *fmt, ...)
 {
 	va_list args;
 	char text[FL_PLAN_TEXT / 4] = "";
 	struct fl_buf buf = FL_BUF_IN(text);
 
-	if (!m->reason || state > m->state)
-		m->reason = reason;
-	m->state = state > m->state ? state : m->state;
 	va_start(args, fmt);
 	fl_buf_vprintf(&buf, fmt, args);
 	va_end(args);
+	if (m->pooled) {
+		want_state(m, state, reason, card, fl_buf_view(&buf));
+		return;
+	}
+	if (!m->reason || state > m->state)
+		m->reason = reason;
+	m->state = state > m->state ? state : m->state;
 	if (state != MIG_DONE)
 		m->said = m->said.len ? fl_plan_printf(m->plan, "%.*s; GPU %.*s: %s", FL_ARG(m->said),
 						       FL_ARG(card->meta.name), text) :

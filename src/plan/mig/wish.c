@@ -157,7 +157,10 @@ static struct mig_wish of_file(struct mig *m, const struct fl_card *card, uint32
 /* The name that the journal has, where nobody says another one. */
 static struct fl_str remembered(const struct mig *m)
 {
-	return m->facts->layout_len ? m->facts->layouts[0].config : FL_S("");
+	for (uint32_t i = 0; i < m->facts->layout_len; i++)
+		if (m->facts->layouts[i].config.len)
+			return m->facts->layouts[i].config;
+	return FL_S("");
 }
 
 static void check_name(struct mig *m)
@@ -200,13 +203,82 @@ void mig_choose(struct mig *m)
 		check_name(m);
 }
 
+/* ---- pools of the cluster ---- */
+
+/* As many MIG devices as fit. */
+static struct mig_wish of_profile(struct mig *m, const struct fl_card *card, struct fl_str profile)
+{
+	const struct fl_mig_offer *offer = fl_mig_offered(card->offers.at, card->offers.len, profile);
+	struct mig_wish wish = counts(m, 1);
+	char text[FL_ERR_TEXT] = "";
+	struct fl_buf list = FL_BUF_IN(text);
+
+	if (offer) {
+		add(&wish, offer->name, offer->count);
+		return wish;
+	}
+	for (uint32_t i = 0; i < card->offers.len; i++)
+		fl_buf_printf(&list, "%s%.*s", i ? ", " : "", FL_ARG(card->offers.at[i].name));
+	wish.wrong = card->mig_capable ? fl_plan_printf(m->plan, "it has no profile %.*s, only %.*s", FL_ARG(profile),
+							FL_ARG(list.failed ? FL_S("others") : fl_buf_view(&list))) :
+					 FL_S("it does not support MIG");
+	return wish;
+}
+
+static struct mig_wish of_home(const struct fl_layout *layout)
+{
+	return (struct mig_wish){ .any = true, .mode = layout->mode_home, .home = true, .counts = layout->home.at,
+				  .len = layout->home.len };
+}
+
+/* One that is kept back stays as it is. */
+static struct mig_wish of_pool(struct mig *m, const struct fl_card *card, const struct fl_node_pool *pool,
+			       const struct fl_layout *layout)
+{
+	struct fl_str address = card->meta.name;
+	struct mig_wish wish = { 0 };
+
+	if (fl_str_in(pool->leaving.at, pool->leaving.len, address))
+		return layout && layout->pooled ? of_home(layout) : wish;
+	if (!fl_str_in(pool->cards.at, pool->cards.len, address))
+		return wish;
+	if (pool->unit == FL_POOL_MIG)
+		wish = of_profile(m, card, pool->profile);
+	else if (card->mig || card->mig_pending || (layout && layout->pooled))
+		wish.any = true;
+	wish.pooled = wish.any;
+	return wish;
+}
+
+static void tell_other(struct mig *m, const struct fl_card *card, const struct fl_node_pool *pool)
+{
+	if (!pool || !pool->cluster || pool->unit != FL_POOL_MIG ||
+	    !fl_str_in(pool->cards.at, pool->cards.len, card->meta.name))
+		return;
+	m->pooled = true;
+	mig_say(m, MIG_WAITS, "Waiting", card,
+		"NVIDIA's mig-manager partitions the GPUs of this node: label it " FL_MIG_MANAGER_LABEL "=false");
+	m->pooled = false;
+}
+
 struct mig_wish mig_wish(struct mig *m, uint32_t index)
 {
-	const struct fl_card *card = &m->facts->cards[index];
+	const struct fl_mig_facts *f = m->facts;
+	const struct fl_card *card = &f->cards[index];
+	const struct fl_node_pool *pool = fl_gpu_pool_of(f->settings, card);
+	const struct fl_layout *layout = fl_find(f->layouts, f->layout_len, meta.name, card->meta.name);
 
-	if (!m->config.len || m->wrong.len || fl_card_elsewhere(card) || fl_gpu_in_pool(m->facts->settings, card))
+	if (m->other || fl_card_elsewhere(card)) {
+		tell_other(m, card, pool);
 		return (struct mig_wish){ 0 };
-	if (m->facts->file)
+	}
+	if (pool && pool->cluster)
+		return of_pool(m, card, pool, layout);
+	if (layout && layout->pooled && !f->settings->waits.len)
+		return of_home(layout);
+	if (!m->config.len || m->wrong.len || pool)
+		return (struct mig_wish){ 0 };
+	if (f->file)
 		return of_file(m, card, index);
 	return card->mig_capable ? generated(m, card) : (struct mig_wish){ 0 };
 }

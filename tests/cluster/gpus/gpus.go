@@ -181,6 +181,7 @@ const User = "fairlead-node"
 //   - its own Node: the label that names a configuration, and its condition;
 //   - DeviceClasses: names that they claim are not served;
 //   - its taint (--startup-taint); its Pods (--remove-refused-pods, --evict-after);
+//   - its GPUDevices, and their pools (--gpu-pools);
 //   - Events: what happens to cards, told of the Node and of Pods;
 //   - reviews of the tokens that whoever asks for /metrics and /explain shows.
 const Rights = `apiVersion: rbac.authorization.k8s.io/v1
@@ -193,7 +194,9 @@ rules:
 - {apiGroups: [""], resources: [pods], verbs: [list, watch, delete]}
 - {apiGroups: [""], resources: [pods/eviction], verbs: [create]}
 - {apiGroups: [resource.k8s.io], resources: [deviceclasses], verbs: [get, list, watch]}
-- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], resourceNames: [nodefeatures.nfd.k8s-sigs.io], verbs: [watch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], resourceNames: [nodefeatures.nfd.k8s-sigs.io, gpudevices.gpu.deckhouse.io, gpupools.gpu.deckhouse.io, clustergpupools.gpu.deckhouse.io], verbs: [watch]}
+- {apiGroups: [gpu.deckhouse.io], resources: [gpudevices, gpupools, clustergpupools], verbs: [list, watch]}
+- {apiGroups: [gpu.deckhouse.io], resources: [gpudevices/status], verbs: [patch]}
 - {apiGroups: [nfd.k8s-sigs.io], resources: [nodefeatures], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
 - {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}
