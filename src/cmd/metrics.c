@@ -153,6 +153,12 @@ static void tls_failed(struct fl_tls_files *files, const struct fl_err *err)
 	web_refused(fl_container(files, struct metrics, tls), err);
 }
 
+/* A file that is being written is empty for a moment, and what Pods do must not be read by the whole network then. */
+static int no_more_tls(struct fl_err *err)
+{
+	return fl_fail(err, FL_E_INVALID, "it names no certificate now: TLS stays; restart the agent for plain HTTP");
+}
+
 static void file_changed(struct fl_files *files, const struct fl_str *texts)
 {
 	struct metrics *metrics = fl_container(files, struct metrics, file);
@@ -164,7 +170,8 @@ static void file_changed(struct fl_files *files, const struct fl_str *texts)
 
 	while (folder && path.p[folder - 1] != '/')
 		folder--;
-	if (fl_web_read(texts[0], fl_str_sub(path, 0, folder), &arena, &web, &err) < 0) {
+	if (fl_web_read(texts[0], fl_str_sub(path, 0, folder), &arena, &web, &err) < 0 ||
+	    (metrics->context && !web.cert.len && no_more_tls(&err) < 0)) {
 		fl_arena_free(&arena);
 		web_refused(metrics, &err);
 		return;

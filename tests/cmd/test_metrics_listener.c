@@ -91,6 +91,10 @@ static bool is_plain(const struct house *h)
 {
 	return served(h) && !h->metrics.context;
 }
+static bool is_tls(const struct house *h)
+{
+	return served(h) && h->metrics.context;
+}
 static bool is_refused(const struct house *h)
 {
 	return h->metrics.state.web.code != FL_OK;
@@ -181,12 +185,34 @@ TEST_ONCE(a_web_config_is_followed_and_tls_is_never_plain)
 	CHECK(strstr(h.metrics.state.web.text, "basic_auth_users: not supported"));
 	CHECK_INT(ask(&h, true, &certs->client), 200);
 
-	/* Who may come changes without a new listener; between TLS and plain there is one. */
+	/* Who may come changes without a new listener. */
 	CHECK(test_write_file(h.web, PAIR "}"));
 	CHECK(until(&h, served));
 	CHECK_INT(ask(&h, true, NULL), 200);
+
+	/* As it is for a moment while somebody writes it. */
+	CHECK(test_write_file(h.web, ""));
+	CHECK(until(&h, is_refused));
+	CHECK(strstr(h.metrics.state.web.text, "TLS stays"));
+	CHECK_INT(ask(&h, true, NULL), 200);
+	CHECK(ask(&h, false, NULL) < 0);
+	CHECK(test_write_file(h.web, PAIR "}"));
+	CHECK(until(&h, served));
+}
+
+TEST_ONCE(a_web_config_without_a_certificate_is_plain_http_until_it_has_one)
+{
+	FL_AUTO(house) struct house h = { 0 };
+	const struct test_certs *certs = test_certs();
+
+	GOT(certs);
+	OK_ERR(begin(&h, true), &h.err);
+	CHECK(write_certs(&h, certs));
 	CHECK(test_write_file(h.web, ""));
 	CHECK(until(&h, is_plain));
 	CHECK_INT(ask(&h, false, NULL), 200);
-	CHECK(ask(&h, true, NULL) < 0);
+	CHECK(test_write_file(h.web, PAIR "}"));   /* between plain and TLS there is a new listener */
+	CHECK(until(&h, is_tls));
+	CHECK_INT(ask(&h, true, NULL), 200);
+	CHECK(ask(&h, false, NULL) < 0);
 }

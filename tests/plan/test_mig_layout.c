@@ -105,6 +105,10 @@ static const struct {
 	  "False MIGManagerActive =false\n", "nvidia.com/gpu.deploy.mig-manager: 'true'" },
 	{ "the label comes before the setting, and has its state", "all-disabled", "on", "7g.80gb@0", "", "", "",
 	  "Rest ours 1\nstate success\nTrue Applied all-7g.80gb\n", "nvidia.com/mig.config: all-7g.80gb" },
+	{ "without the label its state goes too", "all-7g.80gb", "on", "7g.80gb@0", "", "", "",
+	  "Rest ours 1\nno state\nTrue Applied all-7g.80gb\n", "nvidia.com/mig.config.state: pending" },
+	{ "also where nothing is asked for", "", "on", "", "", "", "", "no state\n",
+	  "nvidia.com/mig.config.state: success" },
 	{ "nobody asks any more: the GPU is served as it is", "", "off", "",
 	  "mode: true\nboot: b\nchanges: true\nleaving: [GPU-1]\n", "", "", "Rest\n" },
 	{ "a pool's GPU gets its profile, and what it was is remembered", "", "off", "", "", "", "",
@@ -215,10 +219,13 @@ static bool is_said(const struct fl_condition *c, struct fl_str line)
 	       (!line.len || memmem(c->message.p, c->message.len, line.p, line.len) != NULL);
 }
 
-static void print_node(const struct fl_own_node *node, const char *want, struct fl_buf *buf)
+static void print_node(const struct fl_want *wanted, const char *want, struct fl_buf *buf)
 {
+	const struct fl_own_node *node = wanted->object;
 	struct fl_str rest = fl_str(want), line;
 
+	if (wanted->owner == &fl_mig_label_owner && !node->meta.labels.len)
+		fl_buf_str(buf, FL_S("no state\n"));
 	for (uint32_t i = 0; i < node->meta.labels.len; i++)
 		fl_buf_printf(buf, "state %.*s\n", FL_ARG(node->meta.labels.at[i].value));
 	for (uint32_t i = 0; i < node->status.conditions.len; i++) {
@@ -288,7 +295,7 @@ TEST(mig_steps)
 			if (want->ref.kind == &fl_mig_state_kind)
 				fl_buf_printf(&text, "mig %.*s\n", FL_ARG(state->done ? FL_S("done") : state->reason));
 			else if (want->ref.kind == &fl_own_node_kind)
-				print_node(want->object, row->got, &text);
+				print_node(want, row->got, &text);
 		}
 		OK(fl_buf_check(&text, "plan", NULL));
 		CHECK_STR(fl_buf_view(&text), row->got);

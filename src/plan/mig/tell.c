@@ -82,6 +82,8 @@ void mig_tell(struct mig *m)
 	if (!node || m->other)
 		return;
 	ref = FL_REF(&fl_own_node_kind, node);
+	if (!m->by_label && fl_find(node->meta.labels.at, node->meta.labels.len, key, FL_S(FL_MIG_STATE_LABEL)))
+		fl_want(m->plan, &fl_mig_label_owner, ref, &(struct fl_own_node){ 0 });
 	if (!m->config.len) {
 		if (fl_condition_find(&node->status.conditions, FL_S(FL_MIG_CONDITION)))
 			fl_want(m->plan, &fl_mig_node_owner, ref, &(struct fl_own_node){ 0 });
