@@ -31,18 +31,16 @@ type partition struct {
 // the end of the test. It is what the node has below /.
 func (r *rig) follows(whole func()) (seen string) {
 	r.Helper()
-	home := filepath.Join(r.c.Dir(), "gpus", r.n.Name)
-	seen = filepath.Join(home, "root")
-	follow := exec.Command(filepath.Join(home, "..", "fakectl"), "follow", home)
-	r.must(follow.Start())
+	seen = filepath.Join(r.c.Dir(), "gpus", r.n.Name, "root")
+	end, err := gpus.Follow(context.Background(), r.n)
+	r.must(err)
 	r.Cleanup(func() {
 		whole()
 		until(r, "no capability is left of a GPU's", func() (bool, string) {
 			left, _ := filepath.Glob(seen + "/proc/driver/nvidia/capabilities/gpu*/mig/gi*/access")
 			return len(left) == 0, strings.Join(left, " ")
 		})
-		follow.Process.Kill()
-		follow.Wait()
+		end()
 	})
 	return seen
 }

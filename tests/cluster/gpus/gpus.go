@@ -162,6 +162,18 @@ func Tree(ctx context.Context, n *cluster.Node) error {
 	return nil
 }
 
+// Follow has the driver's device nodes follow its MIG devices, as on a real node, until what it returns is called.
+func Follow(ctx context.Context, n *cluster.Node) (end func(), err error) {
+	follow := fakectl(ctx, n, "follow")
+	if err := follow.Start(); err != nil {
+		return nil, fmt.Errorf("have the device nodes of %s follow its MIG devices: %w", n.Name, err)
+	}
+	return func() {
+		follow.Process.Kill()
+		follow.Wait()
+	}, nil
+}
+
 func fakectl(ctx context.Context, n *cluster.Node, verb string, args ...string) *exec.Cmd {
 	dir := n.Cluster().Dir()
 	args = append([]string{verb, filepath.Join(dir, place(n.Number))}, args...)

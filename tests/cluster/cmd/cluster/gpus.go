@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +18,14 @@ import (
 	"fairlead/tests/cluster/gpus"
 )
 
-// withGPUs is ./dev up: a cluster whose nodes have GPUs and the agent, until it is told to end.
+// withGPUs is ./dev up: a cluster whose nodes have GPUs and the agent, until it is told to end. What follows "--" are options
+// of the agents.
 func withGPUs(ctx context.Context, args []string) error {
 	began := time.Now()
+	var agents []string
+	if at := slices.Index(args, "--"); at >= 0 {
+		args, agents = args[:at], args[at+1:]
+	}
 	options := cluster.Options{Progress: os.Stderr}
 	name, profile := "main", "a100"
 	err := parse("gpus", args, func(f *flag.FlagSet) {
@@ -32,24 +38,29 @@ func withGPUs(ctx context.Context, args []string) error {
 	if options.Nodes < 1 || options.Nodes > cluster.MostNodes {
 		return fmt.Errorf("up: --nodes takes 1 to %d; %w", cluster.MostNodes, errUsage)
 	}
-	if options, err = gpus.Cluster(gpus.WithAgent(options), profile); err != nil {
+	if options, err = gpus.Cluster(gpus.WithAgent(options, agents...), profile); err != nil {
 		return fmt.Errorf("up: --profile: %w; %w", err, errUsage)
 	}
 	c, err := cluster.Start(ctx, name, options)
 	if err != nil {
 		return err
 	}
-	err = untilTold(ctx, c, profile, began)
+	err = untilTold(ctx, c, profile, agents, began)
 	fmt.Fprintln(os.Stderr, "ending it")
 	return errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 }
 
-func untilTold(ctx context.Context, c *cluster.Cluster, profile string, began time.Time) error {
+func untilTold(ctx context.Context, c *cluster.Cluster, profile string, agents []string, began time.Time) error {
 	says, cards, _ := gpus.Describe(profile)
 	for _, n := range c.Nodes {
-		err := c.WaitNode(ctx, n.Name, "hand out its GPUs", func(node *corev1.Node) bool {
+		follow, err := gpus.Follow(ctx, n)
+		if err != nil {
+			return err
+		}
+		defer follow()
+		err = c.WaitNode(ctx, n.Name, "hand out its GPUs", func(node *corev1.Node) bool {
 			count := node.Status.Allocatable["nvidia.com/gpu"]
-			return count.Value() == int64(cards)
+			return count.Value() == int64(cards) || len(agents) > 0 && isReady(node)
 		})
 		if err != nil {
 			return err
@@ -63,18 +74,25 @@ func untilTold(ctx context.Context, c *cluster.Cluster, profile string, began ti
 		return err
 	}
 	showGPUs(c)
-	var agents sync.WaitGroup
+	var running sync.WaitGroup
 	for _, n := range c.Nodes {
 		for _, agent := range n.Services {
-			agents.Go(func() {
+			running.Go(func() {
 				agent.KeepRunning(ctx, func(what string) {
 					fmt.Fprintf(os.Stderr, "%5.1f s  %s\n", time.Since(began).Seconds(), what)
 				})
 			})
 		}
 	}
-	agents.Wait()
+	running.Wait()
 	return nil
+}
+
+// isReady tells whether the agent serves its GPUs, whatever it was told to make of them.
+func isReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(is corev1.NodeCondition) bool {
+		return is.Type == "GPUsReady" && is.Status == corev1.ConditionTrue
+	})
 }
 
 func showGPUs(c *cluster.Cluster) {
@@ -83,10 +101,10 @@ func showGPUs(c *cluster.Cluster) {
 	fmt.Printf("\nkubeconfig: %s\nlogs:       %s\n", c.PersonKubeconfig(), c.LogDir())
 	fmt.Printf("\nTry, in another shell:\n\n")
 	fmt.Printf("  # the GPUs that each node hands out\n  %s get nodes %s\n\n", kubectl, columns)
-	fmt.Printf("  # a Pod that asks for two, and prints what it got\n  %s run cards --image=%s --image-pull-policy=Never --restart=Never --rm --attach "+
-		"--override-type=strategic --overrides='{\"spec\":{\"containers\":[{\"name\":\"cards\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}' "+
+	fmt.Printf("  # a Pod that asks for two, and prints what it got\n  %s run gpus --image=%s --image-pull-policy=Never --restart=Never --rm --attach "+
+		"--override-type=strategic --overrides='{\"spec\":{\"containers\":[{\"name\":\"gpus\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}' "+
 		"-- sh -c 'sleep 1; ls -l /dev/nvidia[0-9]*; env | grep NVIDIA'\n\n", kubectl, cluster.BusyboxImage)
-	fmt.Printf("  # a card falls off the bus: it leaves, and comes back once it answers well again (also: lose, hang, heal)\n"+
+	fmt.Printf("  # a GPU falls off the bus: it leaves, and comes back once it answers well again (also: lose, hang, heal)\n"+
 		"  %s sim xid node-1 1 79 && timeout 20 %s get nodes --watch %s | uniq\n\n", fairlead(), kubectl, columns)
 	fmt.Printf("  # what the agent counts\n  ./dev cluster enter lan busybox wget -qO- --header=\"Authorization: Bearer $(%s create token %s)\" http://%s:%s/metrics\n\n", kubectl, cluster.ScraperAccount, c.Nodes[0].Address, gpus.Port)
 	fmt.Printf("Ctrl-C ends all of it.\n")
