@@ -118,6 +118,12 @@ static bool pool_has(struct world *w, int units)
 	return healthy == units;
 }
 
+static bool rests(struct world *w, int arg)
+{
+	(void)arg;
+	return fl_loop_idle(w->loop);
+}
+
 static bool has_registered(struct world *w, int resources)
 {
 	return w->registered >= resources;
@@ -169,6 +175,7 @@ TEST_ONCE(a_gpu_joins_a_pool_and_leaves_it_again)
 	CHECK(comes_to(&w, "Waiting"));
 	OK(node_counts(&w, 2));
 	CHECK(comes_to(&w, "Applied"));
+	CHECK(until(&w, rests, 0));   /* what was served is on the disk */
 	agent_down(&w);
 
 	/* The API server is away: the pool is served as it was. */

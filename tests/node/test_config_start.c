@@ -1,4 +1,5 @@
 /* The command line and files on a disk, until Settings are there. */
+#include "api/node_pools.h"
 #include "base/units.h"
 #include "node/settings/config.h"
 #include "run/memory.h"
@@ -29,6 +30,7 @@ static int start(struct world *w, const struct fl_config_options *options)
 		{ .kind = &fl_config_file_kind },
 		{ .kind = &fl_own_node_kind },
 		{ .kind = &fl_memo_kind, .sink = &fl_memory_sink },
+		{ .kind = &fl_api_watch_kind, .sink = &fl_memory_sink },
 		{ .kind = &fl_settings_kind, .sink = &fl_memory_sink },
 	};
 
@@ -45,6 +47,7 @@ static int start(struct world *w, const struct fl_config_options *options)
 		return -FL_E_NOMEM;
 	fl_feed_absent(fl_loop_feed(w->loop, &fl_own_node_kind));
 	fl_feed_awaited(fl_loop_feed(w->loop, &fl_memo_kind));
+	fl_memory_begin(w->loop, &fl_api_watch_kind);
 	return fl_config_start(&w->config, w->io, w->loop, options, &w->err);
 }
 
