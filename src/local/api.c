@@ -327,11 +327,14 @@ static int start_again(struct fl_api_call *call)
 
 static int go_on(struct fl_api_call *call)
 {
+	int current;
+
 	call->outcome = FL_OUTCOME_ANSWER;
 	if (call->verb == FL_VERB_DELETE_ALL)
 		return fl_api_call_delete_all_on(call);
-	if (!fl_api_call_is_current(call))
-		return start_again(call);
+	current = fl_api_call_is_current(call);
+	if (current <= 0)
+		return current < 0 ? current : start_again(call);
 	return call->verb == FL_VERB_DELETE ? fl_api_call_delete_on(call) : fl_api_call_write_on(call);
 }
 

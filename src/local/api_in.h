@@ -105,8 +105,8 @@ int fl_api_call_delete_on(struct fl_api_call *call);
 int fl_api_call_delete_all_on(struct fl_api_call *call);
 int fl_object_hooked(struct fl_api_call *call, yyjson_mut_val *object);   /* a webhook has made this of call->object */
 bool fl_api_is_hooks(const struct fl_api *api, const struct fl_shelf *shelf);
-/* Is the object still as the request has read it? */
-bool fl_api_call_is_current(struct fl_api_call *call);
+/* 1: the object is still as the request has read it, and still served. 0: it is not. FL_E_NOMEM. */
+int fl_api_call_is_current(struct fl_api_call *call);
 
 /* ---- rules.c: what single built-in kinds have of their own ---- */
 

@@ -267,14 +267,15 @@ static int take_refusal(struct fl_api_call *call, int r)
 static int delete_one(struct fl_api_call *call, const struct fl_state *state)
 {
 	FL_AUTO(fl_state) struct fl_state *after = NULL;
-	int r = 0;
+	int r = call->one ? fl_api_call_is_current(call->one) : 0;
 
-	if (call->one && !fl_api_call_is_current(call->one)) {   /* while it waited */
+	if (r < 0)
+		return r;
+	if (call->one && !r) {   /* it has changed while it waited */
 		fl_api_call_free(call->one);
 		call->one = NULL;
 	}
-	if (!call->one)
-		r = begin_one(call, state);
+	r = call->one ? 0 : begin_one(call, state);
 	if (r == 0 && call->one->before)
 		r = ask_hooks(call->one);
 	if (r == 0 && call->one->before)

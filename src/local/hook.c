@@ -336,13 +336,12 @@ void fl_api_call_hooked(struct fl_api_call *call, uint32_t index, int status, st
 	call->lost |= !ask->text.p;
 }
 
-/* What it is about may have changed, or may not be served any more. */
-bool fl_api_call_is_current(struct fl_api_call *call)
+int fl_api_call_is_current(struct fl_api_call *call)
 {
 	struct fl_str key = fl_api_call_key(call);
 
 	if (!key.p)
-		return false;
+		return -FL_E_NOMEM;
 	if (call->hooking.discovery != call->api->discovery)
 		return false;
 	return call->verb == FL_VERB_CREATE || fl_ordered_get(&call->resource->shelf.objects, key) == call->before;
