@@ -282,6 +282,9 @@ func (j *judge) judge(c *testCase) (v verdict) {
 		return v
 	}
 	v.fresh = wanted.answers
+	for _, each := range slices.Concat(wanted.answers, got.answers) {
+		orderResources(each.Body)
+	}
 	steps := requests(c.steps)
 	if wanted.answers == nil { // then what the table promises is all that is known
 		var wrong []difference

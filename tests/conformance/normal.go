@@ -139,6 +139,20 @@ func withoutCauses(message string, details any) string {
 	return message
 }
 
+// orderResources puts the resources of a version in the order of their names: the API server has them in that of a hash map.
+// What was kept of an earlier run is in that order too.
+func orderResources(body any) {
+	in, _ := body.(map[string]any)
+	if list, ok := in["resources"].([]any); ok && in["kind"] == "APIResourceList" {
+		slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(resourceName(a), resourceName(b)) })
+	}
+}
+
+func resourceName(value any) string {
+	in, _ := value.(map[string]any)
+	return fmt.Sprint(in["name"])
+}
+
 func textOf(value any) string {
 	text, _ := json.Marshal(value)
 	return string(text)
