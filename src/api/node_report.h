@@ -66,7 +66,7 @@ extern const struct fl_kind fl_label_file_kind;
  * ---- */
 #define FL_READY_FILE(X) \
 	FL_LOCAL(X) \
-	X(STR, content, "content", .required = true, .help = "The file's text.") \
+	X(STR, content, "content", .help = "The file's text; absent: it cannot be read.") \
 	X(STR, why, "why", .help = "Why it cannot be read.")
 FL_STRUCT(fl_ready_file, FL_READY_FILE);
 extern const struct fl_kind fl_ready_file_kind;

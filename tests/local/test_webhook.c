@@ -122,7 +122,7 @@ static const struct row rows[] = {
 	{ "what is gone meanwhile is not there",
 	  { { 201, "POST", MAPS, MAP("m", "") }, { 201, "POST", VALIDATING, CONFIG("a", HOOK("a", "allow", "")) },
 	    { 404, "PATCH", MAPS "/m", "{\"data\":{\"a\":\"b\"}}", NULL, MERGE, NULL, "DELETE", MAPS "/m" } } },
-	{ "a service that nobody knows is not there",
+	{ "an unknown service is not there",
 	  { { 201, "POST", VALIDATING, CONFIG("a", SERVED("unknown")) },
 	    { 500, "POST", MAPS, MAP("m", ""), "Post \\\"https://unknown.n.svc:443/deny?timeout=10s\\\": service "
 	      "\\\"unknown\\\" not found", .asked = "" } } },

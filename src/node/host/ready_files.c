@@ -33,9 +33,10 @@ static int parse(void *arg, const struct fl_folder_file *from, struct fl_arena *
 	(void)arg;
 	(void)arena;
 	(void)err;
-	FL_SET(file, content, from->content);
 	if (from->why)
-		FL_SET_TEXT(file, why, fl_str(from->why->text));
+		FL_SET_TEXT(file, why, fl_str(from->why->text));   /* without content it is no file that is wanted */
+	else
+		FL_SET(file, content, from->content);
 	return 1;
 }
 

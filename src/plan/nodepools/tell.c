@@ -35,7 +35,7 @@ static void tell(struct nodepools *n, const struct belonging *b, const char *rea
 			  FL_ARG(b->resource), FL_ARG(why));
 }
 
-/* ---- what is so ---- */
+/* ---- what is observed ---- */
 
 static const struct fl_resource *resource_of(const struct nodepools *n, const struct belonging *b)
 {

@@ -24,7 +24,7 @@ struct fl_snapshot_card {
 	struct fl_str index;                   /* canonical */
 	struct fl_device_hardware hardware;    /* as far as it is known */
 	struct fl_str memory;                  /* MiB, as text; empty: not known */
-	bool mig_known;                        /* is hardware.mig what is so? */
+	bool mig_known;                        /* is hardware.mig known? */
 };
 
 struct fl_snapshot {
